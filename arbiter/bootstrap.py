@@ -73,7 +73,8 @@ from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.store import derived
 from arbiter.store.database import named, opened, shown
 from arbiter.store.directory import SqlDirectory
-from arbiter.store.journal import Reader, SqlJournal
+from arbiter.store.journal import SqlJournal
+from arbiter.store.reader import Reader
 from arbiter.store.records import head, keys_of_seals, seal_records
 from arbiter.store.writer import Committed, Writer
 

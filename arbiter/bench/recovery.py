@@ -22,7 +22,7 @@ from arbiter.bench.report import Bound, Progress, Report
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bootstrap import create_token, open_store
 from arbiter.config import load
-from arbiter.matches import evolution, transitions
+from arbiter.matches import creation, evolution, transitions
 from arbiter.matches.commands import Arrive, Create, Play
 from arbiter.matches.events import Created, Event
 from arbiter.matches.record import seal, seal_first
@@ -84,7 +84,7 @@ async def _write_match(journal: Journal, ids: Ids, number: int, moves: list[str]
     players = (f"first-{number}", f"second-{number}")
     command = Create(game=GAME, players=players, time="30m+1s", creator="bench", request=f"bench-{number}")
     match_id, now = ids.new("m"), SystemClock().now_ms()
-    events = transitions.create(match_id, command, now).events
+    events = creation.create(match_id, command, now).events
     created = events[0]
     assert isinstance(created, Created)
     match = evolution.begin(created)

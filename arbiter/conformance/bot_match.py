@@ -7,8 +7,12 @@ import random
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from arbiter_protos.v1 import play_pb2
+
 from arbiter.bootstrap import Arbiter
-from arbiter.conformance.trace import Trace
+from arbiter.conformance.failures import Failed
+from arbiter.conformance.trace import SentAct, Trace
+from arbiter.conformance.waiting import REACT_S
 from arbiter.games.contract import Seat
 from arbiter.matches import commands
 from arbiter.matches.match import Match, Phase
@@ -30,8 +34,11 @@ class MatchContext(Protocol):
     def new_id(self) -> str:
         """Return a request id for the referee's own use."""
 
-    async def until(self, condition: Callable[[], bool], what: str) -> None:
+    async def until(self, condition: Callable[[], bool], what: str, within_s: float = REACT_S) -> None:
         """Wait until a condition holds. Raises Failed after a time limit, naming the condition."""
+
+    async def quiet(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Give an unwanted event the time to happen, never less than asked for; return whether it happened."""
 
     async def waiting(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition holds, without a time limit."""
@@ -99,6 +106,62 @@ class BotMatch:
         self._around.trace.note(f"interrupts {self.id}")
         for command in (commands.Interrupt(commands.Interruption.RESTART), commands.Arrive(1), commands.Arrive(2)):
             await self._around.arbiter.matches.answer(self.id, command)
+
+    async def turn(self, ply: int | None = None) -> play_pb2.Turn:
+        """Wait until the bot has been sent a turn, at the given ply or at any; return the last one."""
+
+        def told() -> list[play_pb2.Turn]:
+            return [
+                told.item.turn
+                for told in self._around.trace.items("turn")
+                if told.item.turn.match_id == self.id and ply in (None, told.item.turn.ply)
+            ]
+
+        await self._around.until(lambda: bool(told()), "the bot's turn to be sent")
+        return told()[-1]
+
+    async def thinking(self, within_s: float = 0.5) -> play_pb2.Turn:
+        """Wait until the bot has been sent the current turn, and has made its call about it, if any; return it."""
+        turn = await self.turn(self.now.ply)
+        told_s = next(told.at_s for told in reversed(self._around.trace.items("turn")) if told.item.turn == turn)
+        await self._around.quiet(lambda: any(call.at_s >= told_s for call in self._around.trace.called), within_s)
+        return turn
+
+    async def move(self, ply: int | None = None, within_s: float = REACT_S, after_s: float = 0.0) -> SentAct:
+        """Wait for a move of the bot, for a ply if one is given; return the last one."""
+
+        def moves() -> list[SentAct]:
+            return [said for said in self._around.trace.moves(self.id, ply) if said.at_s >= after_s]
+
+        where = "" if ply is None else f" at ply {ply}"
+        await self._around.until(lambda: bool(moves()), f"the bot's move in {self.id}{where}", within_s)
+        return moves()[-1]
+
+    async def goes_on(self, moves: int = 1, within_s: float = 2 * REACT_S) -> None:
+        """Check that the bot plays this many further moves, and that the arbiter accepts them.
+
+        The opponent replies.
+        """
+        for _ in range(moves):
+            if self.opponents_turn:
+                await self.reply()
+            if self.over:
+                break
+            ply = self.now.ply
+            await self._around.until(
+                lambda ply=ply: self.now.ply > ply or self.over,  # type: ignore[misc]
+                f"a move of the bot's in {self.id} at ply {ply} that the arbiter accepts",
+                within_s,
+            )
+        self.check_not_lost()
+
+    def check_not_lost(self) -> None:
+        """Check that the bot has lost the match by play at most. Raises Failed, or RuntimeError for the referee."""
+        result = self.now.result
+        if result is not None and result.cause.value in ("rule_violation", "time", "absence", "resignation"):
+            if result.seat and self.now.players[result.seat - 1] != self._around.player:
+                raise RuntimeError(f"the referee lost {self.id} by {result.reason}")
+            raise Failed(f"match {self.id} ended by {result.reason}")
 
     async def end(self) -> None:
         """End the match, whatever its state is."""

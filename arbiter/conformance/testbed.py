@@ -25,8 +25,8 @@ from arbiter.conformance.bot_match import OPPONENT, ORGANISER, BotMatch
 from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.proxy import Down, ProxiedStream, Proxy
 from arbiter.conformance.running_arbiter import RunningArbiter
-from arbiter.conformance.trace import SentAct, Trace
-from arbiter.conformance.waiting import within
+from arbiter.conformance.trace import Trace
+from arbiter.conformance.waiting import REACT_S, within
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Seat
@@ -39,7 +39,6 @@ from arbiter.testing.network import Network
 from arbiter.wire.refusals import refusal_status
 
 START_S: Final = 30.0  #: time limit for a bot to start and send its hello
-REACT_S: Final = 15.0  #: time limit for a reaction; far more than a correct bot needs
 TIDY_S: Final = 10.0  #: time limit to process the ends of a situation's matches
 TIME_S: Final = 30  #: on each clock of most matches, plus 500 ms a move: bots that use all their time are quick enough
 SHORT_GAME: Final = ("pods", "circle-of-life", "pondlife", "hop-it", "elevation")  #: games, the fastest first
@@ -264,12 +263,7 @@ class Testbed:
         raise NotApplicable(f"this bot plays {', '.join(self.games)}")
 
     async def match(
-        self,
-        game: str = "",
-        seat: Seat = 1,
-        time: str = "",
-        opening: tuple[str, ...] = (),
-        against: str = OPPONENT,
+        self, game: str = "", seat: Seat = 1, time: str = "", opening: tuple[str, ...] = (), against: str = OPPONENT
     ) -> BotMatch:
         """Create a match of the bot that starts at once; the bot has the given seat.
 
@@ -316,64 +310,6 @@ class Testbed:
         if self._referee is None:
             self._referee = await self.arbiter.accounts.authenticate(await self.running.token(OPPONENT))
         return self._referee
-
-    async def turn(self, match: BotMatch, ply: int | None = None) -> play_pb2.Turn:
-        """Wait until the bot has been sent a turn in a match, at the given ply or at any; return the last one."""
-
-        def told() -> list[play_pb2.Turn]:
-            return [
-                told.item.turn
-                for told in self.trace.items("turn")
-                if told.item.turn.match_id == match.id and ply in (None, told.item.turn.ply)
-            ]
-
-        await self.until(lambda: bool(told()), "the bot's turn to be sent")
-        return told()[-1]
-
-    async def thinking(self, match: BotMatch, within_s: float = 0.5) -> play_pb2.Turn:
-        """Wait until the bot has been sent the current turn, and has made its call about it, if any; return it."""
-        turn = await self.turn(match, match.now.ply)
-        told_s = next(told.at_s for told in reversed(self.trace.items("turn")) if told.item.turn == turn)
-        await self.quiet(lambda: any(call.at_s >= told_s for call in self.trace.called), within_s)
-        return turn
-
-    async def move(
-        self, match: BotMatch, ply: int | None = None, within_s: float = REACT_S, after_s: float = 0.0
-    ) -> SentAct:
-        """Wait for a move of the bot in a match, for a ply if one is given; return the last one."""
-
-        def moves() -> list[SentAct]:
-            return [said for said in self.trace.moves(match.id, ply) if said.at_s >= after_s]
-
-        where = "" if ply is None else f" at ply {ply}"
-        await self.until(lambda: bool(moves()), f"the bot's move in {match.id}{where}", within_s)
-        return moves()[-1]
-
-    async def goes_on(self, match: BotMatch, moves: int = 1, within_s: float = 2 * REACT_S) -> None:
-        """Check that the bot plays this many further moves in a match, and that the arbiter accepts them.
-
-        The opponent replies.
-        """
-        for _ in range(moves):
-            if match.opponents_turn:
-                await match.reply()
-            if match.over:
-                break
-            ply = match.now.ply
-            await self.until(
-                lambda ply=ply: match.now.ply > ply or match.over,  # type: ignore[misc]
-                f"a move of the bot's in {match.id} at ply {ply} that the arbiter accepts",
-                within_s,
-            )
-        self.sound(match)
-
-    def sound(self, match: BotMatch) -> None:
-        """Check that the bot has not lost a match except by play. Raises Failed, or RuntimeError if the referee has."""
-        result = match.now.result
-        if result is not None and result.cause.value in ("rule_violation", "time", "absence", "resignation"):
-            if result.seat and match.now.players[result.seat - 1] != self.player:
-                raise RuntimeError(f"the referee lost {match.id} by {result.reason}")
-            raise Failed(f"match {match.id} ended by {result.reason}")
 
     # -- what is done to the bot -------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+REACT_S: Final = 15.0  #: time limit for a reaction; far more than a correct bot needs
 LOOKS_EVERY_S: Final = 0.05  #: a condition may depend on something that nobody is told of
 
 

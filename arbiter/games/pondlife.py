@@ -47,6 +47,7 @@ from arbiter.games.pondlife_tables import (
     NEST,
     NUMBER,
     FacingPiece,
+    facing_piece,
     tables,
 )
 
@@ -282,7 +283,7 @@ class Pondlife(Game[PondlifePosition]):
             if word == "egg":
                 eggs -= 1
             else:
-                arrived.append(place & ~31 | NUMBER[_kind(word)])
+                arrived.append(place & ~31 | NUMBER[facing_piece(word)])
                 unhatched = unhatched.replace(word[0], "", 1)
                 hatched = min(hatched + 1, LARGEST_NUMBER)
         taken = board & _BYTES[target]
@@ -371,7 +372,7 @@ class Pondlife(Game[PondlifePosition]):
         if word == "egg":
             steps.append(Step("pay", "", BOARD.names[target], "N"))
         elif word is not None:
-            steps.append(Step("hatch", "", BOARD.names[source], *_kind(word)))
+            steps.append(Step("hatch", "", BOARD.names[source], *facing_piece(word)))
         return steps
 
     def material(self, position: PondlifePosition) -> tuple[int, int]:
@@ -391,10 +392,6 @@ class Pondlife(Game[PondlifePosition]):
 
 def _several(letter: str) -> str:
     return {"H": "fish", "D": "dragonflies"}.get(letter, f"{NAMES[letter]}s")
-
-
-def _kind(word: str) -> FacingPiece:
-    return FacingPiece(word[0], int(word[1]) if word[1:] else -1)
 
 
 def _left_out(full: str, missing: str) -> str:

@@ -30,6 +30,11 @@ class FacingPiece(NamedTuple):
         return self.letter if self.facing < 0 else f"{self.letter}{self.facing}"
 
 
+def facing_piece(word: str) -> FacingPiece:
+    """Return the piece of a text such as `N` or `F3`."""
+    return FacingPiece(word[0], int(word[1]) if word[1:] else -1)
+
+
 FACINGS: Final[dict[str, Sequence[int]]] = {
     "N": (-1,), "T": range(6), "F": (3, 4), "W": range(6), "S": (-1,), "D": range(6), "E": range(6), "H": (-1,)
 }  # fmt: skip

@@ -15,14 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from arbiter.errors import Refusal, argument_invalid
-from arbiter.games.registry import game as registered_game
-from arbiter.matches import adjudication, ends, opening, time_control
+from arbiter.errors import Refusal
+from arbiter.matches import ends
 from arbiter.matches.answers import (
     LONGEST_NOTE,
-    check_words,
     earlier_answer,
     no_draw,
     not_active,
@@ -39,7 +37,6 @@ from arbiter.matches.commands import (
     Arrive,
     ClaimDraw,
     Command,
-    Create,
     Interrupt,
     Leave,
     OfferDraw,
@@ -53,14 +50,12 @@ from arbiter.matches.commands import (
     Tick,
 )
 from arbiter.matches.comments import opened, seal
+from arbiter.matches.decision import Decision, carried_out, unchanged
 from arbiter.matches.events import (
     Arrived,
-    Created,
     DrawDeclined,
     DrawOffered,
     Ended,
-    Event,
-    EventKind,
     Interrupted,
     LateMove,
     Left,
@@ -71,72 +66,11 @@ from arbiter.matches.events import (
     Resumed,
     Started,
 )
-from arbiter.matches.evolution import Games, begin, evolve
+from arbiter.matches.evolution import evolve
 from arbiter.matches.fields import MalformedRecordError
-from arbiter.matches.match import (
-    Judgement,
-    Match,
-    Phase,
-    deadline,
-    judge,
-    other,
-    with_position,
-)
+from arbiter.matches.match import Judgement, Match, Phase, deadline, judge, other, with_position
 from arbiter.matches.origins import asked
-from arbiter.matches.policy import ClockStart
-from arbiter.matches.requests import Receipt, check_request_id, shown
-
-LONGEST_LABEL: Final = 100  #: characters
-
-
-class Decision(NamedTuple):
-    """What a command does: the events to store, in order (none if nothing changes), and the answer to its sender.
-
-    Send the answer, even a refusal, only once the events are durable.
-    """
-
-    events: tuple[Event, ...]
-    answer: Receipt | Refusal
-
-
-def create(match_id: str, command: Create, now: int, games: Games = registered_game) -> Decision:
-    """Return the events that create a match, and the receipt.
-
-    Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and for the opening MOVE_MALFORMED, MOVE_ILLEGAL.
-    """
-    check_request_id(command.request)
-    for name, text, most in (("match id", match_id, 100), ("creator", command.creator, 100)):
-        check_words(name, text, most, least=1)
-    check_words("label", command.label, LONGEST_LABEL)
-    for player in command.players:
-        check_words("player", player, 100, least=1)
-    if command.rated and command.players[0] == command.players[1]:
-        raise argument_invalid("true", "rated", "false for a match of a player against itself")
-    controls = time_control.parse_pair(command.time)
-    if command.rated and controls[0] != controls[1]:
-        raise argument_invalid("true", "rated", "false for a match with time odds")
-    game = games(command.game)
-    opening.played(game, command.opening)
-    if command.adjudication:
-        adjudication.check(command.adjudication, game)
-    created = Created(
-        at=now,
-        match=match_id,
-        game=game.variant,
-        players=command.players,
-        time=time_control.pair_text(controls),
-        policy=command.policy,
-        rated=command.rated,
-        label=command.label,
-        creator=command.creator,
-        request=command.request,
-        opening=command.opening,
-        adjudication=command.adjudication or None,
-    )
-    receipt = Receipt(1, EventKind.CREATED, len(command.opening))
-    if command.policy.start is ClockStart.WHEN_PRESENT:
-        return Decision((created,), receipt)
-    return Decision((created, _start(begin(created, games), now)), receipt)
+from arbiter.matches.requests import Receipt, shown
 
 
 def decide(match: Match, command: Command, now: int) -> Decision:
@@ -198,22 +132,22 @@ def _arrive(match: Match, command: Arrive, at: int) -> Decision:
     arrived = Arrived(at, command.seat, command.version)
     if match.present[command.seat - 1]:
         another = command.version not in ("", match.bots.arrived[command.seat - 1])
-        return _carried_out(match, arrived) if another else _unchanged(match)
+        return carried_out(match, arrived) if another else unchanged(match)
     if match.phase is Phase.PENDING and match.present[other(command.seat) - 1]:
-        return _carried_out(match, arrived, _start(match, at))
+        return carried_out(match, arrived, _start(match, at))
     if match.phase is Phase.PAUSED and command.seat == match.turn:
-        return _carried_out(match, arrived, _resume(match, at))
-    return _carried_out(match, arrived)
+        return carried_out(match, arrived, _resume(match, at))
+    return carried_out(match, arrived)
 
 
 def _leave(match: Match, command: Leave, at: int) -> Decision:
     if not match.present[command.seat - 1]:
-        return _unchanged(match)
-    return _carried_out(match, Left(at, command.seat))
+        return unchanged(match)
+    return carried_out(match, Left(at, command.seat))
 
 
 def _interrupt(match: Match, command: Interrupt, at: int) -> Decision:
-    return _carried_out(match, Interrupted(at, command.reason))
+    return carried_out(match, Interrupted(at, command.reason))
 
 
 def _start(match: Match, at: int) -> Started:
@@ -255,7 +189,7 @@ def _play(match: Match, command: Play, at: int) -> Decision:
     )
     ended = _ended_by(match, moved, at)
     if ended is None:
-        return _carried_out(match, moved)
+        return carried_out(match, moved)
     return Decision((moved, ended), receipt_of(match, moved)._replace(result=ended))
 
 
@@ -286,7 +220,7 @@ def _check_turn(match: Match, command: Play) -> None:
 
 def _late(match: Match, command: Play, at: int, judgement: Judgement) -> Decision:
     late = LateMove(command.ply, shown(command.move), judgement.ledger)
-    return _carried_out(match, ends.flag_fell(match, at, command.request, late))
+    return carried_out(match, ends.flag_fell(match, at, command.request, late))
 
 
 def _strike(match: Match, command: Play, at: int, refusal: Refusal) -> Decision:
@@ -314,15 +248,15 @@ def _offer_draw(match: Match, command: OfferDraw, at: int) -> Decision:
         raise no_draw("an offer stands already")
     if match.offered[command.seat - 1] == match.ply:
         raise no_draw("one offer a ply is allowed")
-    return _carried_out(match, DrawOffered(at, command.seat, match.ply, command.request))
+    return carried_out(match, DrawOffered(at, command.seat, match.ply, command.request))
 
 
 def _answer_draw(match: Match, command: AnswerDraw, at: int) -> Decision:
     if match.offer is None or match.offer.seat == command.seat:
         raise no_draw("there is no offer of the opponent")
     if not command.accept:
-        return _carried_out(match, DrawDeclined(at, command.seat, command.request))
-    return _carried_out(match, ends.agreed(match, at, command.request))
+        return carried_out(match, DrawDeclined(at, command.seat, command.request))
+    return carried_out(match, ends.agreed(match, at, command.request))
 
 
 def _claim_draw(match: Match, command: ClaimDraw, at: int) -> Decision:
@@ -331,14 +265,14 @@ def _claim_draw(match: Match, command: ClaimDraw, at: int) -> Decision:
     reason = match.game.claim(with_position(match).position)
     if reason is None:
         raise no_draw("the rules grant no claim in this position")
-    return _carried_out(match, ends.claimed(match, at, reason, command.request))
+    return carried_out(match, ends.claimed(match, at, reason, command.request))
 
 
 # Ends
 
 
 def _resign(match: Match, command: Resign, at: int) -> Decision:
-    return _carried_out(match, ends.resigned(match, at, command.seat, command.request))
+    return carried_out(match, ends.resigned(match, at, command.seat, command.request))
 
 
 def _abort(match: Match, command: Abort, at: int) -> Decision:
@@ -352,31 +286,22 @@ def _adjudicate(match: Match, command: Adjudicate, at: int) -> Decision:
 def _organised(
     match: Match, command: OrganiserRequest, at: int, result: ResultKind, winner: int, reason: MatchEndReason
 ) -> Decision:
-    return _carried_out(match, ends.organised(at, result, winner, reason, command.by, command.request, command.note))
+    return carried_out(match, ends.organised(at, result, winner, reason, command.by, command.request, command.note))
 
 
 def _fault(match: Match, command: ReportFault, at: int) -> Decision:
     note = command.note[:LONGEST_NOTE].encode(errors="backslashreplace").decode()
-    return _carried_out(match, ends.faulted(at, note))
+    return carried_out(match, ends.faulted(at, note))
 
 
 def _tick(match: Match, command: Tick, at: int) -> Decision:
     ended = ends.overdue(match, at)
     if ended is not None:
-        return _carried_out(match, ended)
+        return carried_out(match, ended)
     due = deadline(match)
     if match.phase is Phase.PAUSED and due is not None and at >= due:
-        return _carried_out(match, _resume(match, at))
-    return _unchanged(match)
-
-
-def _unchanged(match: Match) -> Decision:
-    return Decision((), Receipt(match.revision, None, match.ply))
-
-
-def _carried_out(match: Match, event: Event, *consequences: Event) -> Decision:
-    """Return the decision of a command that the first of these events carries out."""
-    return Decision((event, *consequences), receipt_of(match, event))
+        return carried_out(match, _resume(match, at))
+    return unchanged(match)
 
 
 Handler = Callable[[Match, Any, int], Decision]

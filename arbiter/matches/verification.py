@@ -16,7 +16,7 @@ from typing import Final
 
 from arbiter.errors import Refusal, shortened
 from arbiter.games.registry import game as registered_game
-from arbiter.matches import ends, transitions
+from arbiter.matches import creation, ends, transitions
 from arbiter.matches.canonical import Json, encode
 from arbiter.matches.codec import own_fields
 from arbiter.matches.commands import (
@@ -106,7 +106,7 @@ class Verification:
             adjudication=event.adjudication,
         )
         try:
-            decided = transitions.create(event.match, command, event.at, self._games).events
+            decided = creation.create(event.match, command, event.at, self._games).events
         except Refusal as refusal:
             raise ContradictionError(refusal.message) from None
         _compare(event, decided[0])

@@ -40,7 +40,7 @@ from arbiter.store import records, tables
 from arbiter.store.database import WRONG_VALUE, kind_of, named
 from arbiter.store.directory import player_columns, unreadable
 from arbiter.store.failure import reason
-from arbiter.store.journal import end_columns, row_columns
+from arbiter.store.summaries import end_columns, row_columns
 from arbiter.tournaments.codec import MalformedLogError
 
 Progress = Callable[[int, int], None]

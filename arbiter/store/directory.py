@@ -12,7 +12,7 @@ from sqlalchemy.types import NullType
 
 from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
 from arbiter.store import tables
-from arbiter.store.journal import Reader
+from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
 

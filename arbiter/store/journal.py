@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
     Engine,
-    Row,
     Select,
     and_,
     bindparam,
@@ -25,9 +22,8 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError
 
-from arbiter.errors import shortened
 from arbiter.service.ports.journal import (
     Append,
     Filter,
@@ -36,22 +32,18 @@ from arbiter.service.ports.journal import (
     MatchSummary,
     Record,
     Seals,
-    StoreDamaged,
     StoredRecord,
-    StoreFailed,
     Subject,
     Tally,
     TournamentFilter,
     TournamentSummary,
 )
-from arbiter.service.ports.log import Logger
 from arbiter.store import records, tables
-from arbiter.store.database import WRONG_VALUE, kind_of
-from arbiter.store.failure import damaged, reason, whole
+from arbiter.store.database import kind_of
+from arbiter.store.reader import Reader
+from arbiter.store.summaries import end_columns, read_row, row_columns, tournament_columns
 from arbiter.store.tables import Numbered
 from arbiter.store.writer import Transaction, Writer
-
-T = TypeVar("T")
 
 _LAST = "SELECT max(sequence) FROM event"
 _COUNT = text(
@@ -61,36 +53,6 @@ _COUNT = text(
     "ON CONFLICT (label, game, rated, player_1, player_2, result, winner, cause, version_1, version_2) "
     "DO UPDATE SET games = tally.games + 1"
 )
-
-
-class Reader:
-    """Runs queries in its own threads, so that the event loop never waits for the disk."""
-
-    def __init__(self, engine: Engine, log: Logger, threads: int = 2) -> None:
-        self._engine = engine
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
-        self._log = log
-
-    async def read(self, query: Callable[[Connection], T]) -> T:
-        """Run a query and return what it returns. Raises StoreFailed."""
-
-        def run() -> T:
-            try:
-                with self._engine.connect() as connection:
-                    return query(connection)
-            except SQLAlchemyError as error:
-                self._log.error("store_failed", reads=1, error=whole(error))
-                failed = StoreDamaged if damaged(error) else StoreFailed
-                raise failed(f"it gave no answer ({reason(error)})") from None
-            except WRONG_VALUE as error:
-                self._log.error("store_failed", reads=1, error=repr(error))
-                raise StoreDamaged(f"a value in it is not of its column's type ({shortened(str(error))})") from None
-
-        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
-
-    def close(self) -> None:
-        """Wait until running queries have ended."""
-        self._pool.shutdown()
 
 
 class SqlJournal:
@@ -388,31 +350,3 @@ def _rated(game: str) -> list[ColumnElement[bool]]:
     match = tables.match.c
     wanted = [match.rated == true(), match.ended_sequence > 0, match.result != "void"]
     return [*wanted, match.game == game] if game else wanted
-
-
-def row_columns(row: MatchSummary, sequence: int) -> dict[str, Any]:
-    """Return the columns of a new match; `sequence` is the number of its first record."""
-    return {name: getattr(row, name) for name in _BEGINNING} | {"sequence": sequence}
-
-
-def end_columns(end: MatchEnd, sequence: int) -> dict[str, Any]:
-    """Return the columns that change at a match's end; `sequence` is the number of its last record."""
-    return {name: getattr(end, name) for name in _END} | {"ended_sequence": sequence}
-
-
-def tournament_columns(row: TournamentSummary, sequence: int, ended_sequence: int) -> dict[str, Any]:
-    """Return a tournament's columns, given the numbers of its first and last record (0: it has not ended)."""
-    return dataclasses.asdict(row) | {"sequence": sequence, "ended_sequence": ended_sequence}
-
-
-def read_row(row: Row[Any]) -> MatchSummary:
-    """Return the list entry of a match, read from its columns."""
-    fields = row._mapping
-    end = MatchEnd(**{name: fields[name] for name in _END}) if fields["ended_sequence"] else None
-    kept = {name: fields[name] for name in _KEPT}
-    return MatchSummary(**kept, end=end)
-
-
-_END = tuple(field.name for field in dataclasses.fields(MatchEnd))
-_KEPT = tuple(field.name for field in dataclasses.fields(MatchSummary) if field.name != "end")
-_BEGINNING = tuple(name for name in _KEPT if name not in ("sequence", "ended_sequence"))

@@ -136,7 +136,7 @@ def test_a_referee_that_runs_out_of_time_is_no_fault_of_the_bots():
     async def situation(testbed):
         match = await testbed.match(seat=2, time="1ms/move")
         await testbed.until(lambda: match.over, "the end of the referee's time")
-        testbed.sound(match)
+        match.check_not_lost()
 
     clause = replace(chosen(["turns.gap"])[0], situation=situation)
     (outcome,) = asyncio.run(Kit(SMALL_BOT, PATIENT).run([clause]))

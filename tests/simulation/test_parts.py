@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from arbiter.matches.commands import Create
+from arbiter.matches.creation import create
 from arbiter.matches.record import seal_first
-from arbiter.matches.transitions import create
 from arbiter.service.ports.journal import Append, Record, StoreFailed, Subject
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.memory import MemoryJournal

@@ -23,8 +23,9 @@ from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew, Subject, Tally
 from arbiter.store import migrations, postgres, tables
 from arbiter.store.database import kind_of, newest, opened, shown
-from arbiter.store.journal import Reader, end_columns, row_columns
 from arbiter.store.migrations.run import upgrade
+from arbiter.store.reader import Reader
+from arbiter.store.summaries import end_columns, row_columns
 from tests.store.postgres import Cluster
 from tests.store.records import appends
 from tests.store.test_journal import END, opening, records, row

@@ -23,7 +23,8 @@ from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, JournalConflict, MatchEnd, StoreFailed
 from arbiter.store.database import opened
 from arbiter.store.directory import SqlDirectory
-from arbiter.store.journal import Reader, SqlJournal
+from arbiter.store.journal import SqlJournal
+from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 from tests.store.disks import small_disk
 from tests.store.postgres import NOBODY

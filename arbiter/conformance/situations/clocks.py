@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from arbiter.conformance.clauses import CLIENTS, MATCH, clause
 from arbiter.conformance.failures import Failed
-from arbiter.conformance.testbed import REACT_S, Testbed
+from arbiter.conformance.testbed import Testbed
+from arbiter.conformance.waiting import REACT_S
 
 PONG_S = 3.0  #: time limit for a pong on a busy machine; a bot that thinks first needs its thinking time too
 MOVES = 15
@@ -26,11 +27,11 @@ async def thinking(testbed: Testbed) -> None:
     """Ping the bot during its turn, while the answer with its legal moves is delayed."""
     with testbed.without_lists(), testbed.calls_held():
         match = await testbed.match()
-        await testbed.thinking(match)
+        await match.thinking()
         for number in range(3_000_001, 3_000_005):
             await _ping(testbed, [number])
             await testbed.quiet(lambda: False, 0.2)
-    await testbed.goes_on(match, 2)
+    await match.goes_on(2)
 
 
 async def _ping(testbed: Testbed, numbers: list[int]) -> None:
@@ -49,17 +50,13 @@ async def pressure(testbed: Testbed) -> None:
     """Play at 300 milliseconds a move with a bank of ten seconds; the opponent replies at once."""
     bank_s = max(1, round(10 * testbed.scale))
     match = await testbed.match(time=f"300ms/move+{bank_s}s")
-    await testbed.goes_on(match, MOVES)
+    await match.goes_on(MOVES)
 
 
-@clause(
-    "clocks.slow-network",
-    "plays over a slow network",
-    "The round trip is credited to moves on this stream",
-)
+@clause("clocks.slow-network", "plays over a slow network", "The round trip is credited to moves on this stream")
 async def slow_network(testbed: Testbed) -> None:
     """Delay everything by 200 to 250 milliseconds each way."""
     testbed.network.delay(200, 50)
     match = await testbed.match()
-    await testbed.goes_on(match, 3, 2 * REACT_S)
+    await match.goes_on(3, 2 * REACT_S)
     testbed.network.delay(0)

@@ -29,12 +29,12 @@ async def once(testbed: Testbed) -> None:
     """Offer a draw before the opponent's move; send the offer twice. It is open until the move."""
     testbed.bend(lambda item: [item] * (2 if item.WhichOneof("item") == "draw_offered" else 1))
     match = await testbed.match(testbed.game(_draws))
-    await testbed.goes_on(match)
+    await match.goes_on()
     await _offered(testbed, match)
     await testbed.until(lambda: bool(testbed.trace.items("draw_offered")), "the offer to be sent")
     await match.reply()
     if not await testbed.quiet(lambda: match.over, 0.5):
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)
     answers = request_ids(testbed.trace.acts("answer_draw", match.id))
     if len(answers) > 1:
         raise Failed(f"it answered one offer {len(answers)} times")
@@ -50,7 +50,7 @@ async def reconnect(testbed: Testbed) -> None:
     """Offer a draw, lose the answer if there is one, and cut the connection."""
     testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "answer_draw" else (act,)
     match = await testbed.match(testbed.game(_draws))
-    await testbed.goes_on(match)
+    await match.goes_on()
     await _offered(testbed, match)
     await testbed.until(lambda: bool(testbed.trace.items("draw_offered")), "the offer to be sent")
     await testbed.quiet(lambda: bool(testbed.trace.acts("answer_draw")), 0.5)
@@ -59,7 +59,7 @@ async def reconnect(testbed: Testbed) -> None:
     testbed.cut()
     await testbed.connected(after_s=now_s)
     if not await testbed.quiet(lambda: match.over, 0.5):
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)
     answers = request_ids(testbed.trace.acts("answer_draw", match.id))
     if len(answers) > 1:
         raise Failed(f"it answered one offer {len(answers)} times")

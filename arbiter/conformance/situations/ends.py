@@ -9,16 +9,12 @@ from arbiter.conformance.failures import Failed
 from arbiter.conformance.testbed import START_S, Testbed
 
 
-@clause(
-    "results.acknowledged",
-    "acknowledges a result",
-    "every result since the last one that the bot acknowledged",
-)
+@clause("results.acknowledged", "acknowledges a result", "every result since the last one that the bot acknowledged")
 async def acknowledged(testbed: Testbed) -> None:
     """End two matches, one after the other, both while it is the bot's turn."""
     for _ in range(2):
         match = await testbed.match()
-        await testbed.goes_on(match)
+        await match.goes_on()
         await match.reply()
         await match.end()
         await testbed.until(testbed.acknowledged, "the result to be acknowledged")
@@ -33,7 +29,7 @@ async def told_again(testbed: Testbed) -> None:
     """Lose the acknowledgement together with the connection; send the result again on the new stream."""
     testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     await match.end()
     await testbed.until(testbed.acknowledged, "the result to be acknowledged")
     testbed.proxy.plain()
@@ -43,7 +39,7 @@ async def told_again(testbed: Testbed) -> None:
         lambda: bool(testbed.trace.acts("acknowledge", after_s=cut_s)), "the result to be acknowledged again", START_S
     )
     more = await testbed.match()
-    await testbed.goes_on(more, 2)
+    await more.goes_on(2)
 
 
 @clause("results.unknown-match", "acknowledges the result of a match that it does not know", "A match has ended.")
@@ -79,7 +75,7 @@ async def unknown_match(testbed: Testbed) -> None:
 async def late_turn(testbed: Testbed) -> None:
     """End a match, and then send a turn of it that nobody has answered."""
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     turns: list[play_pb2.PlayItem] = []
 
     def hold(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -110,7 +106,7 @@ async def no_more_moves(testbed: Testbed) -> None:
     with testbed.without_lists(), testbed.calls_held():
         match = await testbed.match(seat=2)
         await match.reply()
-        await testbed.thinking(match)
+        await match.thinking()
         await match.end()
         await testbed.until(lambda: bool(testbed.trace.items("ended")), "the end of the match to be sent")
         await testbed.read()

@@ -67,7 +67,7 @@ for _game in registry.BUNDLED:
 async def second_seat(testbed: Testbed) -> None:
     """Play three moves in which the bot has seat 2."""
     match = await testbed.match(seat=2)
-    await testbed.goes_on(match, 3)
+    await match.goes_on(3)
     _no_strikes(match)
 
 
@@ -81,7 +81,7 @@ async def long_list(testbed: Testbed) -> None:
     with testbed.without_lists():
         game = "elevation" if testbed.plays("elevation") else testbed.game()
         match = await testbed.match(game, opening=_line(game, LONG_LINE))
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)
         _no_strikes(match)
 
 
@@ -93,7 +93,7 @@ async def long_list(testbed: Testbed) -> None:
 async def opening(testbed: Testbed) -> None:
     """Start a match with an opening of seven random moves that nobody played."""
     match = await testbed.match(opening=_line(testbed.game(), 7))
-    await testbed.goes_on(match, 2)
+    await match.goes_on(2)
     _no_strikes(match)
 
 
@@ -109,7 +109,7 @@ async def huge_position(testbed: Testbed) -> None:
     if not variants or (testbed.games and not set(testbed.games) & set(registry.classes())):
         raise NotApplicable("this bot plays no game with a larger board")
     match = await testbed.match(variants[0], opening=_line(variants[0], HUGE_LINE))
-    await testbed.goes_on(match, 2)
+    await match.goes_on(2)
     _no_strikes(match)
 
 

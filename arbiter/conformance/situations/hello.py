@@ -35,7 +35,7 @@ async def token(testbed: Testbed) -> None:
     """Play two moves; send turns without legal moves, so that the bot may have to request them."""
     with testbed.without_lists():
         match = await testbed.match()
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)
     wanted = f"Bearer {testbed.token}"
     for stream in testbed.trace.streams:
         if stream.token.casefold() != wanted.casefold():
@@ -60,7 +60,7 @@ async def patience(testbed: Testbed) -> None:
     """Leave a move unanswered and cut the connection; on the new stream delay the server's hello."""
     testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
     match = await testbed.match()
-    await testbed.move(match)
+    await match.move()
     held: list[play_pb2.PlayItem] = []
 
     def hold(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -82,4 +82,4 @@ async def patience(testbed: Testbed) -> None:
         raise Failed(f"before the server's hello the bot sent {shown(testbed.trace.said[-1].act)}")
     testbed.proxy.plain()
     testbed.live.send(*held)
-    await testbed.goes_on(match)
+    await match.goes_on()

@@ -28,7 +28,7 @@ async def fields(testbed: Testbed) -> None:
     testbed.cut()
     await testbed.connected(after_s=now_s)
     match = await testbed.match()
-    await testbed.goes_on(match, 3, START_S)
+    await match.goes_on(3, START_S)
 
 
 @clause(
@@ -47,7 +47,7 @@ async def items(testbed: Testbed) -> None:
     testbed.cut()
     await testbed.connected(after_s=now_s)
     match = await testbed.match()
-    await testbed.goes_on(match, 3, START_S)
+    await match.goes_on(3, START_S)
 
 
 @clause(
@@ -66,7 +66,7 @@ async def enums(testbed: Testbed) -> None:
 
     testbed.bend(down)
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     strange = play_pb2.PlayItem()
     strange.match.match_id = "m-of-the-future"
     strange.match.game = match.now.created.game
@@ -81,7 +81,7 @@ async def enums(testbed: Testbed) -> None:
     ended.ended.result.cause = 97  # type: ignore[assignment]
     ended.ended.result.party = 96  # type: ignore[assignment]
     testbed.live.send(strange, ended)
-    await testbed.goes_on(match, 3)
+    await match.goes_on(3)
 
 
 @clause(
@@ -104,7 +104,7 @@ async def hello(testbed: Testbed) -> None:
     testbed.cut()
     await testbed.connected(after_s=now_s)
     match = await testbed.match()
-    await testbed.goes_on(match, 3, START_S)
+    await match.goes_on(3, START_S)
 
 
 @clause(
@@ -116,26 +116,21 @@ async def hello(testbed: Testbed) -> None:
 async def notice(testbed: Testbed) -> None:
     """Send a notice with an unknown reason and the code UNAVAILABLE; continue for a while, then end the stream."""
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     item = play_pb2.PlayItem()
     item.notice.reason = 9_999  # type: ignore[assignment]
     item.notice.code = 14
     item.notice.message = "for a reason that does not exist yet"
     testbed.live.send(item)
     await match.reply()
-    await testbed.goes_on(match)
+    await match.goes_on()
     now_s = testbed.trace.now_s
     testbed.live.end()
     await testbed.connected(after_s=now_s)
-    await testbed.goes_on(match, 2, START_S)
+    await match.goes_on(2, START_S)
 
 
-@clause(
-    "newer.offers",
-    "plays on when seeks and tournaments are announced",
-    PASSED_OVER,
-    CLIENTS,
-)
+@clause("newer.offers", "plays on when seeks and tournaments are announced", PASSED_OVER, CLIENTS)
 async def offers(testbed: Testbed) -> None:
     """Send a seek and a tournament, which the bot may accept or ignore."""
     match = await testbed.match()
@@ -145,4 +140,4 @@ async def offers(testbed: Testbed) -> None:
         tournament_id="t-nobody", name="A cup", format=tournament_pb2.TOURNAMENT_FORMAT_SWISS, games=["pods"]
     )
     testbed.live.send(play_pb2.PlayItem(seek=seek), play_pb2.PlayItem(tournament=call))
-    await testbed.goes_on(match, 3)
+    await match.goes_on(3)

@@ -17,7 +17,7 @@ async def matches(testbed: Testbed) -> None:
     under_way = [await testbed.match(seat=1 if n % 2 else 2) for n in range(MATCHES)]
     for _ in range(4):
         for match in under_way:
-            await testbed.goes_on(match)
+            await match.goes_on()
             if match.opponents_turn:
                 await match.reply()
 
@@ -41,10 +41,10 @@ async def independent(testbed: Testbed) -> None:
     with testbed.without_lists(), testbed.calls_held(of_slow):
         slow = await testbed.match(seat=2, opening=(first,))
         ids += [slow.id, slow.now.text]
-        await testbed.thinking(slow)
+        await slow.thinking()
         quick = await testbed.match(seat=2, opening=(second,))
-        await testbed.goes_on(quick, 3)
-    await testbed.goes_on(slow)
+        await quick.goes_on(3)
+    await slow.goes_on()
 
 
 @clause("parallel.self-play", "plays a match against itself", "it is told of the turns of both seats", MATCH)
@@ -52,7 +52,7 @@ async def self_play(testbed: Testbed) -> None:
     """Give the bot both seats, and check that six moves are played."""
     match = await testbed.match(against=testbed.player)
     await testbed.until(lambda: match.now.ply >= 6 or match.over, "six moves", 60)
-    testbed.sound(match)
+    match.check_not_lost()
     await match.end()
     await testbed.until(testbed.acknowledged, "the result to be acknowledged")
 
@@ -73,4 +73,4 @@ async def challenge(testbed: Testbed) -> None:
         await testbed.until(lambda: bool(testbed.challenged), "the match that came of the challenge")
         match = testbed.challenged[0]
         await match.arrive()
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)

@@ -36,7 +36,7 @@ async def _cut_after(testbed: Testbed, kind: str) -> BotMatch:
     testbed.bend(down)
     match = await testbed.match()
     await testbed.until(lambda: cut, f"the item {kind}")
-    await testbed.goes_on(match, 3, START_S)
+    await match.goes_on(3, START_S)
     for ply in (0, 2, 4):
         one_move(testbed, match, ply)
     return match
@@ -54,14 +54,14 @@ async def before_hello(testbed: Testbed) -> None:
         await testbed.connected(after_s=now_s)
     testbed.proxy.plain()
     testbed.cut()
-    await testbed.goes_on(match, 2, START_S)
+    await match.goes_on(2, START_S)
 
 
 @clause("reconnect.after-hello", "reconnects if the connection is lost after the server's hello", COMES_BACK)
 async def after_hello(testbed: Testbed) -> None:
     """Cut the connection; on the next stream cut it again right after the server's hello."""
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     hellos = 0
 
     def down(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
@@ -75,7 +75,7 @@ async def after_hello(testbed: Testbed) -> None:
     testbed.bend(down)
     testbed.cut()
     await testbed.until(lambda: hellos > 1, "the bot's next stream", START_S)
-    await testbed.goes_on(match, 2, START_S)
+    await match.goes_on(2, START_S)
 
 
 @clause("reconnect.after-match", "reconnects if the connection is lost after a match was announced", COMES_BACK)
@@ -104,7 +104,7 @@ async def lost_move(testbed: Testbed) -> None:
     """Lose the bot's move together with the connection, before the server gets it."""
     testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
     match = await testbed.match()
-    await testbed.move(match)
+    await match.move()
     await _said_again(testbed, [match])
 
 
@@ -118,7 +118,7 @@ async def lost_answer(testbed: Testbed) -> None:
     """Play the bot's move, but lose the answer together with the connection."""
     match = await testbed.match()
     testbed.bend(lambda item: [] if item.WhichOneof("item") == "answer" else [item])
-    await testbed.move(match)
+    await match.move()
     await testbed.until(lambda: match.now.ply == 1, "the move to be played")
     await _said_again(testbed, [match])
 
@@ -129,7 +129,7 @@ async def order(testbed: Testbed) -> None:
     testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "move" else (act,)
     matches = [await testbed.match() for _ in range(4)]
     for match in matches:
-        await testbed.move(match)
+        await match.move()
     await _said_again(testbed, matches)
 
 
@@ -151,7 +151,7 @@ async def _said_again(testbed: Testbed, matches: list[BotMatch]) -> None:
         if before != now:
             raise Failed(f"the request {before.request_id!r} was not the same when it was sent again")
     for match in matches:
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)
         one_move(testbed, match, 0)
 
 
@@ -164,33 +164,27 @@ async def _said_again(testbed: Testbed, matches: list[BotMatch]) -> None:
 async def thinking(testbed: Testbed) -> None:
     """Cut the connection during the bot's turn, while the answer with its legal moves is delayed."""
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     with testbed.without_lists():
         with testbed.calls_held():
             await match.reply()
-            turn = await testbed.thinking(match)
+            turn = await match.thinking()
             now_s = testbed.trace.now_s
             testbed.cut()
             await testbed.connected(after_s=now_s)
-        await testbed.goes_on(match, 2, START_S)
+        await match.goes_on(2, START_S)
     one_move(testbed, match, turn.ply)
 
 
-@clause(
-    "reconnect.long-outage",
-    "loses no match by an outage while it thinks",
-    AGAIN,
-    CLIENTS,
-    slow=True,
-)
+@clause("reconnect.long-outage", "loses no match by an outage while it thinks", AGAIN, CLIENTS, slow=True)
 async def long_outage(testbed: Testbed) -> None:
     """Be unavailable for twelve seconds during the bot's turn, while the answer with its legal moves is delayed."""
     match = await testbed.match(time="5m+1s")
-    await testbed.goes_on(match)
+    await match.goes_on()
     with testbed.without_lists():
         with testbed.calls_held():
             await match.reply()
-            await testbed.thinking(match)
+            await match.thinking()
             testbed.trace.note("resets every connection from now on")
             testbed.network.refusing = True
             testbed.network.cut()
@@ -199,7 +193,7 @@ async def long_outage(testbed: Testbed) -> None:
         testbed.trace.note("takes connections again")
         testbed.network.refusing = False
         await testbed.connected(after_s=now_s)
-        await testbed.goes_on(match, 2, START_S)
+        await match.goes_on(2, START_S)
 
 
 @clause(
@@ -212,17 +206,17 @@ async def long_outage(testbed: Testbed) -> None:
 async def calls_fail(testbed: Testbed) -> None:
     """For twelve seconds during the bot's turn, answer every call like a gateway whose server is unavailable."""
     match = await testbed.match(time="5m+1s")
-    await testbed.goes_on(match)
+    await match.goes_on()
     testbed.trace.note("ends calls with the status UNAVAILABLE and no word of the arbiter's")
     testbed.proxy.calls_away = True
     with testbed.without_lists():
         await match.reply()
-        await testbed.thinking(match)
+        await match.thinking()
         await testbed.lasts(OUTAGE_S, lambda: match.over)
-        testbed.sound(match)
+        match.check_not_lost()
         testbed.trace.note("answers calls again")
         testbed.proxy.calls_away = False
-        await testbed.goes_on(match, 2, START_S)
+        await match.goes_on(2, START_S)
 
 
 @clause("reconnect.mid-message", "reconnects if the connection is lost in the middle of a message", COMES_BACK)
@@ -247,7 +241,7 @@ async def mid_message(testbed: Testbed) -> None:
     await testbed.until(lambda: len(testbed.trace.streams) > streams, "the bot's next stream", START_S)
     testbed.network.down.bytes_a_second = None
     await testbed.connected(after_s=began_s)
-    await testbed.goes_on(match, 2, START_S)
+    await match.goes_on(2, START_S)
 
 
 @clause(
@@ -260,11 +254,11 @@ async def again_and_again(testbed: Testbed) -> None:
     """Cut the connection at each of six turns."""
     match = await testbed.match()
     for _ in range(6):
-        await testbed.turn(match, match.now.ply)
+        await match.turn(match.now.ply)
         now_s = testbed.trace.now_s
         testbed.cut()
         await testbed.connected(after_s=now_s)
-        await testbed.goes_on(match, 1, START_S)
+        await match.goes_on(1, START_S)
         if match.over:
             break
         await match.reply()
@@ -280,7 +274,7 @@ async def again_and_again(testbed: Testbed) -> None:
 async def backoff(testbed: Testbed) -> None:
     """Be unavailable for five seconds during a turn: reset every connection. Then accept connections again."""
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     before = testbed.network.taken
     testbed.trace.note("resets every connection from now on")
     testbed.network.refusing = True
@@ -294,7 +288,7 @@ async def backoff(testbed: Testbed) -> None:
     now_s = testbed.trace.now_s
     testbed.network.refusing = False
     await testbed.connected(after_s=now_s)
-    await testbed.goes_on(match, 2, START_S)
+    await match.goes_on(2, START_S)
 
 
 @clause(
@@ -305,7 +299,7 @@ async def backoff(testbed: Testbed) -> None:
 async def restart(testbed: Testbed) -> None:
     """Stop like a server that its operator restarts, with DRAINING; accept no connections for two seconds."""
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     stream = testbed.live.opened
     testbed.end_stream(Reason.DRAINING, retry_after_ms=1_000)
     await testbed.until(lambda: stream.ended_s is not None, "the stream to be over")
@@ -315,13 +309,13 @@ async def restart(testbed: Testbed) -> None:
     now_s = testbed.trace.now_s
     testbed.network.refusing = False
     await testbed.connected(after_s=now_s)
-    await testbed.goes_on(match, 2, START_S)
+    await match.goes_on(2, START_S)
 
 
 def _ends_with(reason: Reason, title: str, **facts: object) -> None:
     async def situation(testbed: Testbed) -> None:
         match = await testbed.match()
-        await testbed.goes_on(match)
+        await match.goes_on()
         now_s = testbed.trace.now_s
         testbed.end_stream(reason, **facts)
         await testbed.connected(after_s=now_s)
@@ -329,7 +323,7 @@ def _ends_with(reason: Reason, title: str, **facts: object) -> None:
         waited_s = testbed.trace.streams[-1].at_s - now_s
         if waited_s < asked_s - 0.1:
             raise Failed(f"it reconnected after {waited_s:.2f} s, though it was asked to wait {asked_s:g} s")
-        await testbed.goes_on(match, 2, START_S)
+        await match.goes_on(2, START_S)
 
     wait = f", and ask for {facts['retry_after_ms']} ms" if "retry_after_ms" in facts else ""
     situation.__doc__ = f"End the stream with {reason.value}{wait}."
@@ -353,7 +347,7 @@ _ends_with(Reason.RATE_LIMITED, "reconnects after it sent too much", limit=1, re
 async def silence(testbed: Testbed) -> None:
     """Announce a silence limit of a few seconds in the hello of a new stream; then keep it open, but send nothing."""
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     before = len(testbed.trace.streams)
     silent, silence_s = False, SILENCE_S * max(1.0, testbed.scale)
 
@@ -366,7 +360,7 @@ async def silence(testbed: Testbed) -> None:
     testbed.cut()
     await testbed.until(lambda: len(testbed.trace.streams) > before, "the bot's next stream", START_S)
     await match.reply()
-    await testbed.goes_on(match)
+    await match.goes_on()
     silent = True
     last_word_s, streams = testbed.trace.now_s, len(testbed.trace.streams)
     testbed.ping(LAST_WORD)
@@ -379,4 +373,4 @@ async def silence(testbed: Testbed) -> None:
     if waited_s < silence_s / 2:
         raise Failed(f"it left after {waited_s:.1f} s already, of the {silence_s:g} s that the hello allows")
     testbed.cut()
-    await testbed.goes_on(match, 2, START_S)
+    await match.goes_on(2, START_S)

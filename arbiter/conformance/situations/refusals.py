@@ -52,7 +52,7 @@ def refuse_moves(testbed: Testbed, times: int, refusal: Refusal | None, code: in
 async def _repeats(testbed: Testbed, refusal: Refusal | None, wait_s: float, code: int = 0) -> None:
     refused = refuse_moves(testbed, 2, refusal, code)
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     moves = testbed.trace.moves(match.id, 0)
     one_move(testbed, match, 0)
     if any(said.act != moves[0].act for said in moves):
@@ -60,7 +60,7 @@ async def _repeats(testbed: Testbed, refusal: Refusal | None, wait_s: float, cod
     for before_s, after in zip(refused, moves[1:], strict=False):
         if after.at_s - before_s < wait_s - EARLY_S:
             raise Failed(f"it was repeated after {after.at_s - before_s:.2f} s, though {wait_s:g} s were asked for")
-    await testbed.goes_on(match)
+    await match.goes_on()
 
 
 @clause("refusals.unavailable", "repeats the same request after the wait that is asked for", TEMPORARY, CLIENTS)
@@ -90,13 +90,13 @@ def _stale(reason: Reason, **facts: object) -> None:
     async def situation(testbed: Testbed) -> None:
         refuse_moves(testbed, 1, Refusal(reason, "it came too late", **facts))
         match = await testbed.match()
-        said = await testbed.move(match)
+        said = await match.move()
         if await testbed.quiet(lambda: len(testbed.trace.acts(match_id=match.id)) > 1, 1.5):
             more = testbed.trace.acts(match_id=match.id)[1].act
             raise Failed(f"after {reason.value} the bot sent more for the match: {more.WhichOneof('act')}")
         await match.play_as(testbed.player, 0, said.act.move.move)
         await match.reply()
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)
 
     situation.__doc__ = f"Refuse a move with {reason.value}; later let it be the bot's turn again."
     name = reason.value.lower().replace("_", "-")
@@ -126,7 +126,7 @@ async def illegal(testbed: Testbed) -> None:
         return (act,)
 
     testbed.proxy.up = up
-    await testbed.move(match)
+    await match.move()
     await testbed.quiet(lambda: match.over or len(testbed.trace.moves(match.id)) >= 4, 3.0)
     moves = testbed.trace.moves(match.id)
     if len(request_ids(moves)) < len(moves):
@@ -136,18 +136,16 @@ async def illegal(testbed: Testbed) -> None:
 
 
 @clause(
-    "refusals.one-match",
-    "a refusal in one match is no hindrance in another",
-    "A refusal is a message and ends nothing",
+    "refusals.one-match", "a refusal in one match is no hindrance in another", "A refusal is a message and ends nothing"
 )
 async def one_match(testbed: Testbed) -> None:
     """Refuse a move with MATCH_NOT_FOUND; meanwhile play another match on the same stream."""
     refuse_moves(testbed, 1, Refusal(Reason.MATCH_NOT_FOUND, "there is no such match", id="?"))
     number = testbed.live.opened.number
     lost = await testbed.match()
-    await testbed.move(lost)
+    await lost.move()
     other: BotMatch = await testbed.match()
-    await testbed.goes_on(other, 3)
+    await other.goes_on(3)
     if testbed.live.opened.number != number:
         raise Failed("the bot left its stream")
 
@@ -165,20 +163,15 @@ async def call(testbed: Testbed) -> None:
     testbed.proxy.refuse_call = refuse
     with testbed.without_lists():
         match = await testbed.match()
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)
 
 
-@clause(
-    "requests.ids",
-    "each request has an id of its own",
-    "Each request has an id of its own.",
-    CLIENTS,
-)
+@clause("requests.ids", "each request has an id of its own", "Each request has an id of its own.", CLIENTS)
 async def ids(testbed: Testbed) -> None:
     """Compare all request ids in three matches, with a lost connection and a temporary refusal."""
     matches = [await testbed.match() for _ in range(3)]
     for match in matches:
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)
     refuse_moves(testbed, 1, Refusal(Reason.STORE_UNAVAILABLE, "the store is away", retry_after_ms=300))
     for match in matches:
         await match.reply()
@@ -186,7 +179,7 @@ async def ids(testbed: Testbed) -> None:
     testbed.cut()
     await testbed.connected(after_s=now_s)
     for match in matches:
-        await testbed.goes_on(match, 2)
+        await match.goes_on(2)
     known: dict[str, play_pb2.PlayAct] = {}
     for said in testbed.trace.said:
         if said.act.WhichOneof("act") in ("hello", "pong", "acknowledge"):

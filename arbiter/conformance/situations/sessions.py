@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from arbiter.conformance.clauses import CLIENTS, clause
 from arbiter.conformance.failures import Failed
-from arbiter.conformance.testbed import REACT_S, START_S, Testbed
+from arbiter.conformance.testbed import START_S, Testbed
+from arbiter.conformance.waiting import REACT_S
 from arbiter.errors import Reason, Refusal
 
 GONE = "ends `run` with the refusal as the language's own error."
@@ -27,7 +28,7 @@ async def _goes(testbed: Testbed, within_s: float = EXIT_S) -> None:
 def _for_good(reason: Reason, title: str, **facts: object) -> None:
     async def situation(testbed: Testbed) -> None:
         match = await testbed.match()
-        await testbed.goes_on(match)
+        await match.goes_on()
         testbed.end_stream(reason, **facts)
         await _goes(testbed)
 
@@ -43,7 +44,7 @@ _for_good(Reason.PLAYER_SUSPENDED, "ends when its player is suspended", id="?")
 def _refused(reason: Reason, title: str, **facts: object) -> None:
     async def situation(testbed: Testbed) -> None:
         match = await testbed.match()
-        await testbed.goes_on(match)
+        await match.goes_on()
         testbed.proxy.refuse = Refusal(reason, "the referee says so", **facts)
         streams = len(testbed.trace.streams)
         testbed.cut()
@@ -90,10 +91,10 @@ async def idle(testbed: Testbed) -> None:
 async def playing(testbed: Testbed) -> None:
     """Send SIGTERM during the bot's turn, while the answer with its legal moves is delayed."""
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     with testbed.without_lists(), testbed.calls_held():
         await match.reply()
-        await testbed.thinking(match)
+        await match.thinking()
         await _stops(testbed)
 
 
@@ -120,8 +121,8 @@ async def _stops(testbed: Testbed) -> None:
 async def tls(testbed: Testbed) -> None:
     """Accept TLS only, with the certificate in ARBITER_ROOT_CERTIFICATE. Cut the connection once."""
     match = await testbed.match()
-    await testbed.goes_on(match, 2)
+    await match.goes_on(2)
     now_s = testbed.trace.now_s
     testbed.cut()
     await testbed.connected(after_s=now_s)
-    await testbed.goes_on(match, 2, START_S)
+    await match.goes_on(2, START_S)

@@ -37,13 +37,13 @@ async def doubled(testbed: Testbed) -> None:
         match = await testbed.match()
         for _ in range(2):
             with testbed.calls_held():
-                turn = await testbed.thinking(match)
+                turn = await match.thinking()
                 testbed.live.send(play_pb2.PlayItem(turn=turn))
                 await testbed.quiet(lambda: False, 0.3)
-            await testbed.goes_on(match)
+            await match.goes_on()
             one_move(testbed, match, turn.ply)
             await match.reply()
-        await testbed.goes_on(match)
+        await match.goes_on()
         one_move(testbed, match, 4)
 
 
@@ -64,12 +64,12 @@ async def late(testbed: Testbed) -> None:
 
     testbed.bend(keep)
     match = await testbed.match()
-    await testbed.goes_on(match, 2)
+    await match.goes_on(2)
     before = len(testbed.trace.acts("move", match.id))
     testbed.live.send(*kept)
     if await testbed.quiet(lambda: len(testbed.trace.acts("move", match.id)) > before, 1.0):
         raise Failed("the bot moved for a turn that is over")
-    await testbed.goes_on(match, 2)
+    await match.goes_on(2)
 
 
 @clause(
@@ -83,12 +83,12 @@ async def overtaken(testbed: Testbed) -> None:
     match = await testbed.match()
     testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "move" and act.move.ply == 0 else (act,)
     with testbed.without_lists(), testbed.calls_held():
-        turn = await testbed.thinking(match)
+        turn = await match.thinking()
         move = min(match.now.game.moves(match.now.position))
         await match.play_as(testbed.player, turn.ply, move)
         await match.reply()
-        await testbed.turn(match, match.now.ply)
-    await testbed.goes_on(match, 2)
+        await match.turn(match.now.ply)
+    await match.goes_on(2)
 
 
 @clause(
@@ -100,13 +100,13 @@ async def overtaken(testbed: Testbed) -> None:
 async def interrupted(testbed: Testbed) -> None:
     """Interrupt the match while the bot thinks about its turn; the match continues, and the turn is sent again."""
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     with testbed.without_lists(), testbed.calls_held():
         await match.reply()
-        turn = await testbed.thinking(match)
+        turn = await match.thinking()
         await match.interrupt()
         await testbed.quiet(lambda: False, 0.3)
-    await testbed.goes_on(match, 2)
+    await match.goes_on(2)
     one_move(testbed, match, turn.ply)
 
 
@@ -125,15 +125,13 @@ async def gap(testbed: Testbed) -> None:
         return [item]
 
     match = await testbed.match()
-    await testbed.goes_on(match)
+    await match.goes_on()
     testbed.bend(bare)
-    await testbed.goes_on(match, 2)
+    await match.goes_on(2)
 
 
 @clause(
-    "turns.before-receipt",
-    "plays on though the answer to its move comes after the next turn",
-    "The items, in order.",
+    "turns.before-receipt", "plays on though the answer to its move comes after the next turn", "The items, in order."
 )
 async def before_receipt(testbed: Testbed) -> None:
     """Delay the answer to each move until the next turn has been sent."""
@@ -152,16 +150,12 @@ async def before_receipt(testbed: Testbed) -> None:
 
     testbed.bend(swap)
     match = await testbed.match()
-    await testbed.goes_on(match, 3)
+    await match.goes_on(3)
     for ply in (0, 2, 4):
         one_move(testbed, match, ply)
 
 
-@clause(
-    "turns.one-message",
-    "takes many items in one message",
-    "What the server says, as much as is ready together.",
-)
+@clause("turns.one-message", "takes many items in one message", "What the server says, as much as is ready together.")
 async def one_message(testbed: Testbed) -> None:
     """Send the states and turns of three matches in one message, with a ping."""
     held: list[play_pb2.PlayItem] = []
@@ -180,7 +174,7 @@ async def one_message(testbed: Testbed) -> None:
     testbed.proxy.plain()
     testbed.live.send(*held, play_pb2.PlayItem(ping=play_pb2.Ping(number=1_000_001)))
     for match in matches:
-        await testbed.goes_on(match)
+        await match.goes_on()
     await testbed.until(
         lambda: any(said.act.pong.number == 1_000_001 for said in testbed.trace.acts("pong")), "the pong to its ping"
     )

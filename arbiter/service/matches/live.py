@@ -16,10 +16,10 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, transitions
 from arbiter.matches.commands import NAMES, Arrive, Command, Interrupt, Interruption, Leave, Play, ReportFault, Tick
+from arbiter.matches.decision import Decision
 from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.matches.record import Sealed, seal
-from arbiter.matches.transitions import Decision
 from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live_match import Answer, AnswerCallback, FailureListener, LiveMatch, MatchListener
 from arbiter.service.matches.presence import Presence

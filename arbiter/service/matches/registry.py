@@ -13,7 +13,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, shortened
 from arbiter.games import registry
 from arbiter.games.contract import Seat
-from arbiter.matches import evolution, time_control, transitions
+from arbiter.matches import creation, evolution, time_control, transitions
 from arbiter.matches.commands import Arrive, Command, Create, Interruption, Leave, SeatRequest
 from arbiter.matches.events import Created, Ended
 from arbiter.matches.match import Match, Phase
@@ -155,7 +155,7 @@ class MatchRegistry:
         await self._check_label(command)
         self._check_limits(command.players)
         match_id = self._ids.new("m")
-        events = transitions.create(match_id, command, self._clock.now_ms()).events
+        events = creation.create(match_id, command, self._clock.now_ms()).events
         first, *others = events
         assert isinstance(first, Created)
         match = evolution.begin(first)

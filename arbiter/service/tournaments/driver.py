@@ -23,6 +23,7 @@ from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import StoredLog, maker
 from arbiter.service.tournaments.log import Listener, TournamentLog
 from arbiter.service.tournaments.matches import RETRY_S, abort, creation, occasion_of, report
+from arbiter.service.tournaments.pairing_input import PairingInput
 from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
 from arbiter.service.tournaments.ports import Dependencies, PairingFailed
 from arbiter.service.tournaments.trial import PairTest
@@ -35,7 +36,6 @@ from arbiter.tournaments.tournament import Phase, Tournament
 MOST_MAKING: Final = 32  #: matches that a tournament has made at the same time; more would wait for each other
 LOOK_S: Final = 1.0  #: time between two looks at a running tournament: players may have come, or be free again
 MOST_PATIENCE_S: Final = 60.0  #: before a game that was void again and again is played once more
-RATED_EVERY_S: Final = 10.0  #: time between two looks at the strengths of a ladder's players
 
 
 class _Queued(NamedTuple):
@@ -71,16 +71,13 @@ class TournamentDriver:
         self._finishing: set[str] = set()  # matches that are being ended
         self._hurry = asyncio.Event()  # set while the tournament is about to end: no further match is made
         self._pairing = False
-        self._free_since: dict[str, int] = {}
-        self._strengths: dict[str, formats.Strength] = {}
-        self._shares = formats.Shares()
-        self._rated_at = -RATED_EVERY_S
         self._pairer = formats.of(log.tournament.spec)
         plugin = log.tournament.spec.adjudication.plugin
         self._judging = PluginAdjudication(
             dependencies.matches, dependencies.judges, plugin, maker(self.id), dependencies.log
         )
         self._log = dependencies.log.bind(tournament=self._state.id)
+        self._pairing_input = PairingInput(self._pairer, dependencies, self._log)
         self._rebuild()
 
     def _rebuild(self) -> None:
@@ -285,7 +282,7 @@ class TournamentDriver:
         answer = self._test.answer() if self._test is not None else ""
         if answer:
             return do.Decide(answer)
-        field = self._field()
+        field = self._pairing_input.now(self._newest)
         if self._pairing or self._pairer.heavy(self._newest, field):
             return None
         return self._pairer.propose(self._newest, field)
@@ -301,13 +298,13 @@ class TournamentDriver:
         self._hurry.clear()
         if tournament.phase is not Phase.RUNNING:
             return
-        field = self._field()
+        field = self._pairing_input.now(self._newest)
         due = len(field.free) > 1 if self._pairer.pairs_whoever_is_free else tournament.all_decided()
         if due and not self._pairing and self._pairer.heavy(tournament, field):
             self._pairing = True
             self._spawn(self._pair(field))
-        if self._pairer.pairs_by_strength:
-            self._rate()
+        if self._pairing_input.rating_is_due():
+            self._spawn(self._pairing_input.rate(self._newest))
         for game in tournament.ready(self._making):
             if len(self._making) >= MOST_MAKING or self._dependencies.capacity.full:
                 return  # the first that is made, or has ended, wakes this up
@@ -321,21 +318,6 @@ class TournamentDriver:
     def _hold(self) -> None:
         self._dependencies.capacity.hold(self.id, len(self._making | self._newest.running.keys()))
 
-    def _field(self) -> formats.FreePlayers:
-        """Return who is free, where the format looks at that."""
-        tournament, now = self._newest, self._dependencies.clock.now_ms()
-        if not self._pairer.pairs_whoever_is_free:
-            return formats.FreePlayers()
-        busy, capacity = tournament.busy(), self._dependencies.capacity
-        free = [player for player in tournament.players if player not in busy and capacity.is_free(player)]
-        self._free_since = {player: self._free_since.get(player, now) for player in free}
-        free.sort(key=self._free_since.__getitem__)
-        present = [*free, *(player for player in busy if capacity.is_present(player))]
-        sharing = self._pairer.sharing(tournament, present)
-        games = {player: len(tournament.meetings_of.get(player, ())) for player in sharing}
-        ahead = self._shares.ahead(sharing, games)
-        return formats.FreePlayers(tuple(free), dict(self._free_since), self._strengths, now, ahead)
-
     async def _pair(self, field: formats.FreePlayers) -> None:
         try:
             proposal = await self._dependencies.pairing.propose(self._state.durable, field)
@@ -346,18 +328,6 @@ class TournamentDriver:
             self._log.error("not_paired", error=str(failure))
         finally:
             self._pairing = False  # from here on the next look pairs again
-
-    def _rate(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if now - self._rated_at >= RATED_EVERY_S:
-            self._rated_at = now
-            self._spawn(self._read_strengths())
-
-    async def _read_strengths(self) -> None:
-        try:
-            self._strengths = dict(await self._dependencies.ratings.strengths(self._newest.spec.games))
-        except Refusal as failure:
-            self._log.warning("not_rated", error=str(failure))  # it pairs by what it knew before
 
     async def _make(self, game: Game, attempt: int) -> None:
         """Make the match of a game, and have it on record."""

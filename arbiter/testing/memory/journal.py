@@ -1,20 +1,13 @@
-"""In-memory ports for the use cases: a journal, a directory, ids and rules, without threads and randomness.
-
-They keep the contracts of `arbiter.service.ports` and pass the same tests as the adapters on a database.
-"""
+"""The journal in memory."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-from arbiter.games.contract import AnyGame
-from arbiter.games.line import replay
-from arbiter.matches.public_keys import PublicKey
-from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
 from arbiter.service.ports.journal import (
     Append,
     Filter,
@@ -27,9 +20,6 @@ from arbiter.service.ports.journal import (
     TournamentFilter,
     TournamentSummary,
 )
-from arbiter.service.ports.rules import LinePosition, ListedMove, Listing, PlayedLine
-
-T = TypeVar("T")
 
 
 class MemoryJournal:
@@ -244,212 +234,6 @@ class MemoryJournal:
 def _tally_key(row: MatchSummary, end: MatchEnd) -> tuple[str, str, bool, str, str, str, int, str]:
     """Return the key by which ends of matches are counted, without the versions."""
     return row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause
-
-
-class MemoryDirectory:
-    """The directory (`arbiter.service.ports.Directory`) as dictionaries."""
-
-    def __init__(self) -> None:
-        self._players: dict[str, Player] = {}
-        self._likenesses: dict[str, str] = {}  # names of players
-        self._tokens: dict[str, Token] = {}
-        self._invitations: set[str] = set()
-        self._challenges: dict[str, Challenge] = {}
-
-    async def before(self) -> None:
-        """Run before every operation: yield to the event loop once, as real directories do. May raise StoreFailed."""
-        await asyncio.sleep(0)
-
-    async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
-        """Store a player with its first token, and use up an invitation if one is given."""
-        await self.before()
-        if invitation and invitation not in self._invitations:
-            return False
-        like = likeness(player.name)
-        if like in self._likenesses:
-            raise AlreadyThere(self._likenesses[like])
-        self._invitations.discard(invitation)
-        self._likenesses[like] = player.name
-        self._players[player.name] = player
-        if token is not None:
-            self._tokens[token.token_id] = token
-        return True
-
-    async def player(self, name: str) -> Player | None:
-        """Return a player."""
-        await self.before()
-        return self._players.get(name)
-
-    async def players(self, after: str, most: int) -> list[Player]:
-        """Return players whose names sort after `after`, by name."""
-        await self.before()
-        return _page(self._players, after, most)
-
-    async def change_player(self, name: str, **changes: Any) -> Player | None:
-        """Store new values of some fields of a player; return the changed player."""
-        await self.before()
-        if name in self._players:
-            self._players[name] = replace(self._players[name], **changes)
-        return self._players.get(name)
-
-    async def acknowledge(self, name: str, sequence: int) -> None:
-        """Move a player's `acknowledged` forward to a sequence, never back."""
-        await self.before()
-        player = self._players[name]
-        self._players[name] = replace(player, acknowledged=max(player.acknowledged, sequence))
-
-    async def add_token(self, token: Token, most: int) -> bool:
-        """Store a token, unless its player has too many."""
-        await self.before()
-        if sum(held.player == token.player and not held.revoked for held in self._tokens.values()) >= most:
-            return False
-        self._tokens[token.token_id] = token
-        return True
-
-    async def token(self, token_id: str) -> Token | None:
-        """Return a token."""
-        await self.before()
-        return self._tokens.get(token_id)
-
-    async def token_of_digest(self, digest: str) -> Token | None:
-        """Return the token with the digest of a secret, even if it is revoked."""
-        await self.before()
-        return next((token for token in self._tokens.values() if token.digest == digest), None)
-
-    async def tokens(self, player: str, after: str, most: int) -> list[Token]:
-        """Return a player's tokens whose ids sort after `after`, by id."""
-        await self.before()
-        return _page({key: token for key, token in self._tokens.items() if token.player == player}, after, most)
-
-    async def revoke_token(self, token_id: str) -> None:
-        """Mark a token as revoked."""
-        await self.before()
-        if token_id in self._tokens:
-            self._tokens[token_id] = replace(self._tokens[token_id], revoked=True)
-
-    async def add_invitation(self, digest: str, most: int) -> bool:
-        """Store an open invitation, unless there are too many."""
-        await self.before()
-        if len(self._invitations) >= most:
-            return False
-        self._invitations.add(digest)
-        return True
-
-    async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
-        """Store a challenge, unless its request id is already stored or the challenger has too many."""
-        await self.before()
-        mine = [held for held in self._challenges.values() if held.challenger == challenge.challenger]
-        for held in mine:
-            if held.request_id == challenge.request_id:
-                return held
-        if sum(held.state == "open" for held in mine) >= most:
-            return None
-        self._challenges[challenge.challenge_id] = challenge
-        return challenge
-
-    async def challenge(self, challenge_id: str) -> Challenge | None:
-        """Return a challenge, even if it is closed."""
-        await self.before()
-        return self._challenges.get(challenge_id)
-
-    async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
-        """Return open challenges to and by a player, and all open seeks, by id, starting after `after`."""
-        await self.before()
-        wanted = {
-            key: held
-            for key, held in self._challenges.items()
-            if held.state == "open" and (held.opponent in ("", player) or held.challenger == player)
-        }
-        return _page(wanted, after, most)
-
-    async def close_challenge(self, challenge: Challenge) -> bool:
-        """Store a challenge's new state if it is still open; return whether it was."""
-        await self.before()
-        held = self._challenges.get(challenge.challenge_id)
-        if held is None or held.state != "open":
-            return False
-        self._challenges[held.challenge_id] = replace(
-            held, state=challenge.state, match_id=challenge.match_id, reason=challenge.reason
-        )
-        return True
-
-
-class CountingIds:
-    """Ids (`arbiter.service.ports.Ids`) that count up, and lots from a given list, 0 when the list is empty."""
-
-    def __init__(self, lots: Iterable[int] = ()) -> None:
-        self._count = 0
-        self._lots = iter(lots)
-
-    def new(self, kind: str) -> str:
-        """Return the next id of a kind."""
-        self._count += 1
-        return f"{kind}{self._count:06}"
-
-    def secret(self) -> str:
-        """Return the next secret. It is predictable: a real server must not use it."""
-        self._count += 1
-        return f"secret-{self._count:06}"
-
-    def lot(self, size: int) -> int:
-        """Return the next lot."""
-        return next(self._lots, 0) % size
-
-
-class NoKeys:
-    """A signer (`arbiter.service.matches.transcripts.Signer`) without keys, for tests that need no signature."""
-
-    def public_keys(self) -> tuple[PublicKey, ...]:
-        """Return nothing."""
-        return ()
-
-    def sign(self, key_id: str, message: bytes) -> bytes:
-        """Raise KeyError: there is no key."""
-        raise KeyError(key_id)
-
-
-class PlainRules:
-    """Computes rules (`arbiter.service.ports.Rules`) synchronously and without limits.
-
-    `gate`, if set, is awaited before each answer, so that a test can make the computation of rules slow.
-    """
-
-    def __init__(self) -> None:
-        self.gate: asyncio.Event | None = None
-
-    async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
-        """Return the legal moves at the end of a line of play."""
-        await self._wait()
-        line = replay(variant, position or None, moves, len(moves))
-        game, end = line.game, line.final
-        texts = sorted(game.moves(end))
-        listed = [ListedMove(text, _steps(game, end, text) if steps else ()) for text in texts]
-        return Listing(game.text(end), len(texts), [listed] if listed else [])
-
-    async def play_moves(
-        self, caller: str, variant: str, position: str, moves: Sequence[str], from_ply: int, board: bool
-    ) -> PlayedLine:
-        """Return the positions of a line of play from a ply on, without their boards."""
-        await self._wait()
-        line = replay(variant, position or None, moves, len(moves))
-        played = [
-            LinePosition(ply, line.game.text(there), there.turn, line.game.claim(there) or "")
-            for ply, there in enumerate(line.positions)
-        ]
-        outcome = line.final.outcome
-        return PlayedLine(tuple(played[from_ply:]), tuple(outcome) if outcome else None)
-
-    async def _wait(self) -> None:
-        if self.gate is not None:
-            await self.gate.wait()
-
-
-def _steps(game: AnyGame, position: Any, move: str) -> tuple[tuple[str, str, str, str, int], ...]:
-    return tuple((s.action, s.source, s.target, s.piece, s.facing) for s in game.steps(position, move))
-
-
-def _page(entries: dict[str, T], after: str, most: int) -> list[T]:
-    return [entry for key, entry in sorted(entries.items()) if key > after][:most]
 
 
 def _unless_done(future: asyncio.Future[Any], settle: Callable[[Any], None], value: Any) -> None:

@@ -1,0 +1,60 @@
+"""Decides what the creation of a match records: the first events, or why there can be no such match."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arbiter.errors import argument_invalid
+from arbiter.games.registry import game as registered_game
+from arbiter.matches import adjudication, opening, time_control
+from arbiter.matches.answers import check_words
+from arbiter.matches.commands import Create
+from arbiter.matches.decision import Decision
+from arbiter.matches.events import Created, EventKind, Started
+from arbiter.matches.evolution import Games, begin
+from arbiter.matches.policy import ClockStart
+from arbiter.matches.requests import Receipt, check_request_id
+
+LONGEST_LABEL: Final = 100  #: characters
+
+
+def create(match_id: str, command: Create, now: int, games: Games = registered_game) -> Decision:
+    """Return the events that create a match, and the receipt.
+
+    Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and for the opening MOVE_MALFORMED, MOVE_ILLEGAL.
+    """
+    check_request_id(command.request)
+    for name, text, most in (("match id", match_id, 100), ("creator", command.creator, 100)):
+        check_words(name, text, most, least=1)
+    check_words("label", command.label, LONGEST_LABEL)
+    for player in command.players:
+        check_words("player", player, 100, least=1)
+    if command.rated and command.players[0] == command.players[1]:
+        raise argument_invalid("true", "rated", "false for a match of a player against itself")
+    controls = time_control.parse_pair(command.time)
+    if command.rated and controls[0] != controls[1]:
+        raise argument_invalid("true", "rated", "false for a match with time odds")
+    game = games(command.game)
+    opening.played(game, command.opening)
+    if command.adjudication:
+        adjudication.check(command.adjudication, game)
+    created = Created(
+        at=now,
+        match=match_id,
+        game=game.variant,
+        players=command.players,
+        time=time_control.pair_text(controls),
+        policy=command.policy,
+        rated=command.rated,
+        label=command.label,
+        creator=command.creator,
+        request=command.request,
+        opening=command.opening,
+        adjudication=command.adjudication or None,
+    )
+    receipt = Receipt(1, EventKind.CREATED, len(command.opening))
+    if command.policy.start is ClockStart.WHEN_PRESENT:
+        return Decision((created,), receipt)
+    match = begin(created, games)
+    started = Started(now, match.turn, match.text, match.clocks)
+    return Decision((created, started), receipt)

@@ -1,0 +1,49 @@
+"""Queries on the database, in threads of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from arbiter.errors import shortened
+from arbiter.service.ports.journal import StoreDamaged, StoreFailed
+from arbiter.service.ports.log import Logger
+from arbiter.store.database import WRONG_VALUE
+from arbiter.store.failure import damaged, reason, whole
+
+T = TypeVar("T")
+
+
+class Reader:
+    """Runs queries in its own threads, so that the event loop never waits for the disk."""
+
+    def __init__(self, engine: Engine, log: Logger, threads: int = 2) -> None:
+        self._engine = engine
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
+        self._log = log
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """Run a query and return what it returns. Raises StoreFailed."""
+
+        def run() -> T:
+            try:
+                with self._engine.connect() as connection:
+                    return query(connection)
+            except SQLAlchemyError as error:
+                self._log.error("store_failed", reads=1, error=whole(error))
+                failed = StoreDamaged if damaged(error) else StoreFailed
+                raise failed(f"it gave no answer ({reason(error)})") from None
+            except WRONG_VALUE as error:
+                self._log.error("store_failed", reads=1, error=repr(error))
+                raise StoreDamaged(f"a value in it is not of its column's type ({shortened(str(error))})") from None
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+
+    def close(self) -> None:
+        """Wait until running queries have ended."""
+        self._pool.shutdown()

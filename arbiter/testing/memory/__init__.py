@@ -1,0 +1,12 @@
+"""In-memory ports for the use cases: a journal, a directory, ids and rules, without threads and randomness.
+
+They keep the contracts of `arbiter.service.ports` and pass the same tests as the adapters on a database.
+"""
+
+from arbiter.testing.memory.directory import MemoryDirectory
+from arbiter.testing.memory.ids import CountingIds
+from arbiter.testing.memory.journal import MemoryJournal
+from arbiter.testing.memory.keys import NoKeys
+from arbiter.testing.memory.rules import PlainRules
+
+__all__ = ["CountingIds", "MemoryDirectory", "MemoryJournal", "NoKeys", "PlainRules"]

@@ -1,0 +1,143 @@
+"""The directory of players, tokens and challenges in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
+
+T = TypeVar("T")
+
+
+class MemoryDirectory:
+    """The directory (`arbiter.service.ports.Directory`) as dictionaries."""
+
+    def __init__(self) -> None:
+        self._players: dict[str, Player] = {}
+        self._likenesses: dict[str, str] = {}  # names of players
+        self._tokens: dict[str, Token] = {}
+        self._invitations: set[str] = set()
+        self._challenges: dict[str, Challenge] = {}
+
+    async def before(self) -> None:
+        """Run before every operation: yield to the event loop once, as real directories do. May raise StoreFailed."""
+        await asyncio.sleep(0)
+
+    async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
+        """Store a player with its first token, and use up an invitation if one is given."""
+        await self.before()
+        if invitation and invitation not in self._invitations:
+            return False
+        like = likeness(player.name)
+        if like in self._likenesses:
+            raise AlreadyThere(self._likenesses[like])
+        self._invitations.discard(invitation)
+        self._likenesses[like] = player.name
+        self._players[player.name] = player
+        if token is not None:
+            self._tokens[token.token_id] = token
+        return True
+
+    async def player(self, name: str) -> Player | None:
+        """Return a player."""
+        await self.before()
+        return self._players.get(name)
+
+    async def players(self, after: str, most: int) -> list[Player]:
+        """Return players whose names sort after `after`, by name."""
+        await self.before()
+        return _page(self._players, after, most)
+
+    async def change_player(self, name: str, **changes: Any) -> Player | None:
+        """Store new values of some fields of a player; return the changed player."""
+        await self.before()
+        if name in self._players:
+            self._players[name] = replace(self._players[name], **changes)
+        return self._players.get(name)
+
+    async def acknowledge(self, name: str, sequence: int) -> None:
+        """Move a player's `acknowledged` forward to a sequence, never back."""
+        await self.before()
+        player = self._players[name]
+        self._players[name] = replace(player, acknowledged=max(player.acknowledged, sequence))
+
+    async def add_token(self, token: Token, most: int) -> bool:
+        """Store a token, unless its player has too many."""
+        await self.before()
+        if sum(held.player == token.player and not held.revoked for held in self._tokens.values()) >= most:
+            return False
+        self._tokens[token.token_id] = token
+        return True
+
+    async def token(self, token_id: str) -> Token | None:
+        """Return a token."""
+        await self.before()
+        return self._tokens.get(token_id)
+
+    async def token_of_digest(self, digest: str) -> Token | None:
+        """Return the token with the digest of a secret, even if it is revoked."""
+        await self.before()
+        return next((token for token in self._tokens.values() if token.digest == digest), None)
+
+    async def tokens(self, player: str, after: str, most: int) -> list[Token]:
+        """Return a player's tokens whose ids sort after `after`, by id."""
+        await self.before()
+        return _page({key: token for key, token in self._tokens.items() if token.player == player}, after, most)
+
+    async def revoke_token(self, token_id: str) -> None:
+        """Mark a token as revoked."""
+        await self.before()
+        if token_id in self._tokens:
+            self._tokens[token_id] = replace(self._tokens[token_id], revoked=True)
+
+    async def add_invitation(self, digest: str, most: int) -> bool:
+        """Store an open invitation, unless there are too many."""
+        await self.before()
+        if len(self._invitations) >= most:
+            return False
+        self._invitations.add(digest)
+        return True
+
+    async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
+        """Store a challenge, unless its request id is already stored or the challenger has too many."""
+        await self.before()
+        mine = [held for held in self._challenges.values() if held.challenger == challenge.challenger]
+        for held in mine:
+            if held.request_id == challenge.request_id:
+                return held
+        if sum(held.state == "open" for held in mine) >= most:
+            return None
+        self._challenges[challenge.challenge_id] = challenge
+        return challenge
+
+    async def challenge(self, challenge_id: str) -> Challenge | None:
+        """Return a challenge, even if it is closed."""
+        await self.before()
+        return self._challenges.get(challenge_id)
+
+    async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
+        """Return open challenges to and by a player, and all open seeks, by id, starting after `after`."""
+        await self.before()
+        wanted = {
+            key: held
+            for key, held in self._challenges.items()
+            if held.state == "open" and (held.opponent in ("", player) or held.challenger == player)
+        }
+        return _page(wanted, after, most)
+
+    async def close_challenge(self, challenge: Challenge) -> bool:
+        """Store a challenge's new state if it is still open; return whether it was."""
+        await self.before()
+        held = self._challenges.get(challenge.challenge_id)
+        if held is None or held.state != "open":
+            return False
+        self._challenges[held.challenge_id] = replace(
+            held, state=challenge.state, match_id=challenge.match_id, reason=challenge.reason
+        )
+        return True
+
+
+def _page(entries: dict[str, T], after: str, most: int) -> list[T]:
+    return [entry for key, entry in sorted(entries.items()) if key > after][:most]
