@@ -1,0 +1,28 @@
+"""The composition root: the only package that names adapters. Each part can also be passed in as an argument."""
+
+from arbiter.bootstrap.serving import RunningServer, doors, gate_of, serving, started
+from arbiter.bootstrap.store import Store, check_store, open_record, open_store, rebuild_store, shown_store
+from arbiter.bootstrap.tokens import create_token, create_tokens
+from arbiter.bootstrap.wiring import Arbiter, wire
+from arbiter.bootstrap.world import NO_JUDGES, World, open_world
+
+__all__ = [
+    "NO_JUDGES",
+    "Arbiter",
+    "RunningServer",
+    "Store",
+    "World",
+    "check_store",
+    "create_token",
+    "create_tokens",
+    "doors",
+    "gate_of",
+    "open_record",
+    "open_store",
+    "open_world",
+    "rebuild_store",
+    "serving",
+    "shown_store",
+    "started",
+    "wire",
+]

@@ -1,0 +1,153 @@
+"""A running server: the doors to the use cases, its start, and how it drains."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
+
+from arbiter.bootstrap.wiring import Arbiter, wire
+from arbiter.bootstrap.world import World, open_world
+from arbiter.config import Settings
+from arbiter.errors import OperatorError
+from arbiter.rpc.game_service import GameServicer
+from arbiter.rpc.match_service import MatchServicer
+from arbiter.rpc.play_messages import PlayMessages
+from arbiter.rpc.play_service import PlayServicer
+from arbiter.rpc.play_stream import PlayStreams
+from arbiter.rpc.player_service import PlayerServicer
+from arbiter.rpc.rating_service import RatingServicer
+from arbiter.rpc.server import RpcServer, Servicers
+from arbiter.rpc.server_service import ServerServicer
+from arbiter.rpc.tournament_service import TournamentServicer
+from arbiter.rpc.unread import Unread
+from arbiter.runtime.build import is_compiled
+from arbiter.runtime.sockets import close_soon
+from arbiter.service.gate.gate import Gate
+from arbiter.service.matches.live import DRAINING
+from arbiter.service.play.stalls import watch_for_stalls
+from arbiter.service.ports.journal import StoreDamaged, StoreFailed
+
+if TYPE_CHECKING:
+    from arbiter.web.server import WebServer
+
+DRAIN_GRACE_S = 2.0  #: time for streams to finish
+
+
+class RunningServer(NamedTuple):
+    """A server that accepts calls. `admin_token` is set only at the first start."""
+
+    port: int
+    page: str  #: the address of the page for browsers, '' if there is none
+    matches: int
+    admin_token: str | None
+    arbiter: Arbiter
+
+
+def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
+    """Return the calls that the API adapters pass on to the use cases."""
+    return Gate(
+        settings=settings,
+        policy=arbiter.policy,
+        clock=world.clock,
+        rules=world.rules,
+        accounts=arbiter.accounts,
+        matches=arbiter.matches,
+        feed=arbiter.feed,
+        sessions=arbiter.sessions,
+        challenges=arbiter.challenges,
+        transcripts=arbiter.transcripts,
+        tournaments=arbiter.tournaments,
+        ratings=arbiter.ratings,
+        log=structlog.get_logger("arbiter.tournaments"),
+    )
+
+
+class Doors(NamedTuple):
+    """The servers of the use cases: gRPC, and the page if there is to be one."""
+
+    rpc: RpcServer
+    web: WebServer | None
+
+
+def doors(settings: Settings, world: World, arbiter: Arbiter) -> Doors:
+    """Return the use cases' servers, bound to their addresses. Raises OperatorError."""
+    gate, limits = gate_of(settings, world, arbiter), settings.limits
+    messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
+    log = structlog.get_logger("arbiter.rpc")
+    unread = Unread(limits, close_soon, log)
+    servicers = Servicers(
+        ServerServicer(gate.server),
+        GameServicer(gate.games, unread, limits),
+        MatchServicer(gate.matches, unread, limits),
+        PlayServicer(PlayStreams(gate.play, arbiter.sessions, messages, world.clock, unread, limits)),
+        PlayerServicer(gate.players),
+        TournamentServicer(gate.tournaments),
+        RatingServicer(gate.ratings),
+    )
+    rpc = RpcServer(servicers, settings, gate, unread, log)
+    return Doors(rpc, _web(gate, settings) if settings.web else None)
+
+
+def _web(gate: Gate, settings: Settings) -> WebServer:
+    # Its libraries take a fifth of a second to load, which a server without a page saves.
+    from arbiter.web.server import WebServer
+
+    return WebServer(gate, settings)
+
+
+@asynccontextmanager
+async def serving(
+    settings: Settings, world: Callable[[Settings], object] | None = None, new: bool = False
+) -> AsyncIterator[RunningServer]:
+    """Run a server during the context. At its end the server drains: clocks stop, and everything becomes durable.
+
+    `world` replaces `open_world`. For `new` see `open_world`. Raises OperatorError, StoreTooNew.
+    """
+    log = structlog.get_logger("arbiter")
+    async with AsyncExitStack() as stack:
+        opened_world: World = await stack.enter_async_context((world or partial(open_world, new=new))(settings))  # type: ignore[arg-type]
+        arbiter = wire(settings, opened_world)
+        server, web = doors(settings, opened_world, arbiter)
+        admin_token, matches = await started(arbiter)
+        await server.start()
+        page = ""
+        if web is not None:
+            await web.start()
+            page = f"{web.scheme}://{settings.web.rpartition(':')[0]}:{web.port}/"
+        stall_detector = asyncio.create_task(
+            watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, structlog.get_logger("arbiter.stalls"))
+        )
+        log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
+        try:
+            yield RunningServer(server.port, page, matches, admin_token, arbiter)
+        finally:
+            log.info("draining")
+            stall_detector.cancel()
+            await server.turn_away()
+            await arbiter.tournaments.stop()
+            await arbiter.matches.drain()
+            arbiter.sessions.end_all(DRAINING)
+            server.end_streams(DRAINING)
+            if web is not None:
+                await web.stop()
+            await server.stop(DRAIN_GRACE_S)
+            log.info("stopped")
+
+
+async def started(arbiter: Arbiter) -> tuple[str | None, int]:
+    """Return the admin token if this is the first start, and the number of resumed matches. Raises OperatorError."""
+    try:
+        admin_token, matches = await arbiter.accounts.first_admin(), await arbiter.matches.start()
+        await arbiter.tournaments.start()
+    except StoreDamaged as damage:
+        raise OperatorError(
+            f"{damage.why}: `arbiter store check` names all that is damaged; put a copy of the store in its place"
+        ) from None
+    except StoreFailed as failure:
+        raise OperatorError(f"the store can't be used: {failure.why}; see the runbook") from None
+    return admin_token, matches

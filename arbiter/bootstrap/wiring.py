@@ -1,0 +1,123 @@
+"""The use cases, each given what it needs, and the lists of who is told of events."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import structlog
+
+from arbiter.bootstrap.world import World
+from arbiter.config import Settings
+from arbiter.errors import OperatorError, Refusal
+from arbiter.matches import time_control
+from arbiter.matches.credit import CreditRules
+from arbiter.matches.policy import Policy
+from arbiter.service.matches.comment_keys import CommentKeys
+from arbiter.service.matches.live_match import MatchListener
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.transcripts import Transcripts
+from arbiter.service.observing.feed import Feed
+from arbiter.service.play.acts import PlayActs
+from arbiter.service.play.catch_up import CatchUp
+from arbiter.service.play.challenges import Challenges
+from arbiter.service.play.connections import Connections
+from arbiter.service.play.delivery import Delivery
+from arbiter.service.play.move_lists import MoveLists
+from arbiter.service.play.sessions import FirstItems, Sessions
+from arbiter.service.players.accounts import Accounts
+from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.tournaments.calls import TournamentCalls
+from arbiter.service.tournaments.capacity import Capacity
+from arbiter.service.tournaments.log import Listener as TournamentListener
+from arbiter.service.tournaments.ports import Dependencies
+from arbiter.service.tournaments.registry import TournamentRegistry
+
+
+class Arbiter(NamedTuple):
+    """The use cases, wired together.
+
+    `match_listeners`: callbacks for durable events of matches, called in this order.
+    """
+
+    matches: MatchRegistry
+    match_listeners: list[MatchListener]
+    feed: Feed
+    accounts: Accounts
+    sessions: Sessions
+    acts: PlayActs
+    delivery: Delivery
+    challenges: Challenges
+    transcripts: Transcripts
+    tournaments: TournamentRegistry
+    ratings: Ratings
+    policy: Policy
+
+
+def wire(settings: Settings, world: World) -> Arbiter:
+    """Wire up the use cases. Raises OperatorError for settings with which no match could be created."""
+    limits = settings.limits
+    try:
+        policy = _policy(settings)
+    except Refusal as refusal:
+        raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
+    journal, directory = world.store
+    clock, pairing, judges, log = world.clock, world.pairing, world.judges, structlog.get_logger
+    # Listeners are called in this order. The lists are filled below, once all parts exist.
+    match_listeners: list[MatchListener] = []
+    tournament_listeners: list[TournamentListener] = []
+    first_items: list[FirstItems] = []
+
+    connections = Connections()
+    secret = CommentKeys(world.signer).of
+    matches = MatchRegistry(
+        journal, clock, world.ids, limits, secret, connections, match_listeners, log("arbiter.matches")
+    )
+    feed = Feed(journal, limits, matches)
+    accounts = Accounts(directory, world.ids, clock, settings.registration, limits)
+    catch_up = CatchUp(matches, directory)
+    move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms, log("arbiter.sessions"))
+    delivery = Delivery(connections, matches.live, catch_up, move_lists, clock)
+    acts = PlayActs(matches, delivery, clock, limits)
+    sessions = Sessions(connections, matches, accounts, directory, catch_up, delivery, first_items, clock, limits)
+    challenges = Challenges(directory, accounts, matches, sessions, world.ids, clock, limits, policy)
+    capacity = Capacity(sessions, limits.tournament_games)
+    ratings = Ratings(journal, clock, world.rating, settings.ratings.anchors, log("arbiter.ratings"))
+    dependencies = Dependencies(
+        journal, matches, feed, clock, capacity, pairing, ratings, policy, judges, log("arbiter.tournaments")
+    )
+    tournaments = TournamentRegistry(dependencies, world.ids, limits, tournament_listeners)
+    calls = TournamentCalls(connections, tournaments, clock)
+
+    match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
+    tournament_listeners += [calls.tournament_changed]
+    first_items += [calls.first_items]
+    accounts.on_shut_out(sessions.shut_out)
+
+    return Arbiter(
+        matches=matches,
+        match_listeners=match_listeners,
+        feed=feed,
+        accounts=accounts,
+        sessions=sessions,
+        acts=acts,
+        delivery=delivery,
+        challenges=challenges,
+        transcripts=Transcripts(matches, world.signer),
+        tournaments=tournaments,
+        ratings=ratings,
+        policy=policy,
+    )
+
+
+def _policy(settings: Settings) -> Policy:
+    matches = settings.matches
+    time_control.parse(matches.time_control)
+    return Policy(
+        illegal_moves=matches.illegal_moves,
+        kept_refusals=matches.kept_refusals,
+        no_show_ms=matches.no_show_ms,
+        abandon_ms=matches.abandon_ms,
+        move_cap_ms=matches.move_cap_ms,
+        resume_ms=matches.resume_ms,
+        credit=CreditRules(**settings.credit.model_dump()),
+    )

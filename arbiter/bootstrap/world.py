@@ -1,0 +1,101 @@
+"""The external dependencies of the use cases, as they are on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import NamedTuple
+
+import structlog
+
+from arbiter.bootstrap.store import LAST_RECORDS, Store, open_record
+from arbiter.config import Settings
+from arbiter.matches.fields import RecordError
+from arbiter.matches.record import read
+from arbiter.runtime.adjudicators import AdjudicatorProcess
+from arbiter.runtime.clock import SystemClock
+from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.pairing import PairingProcess
+from arbiter.runtime.rating import RatingProcess
+from arbiter.runtime.rules_pool import RulesPool
+from arbiter.service.matches.transcripts import Signer
+from arbiter.service.ports.environment import Clock, Ids
+from arbiter.service.ports.journal import Journal, StoreDamaged, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.rules import RulesWorker
+from arbiter.service.ratings.ports import RatingWorker
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.tournaments.adjudicators import Adjudicators, InProcessAdjudicators
+from arbiter.service.tournaments.ports import PairingWorker
+from arbiter.store.writer import Committed
+
+NO_JUDGES = InProcessAdjudicators({})  #: used where no plug-ins are installed
+
+
+class World(NamedTuple):
+    """The external dependencies of the use cases. A test can replace each of them."""
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    rules: RulesWorker
+    turn_rules: RulesWorker
+    signer: Signer
+    pairing: PairingWorker
+    rating: RatingWorker
+    judges: Adjudicators = NO_JUDGES
+
+
+@asynccontextmanager
+async def open_world(settings: Settings, committed: Committed | None = None, new: bool = False) -> AsyncIterator[World]:
+    """Open the external dependencies of the use cases on this machine. For `committed` see `Writer`.
+
+    `new` accepts a store that is empty, or older than the one that was served with these keys, or sealed by other keys.
+    Without `new` such a store raises OperatorError.
+    """
+    limits = settings.limits
+    async with AsyncExitStack() as stack:
+        store, ring = await stack.enter_async_context(open_record(settings, committed, new))
+        clock = await _clock(store.journal)
+        # Live matches have a worker of their own, so that requests of strangers do not delay players.
+        pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
+        for pool in pools:
+            await pool.start()
+            stack.push_async_callback(pool.close)
+        pairing = PairingProcess(store.journal)
+        stack.push_async_callback(pairing.close)
+        rating = RatingProcess()
+        stack.push_async_callback(rating.close)
+        judges = AdjudicatorProcess()
+        stack.push_async_callback(judges.close)
+        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges)
+
+
+async def _clock(journal: Journal) -> SystemClock:
+    """Return the server's clock. It never goes behind the instants in the event log, whatever the system clock does.
+
+    Instants roughly grow along the journal, so the last LAST_RECORDS records have the latest one. A damaged record is
+    ignored here; others report it.
+    """
+    last = 0
+    with suppress(StoreFailed):
+        for stored in await _last_records(journal):
+            with suppress(RecordError, StoreFailed):
+                of_tournament = stored.subject is Subject.TOURNAMENT
+                last = max(last, (tournament_log.event_of(stored) if of_tournament else read(stored.body)).at)
+    clock = SystemClock(last)
+    if clock.behind_ms:
+        structlog.get_logger("arbiter").warning("clock_behind_record", behind_ms=clock.behind_ms)
+    return clock
+
+
+async def _last_records(journal: Journal) -> list[StoredRecord]:
+    """Return the last LAST_RECORDS records, without those that are damaged. Raises StoreFailed."""
+    first = max(0, await journal.head() - LAST_RECORDS)
+    try:
+        return await journal.read_all(first, LAST_RECORDS)
+    except StoreDamaged:
+        found: list[StoredRecord] = []
+        for place in range(first, first + LAST_RECORDS):
+            with suppress(StoreDamaged):
+                found += await journal.read_all(place, 1)
+        return found
