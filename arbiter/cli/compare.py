@@ -18,10 +18,9 @@ FIXED: Final = (
     "That holds for a number of pairs that was fixed beforehand. Looking often spoils it: looked at after each of "
     "1,000 pairs, about 3 in 10 such intervals miss the truth at some time. Who looks often takes the next line."
 )
-ALL: Final = (
-    "All games count here: those with the same moves as others, too, and while a tournament is being played, the short "
-    "games before the long ones. Both spoil the tests. A tournament of the format trial counts the same game once, and "
-    "pairs in their order."
+EARLY: Final = (
+    "While a tournament is being played, its short games count before its long ones, which spoils the tests: look when "
+    "all games have ended. A tournament of the format trial takes pairs in by their order."
 )
 
 
@@ -133,7 +132,7 @@ def _paired(paired: arb.PairedGames, player: str) -> Iterator[str]:
     yield f"Pairs of games: {total}, by points of {player}: {counts}; {paired.unpaired} games without a partner."
     yield f"By the pairs {player} is {about(paired.elo)} Elo better, and better with {paired.superiority:.1%}."
     yield FIXED
-    yield ALL
+    yield EARLY
     yield (
         f"Valid at every look: {evidence.elo_low:.0f} to {evidence.elo_high:.0f} Elo "
         f"(score {evidence.low:.1%} to {evidence.high:.1%})."

@@ -117,7 +117,8 @@ class Comparison(NamedTuple):
     """A comparison of A and B. `lines`: by game and seat of A; `total`: their sum.
 
     fitted: from the ratings; None if one of the two has none. pairs: the results of A's paired games; unpaired: the
-    number of games without a partner. paired: score, Elo difference and superiority from the pairs; standing: the
+    number of games without a partner; repeated: the number of pairs that only repeat others of them, move for move, and
+    so do not count. paired: score, Elo difference and superiority from the pairs; standing: the
     sequential test of the pairs with its hypotheses; evidence: the scores of A that are not excluded, valid at every
     look.
     """
@@ -127,6 +128,7 @@ class Comparison(NamedTuple):
     fitted: Fitted | None
     pairs: Pairs
     unpaired: int
+    repeated: int
     paired: Difference
     hypotheses: Hypotheses
     standing: Standing

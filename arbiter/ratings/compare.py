@@ -28,12 +28,14 @@ class Meeting(NamedTuple):
     """A rated game between two players that may have a partner.
 
     key: shared with the partner and with no other game: the meeting or opening of a tournament; "": none.
-    seat: that of A; points: A's half points, 0 to 2.
+    seat: that of A; points: A's half points, 0 to 2. content: equal for games that went the same way, from the same
+    opening with the same seats, and for no others; "": unknown.
     """
 
     key: str
     seat: int
     points: int
+    content: str = ""
 
 
 def compare(
@@ -58,7 +60,7 @@ def compare(
     total = WinsDrawsLosses()
     for line in lines:
         total = total.plus(line.record)
-    pairs, unpaired = paired(meetings)
+    pairs, unpaired, repeated = paired(meetings)
     hypotheses = hypotheses or Hypotheses()
     return Comparison(
         lines=lines,
@@ -66,6 +68,7 @@ def compare(
         fitted=fitted(ratings, a, b) if ratings is not None else None,
         pairs=pairs,
         unpaired=unpaired,
+        repeated=repeated,
         paired=difference(pairs),
         hypotheses=hypotheses,
         standing=sprt.judge(pairs, hypotheses),
@@ -85,25 +88,33 @@ def head_to_head(a: str, b: str, results: Iterable[Result]) -> tuple[Line, ...]:
     return tuple(Line(game, seat, record) for (game, seat), record in sorted(found.items()))
 
 
-def paired(meetings: Iterable[Meeting]) -> tuple[Pairs, int]:
-    """Return the pairs among some games, and how many games have no partner.
+def paired(meetings: Iterable[Meeting]) -> tuple[Pairs, int, int]:
+    """Return the pairs among some games, how many games have no partner, and how many pairs only repeat others.
 
     Two games are a pair if they share a key and A had different seats in them; three or more games with one key are
-    paired in the given order. Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for points outside 0 to 2.
+    paired in the given order. A pair whose games were both played before, in pairs that count, is no new evidence: it
+    does not count. Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for points outside 0 to 2.
     """
-    waiting: dict[tuple[str, int], list[int]] = {}
-    pairs, unpaired = Pairs(), 0
-    for key, seat, points in meetings:
-        if points not in (0, 1, 2):
-            raise _invalid(str(points), "points", "0, 1 or 2 half points")
-        partners = waiting.get((key, 3 - seat), [])
-        if key and partners:
-            pairs = pairs.with_pair(partners.pop(0) + points)
-            unpaired -= 1
-        else:
-            waiting.setdefault((key, seat), []).append(points)
+    waiting: dict[tuple[str, int], list[Meeting]] = {}
+    seen: set[tuple[int, str]] = set()
+    pairs, unpaired, repeated = Pairs(), 0, 0
+    for meeting in meetings:
+        if meeting.points not in (0, 1, 2):
+            raise _invalid(str(meeting.points), "points", "0, 1 or 2 half points")
+        partners = waiting.get((meeting.key, 3 - meeting.seat), [])
+        if not (meeting.key and partners):
+            waiting.setdefault((meeting.key, meeting.seat), []).append(meeting)
             unpaired += 1
-    return pairs, unpaired
+            continue
+        games = (partners.pop(0), meeting)
+        unpaired -= 1
+        played = {(game.seat, game.content) for game in games if game.content}
+        if len(played) == len(games) and played <= seen:
+            repeated += 1
+        else:
+            pairs = pairs.with_pair(sum(game.points for game in games))
+            seen |= played
+    return pairs, unpaired, repeated
 
 
 def fitted(ratings: Ratings, a: str, b: str) -> Fitted | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from arbiter_protos.v1 import rating_pb2 as pb
 
@@ -17,6 +18,13 @@ from arbiter.service.ratings.ratings import PlayerRatings
 _VERDICTS: Mapping[Verdict, pb.Verdict.ValueType] = {
     verdict: pb.Verdict.Value(f"VERDICT_{verdict.name}") for verdict in Verdict
 }
+
+
+REPEATED: Final = (
+    "Pairs of games that only repeat earlier ones, with the same opening, seats and moves, are no evidence and do not "
+    "count: {} here."
+)
+"""The note of a comparison with repeated pairs."""
 
 
 def note_of(game: str) -> str:
@@ -89,13 +97,14 @@ def contest_of(request: pb.ComparePlayersRequest) -> ComparisonRequest:
 
 def comparison_message(comparison: Comparison, game: str) -> pb.ComparePlayersResponse:
     """Return a comparison of two players."""
+    repeats = REPEATED.format(comparison.repeated) if comparison.repeated else ""
     return pb.ComparePlayersResponse(
         encounters=[_encounters(line) for line in comparison.lines],
         total=_encounters(Line("", 0, comparison.total)),
         rated=_rated(comparison.fitted) if comparison.fitted is not None else None,
         paired=_paired(comparison),
         game=game,
-        note=note_of(game),
+        note=" ".join(filter(None, (note_of(game), repeats))),
     )
 
 

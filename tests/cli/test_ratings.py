@@ -201,7 +201,7 @@ def test_a_comparison_in_words() -> None:
         "1 games without a partner.",
         "By the pairs ann@2 is +35 (4 to 66) Elo better, and better with 99.0%.",
         compare.FIXED,
-        compare.ALL,
+        compare.EARLY,
         "Valid at every look: 0 to 241 Elo (score 50.0% to 80.0%).",
         "Sequential test of 0 against 10 Elo: better by more than 0 Elo (log-likelihood ratio 3.10, bounds -2.90 and "
         "2.90).",

@@ -17,6 +17,7 @@ from arbiter.ratings.record import ACROSS_GAMES
 from arbiter.service.matches.live import SEATS
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
+from arbiter.wire.ratings import REPEATED
 from tests.rpc.calls import Stubs, refused
 
 GAME = "pods(size=3)"
@@ -182,6 +183,19 @@ async def test_two_players_are_compared(scripted: ScriptedServer) -> None:
         strangers = await client.compare_players("ann", "dan")
         assert (strangers.encounters, strangers.rated) == ((), None)
         assert strangers.paired.evidence == arb.ConfidenceSequence(0.0, 1.0, -1200.0, 1200.0)
+
+
+async def test_a_pair_that_only_repeats_another_does_not_count(scripted: ScriptedServer) -> None:
+    for number in range(24):
+        opening = ["b1", "a2"] if number == 23 else ["a1", "e5"]
+        await scripted.play("ann", "ben", 1, game="pods", label=f"duel {number}", opening=opening)
+        await scripted.play("ben", "ann", 2, game="pods", label=f"duel {number}", opening=opening)
+    async with await scripted.client("ann") as client:
+        found = await client.compare_players("ann", "ben", "pods")
+    assert found.total.wins == 48
+    assert found.paired.pairs == (0, 0, 0, 0, 2), "one pair of each opening"
+    assert found.paired.test.verdict is arb.Verdict.UNDECIDED
+    assert found.note == REPEATED.format(22)
 
 
 async def test_versions_are_compared(scripted: ScriptedServer) -> None:

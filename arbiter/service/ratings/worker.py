@@ -51,7 +51,7 @@ def comparison_of(
     a, b = contest.player, contest.other
     met = [(row, first) for row, first in encounters if _is_meant(row, contest)]
     results = [_result(row) for row, _ in met]
-    keyed = sorted((_key(row, first), _meeting(row, a)) for row, first in met)
+    keyed = sorted((_key(row, first), _meeting(row, first, a)) for row, first in met)
     meetings = [meeting._replace(key=key) for (key, _), meeting in keyed]
     found = compare(a, b, results, meetings=meetings, hypotheses=contest.hypotheses)
     ratings = ratings_of(counts_of(map(result_of_tally, tallies)), anchors)
@@ -78,19 +78,31 @@ def _key(row: MatchSummary, first: bytes) -> tuple[str, int]:
     Partners have the label of one tournament (or experiment), the variant and the opening; games of a tournament are in
     the order of their pairing, which a game that was void and played again keeps.
     """
-    created = read(first)
-    assert isinstance(created, Created)
     if not row.label:
         return "", row.sequence
     number, _, _ = row.request_id.partition("/")
     place = int(number) if row.creator.startswith(MAKER) and number.isdigit() else row.sequence
-    return "\n".join((row.label, row.game, " ".join(created.opening))), place
+    return "\n".join((row.label, row.game, _opening(first))), place
 
 
-def _meeting(row: MatchSummary, a: str) -> Meeting:
-    assert row.end is not None
+def _opening(first: bytes) -> str:
+    created = read(first)
+    assert isinstance(created, Created)
+    return " ".join(created.opening)
+
+
+def _meeting(row: MatchSummary, first: bytes, a: str) -> Meeting:
+    """Return a match as a game that may have a partner, without its key.
+
+    Matches with the same opening, number of moves, last position and end are taken for the same game. That is known
+    without reading their moves, and two different games hardly ever agree in all of it.
+    """
+    end = row.end
+    assert end is not None
     seat = 1 if row.player_1 == a else 2
-    return Meeting("", seat, 1 if row.end.winner == 0 else 2 * (row.end.winner == seat))
+    content = (row.game, _opening(first), end.ply, end.position, end.winner, end.reason, end.version_1, end.version_2)
+    points = 1 if end.winner == 0 else 2 * (end.winner == seat)
+    return Meeting("", seat, points, "\n".join(map(str, content)) if end.ply else "")
 
 
 class InProcessRating:
