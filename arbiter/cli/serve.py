@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -28,6 +30,7 @@ def serve(
     *,
     listen: str | None = None,
     web: str | None = None,
+    bot: list[str] | None = None,
     store: str | None = None,
     keys: Path | None = None,
     config: Path | None = None,
@@ -50,6 +53,8 @@ def serve(
     :param listen: The address to listen on, as HOST:PORT. [default: 127.0.0.1:7400]
     :param web: Serve a page for browsers on this address too, as HOST:PORT; reading then needs no token, unless the
         configuration says `public = false`.
+    :param bot: Let a bot that comes with the arbiter play here, for whoever challenges it: random, greedy, … May be
+        given several times.
     :param store: The database, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: sqlite:///arbiter.db]
     :param keys: The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]
     :param config: A configuration file (TOML).
@@ -78,12 +83,14 @@ def serve(
         tls_key=tls_key,
         tls_client_authority=tls_client_authority,
     )
+    bots = tuple(dict.fromkeys(bot or ()))
+    _check_bots(bots)
     logs.configure(log_level)
     _check_protobuf()
-    run_server(_until_told(settings, save_token, new))
+    run_server(_until_told(settings, save_token, new, bots))
 
 
-async def _until_told(settings: Settings, save_token: bool, new: bool) -> None:
+async def _until_told(settings: Settings, save_token: bool, new: bool, bots: tuple[str, ...]) -> None:
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -97,9 +104,30 @@ async def _until_told(settings: Settings, save_token: bool, new: bool) -> None:
         loop.add_signal_handler(number, stop)
     async with serving(settings, new=new) as running:
         _announce(settings, running, save_token)
-        await told.wait()
+        async with _with_bots(settings, running, bots):
+            await told.wait()
         say("Stopping: clocks stand still, and everything is on record.")
     say("Stopped.")
+
+
+def _check_bots(names: tuple[str, ...]) -> None:
+    if names:
+        from arbiter.cli import house_bot  # as below: a server without bots need not wait for the client's imports
+
+        for name in names:
+            house_bot.check(name)
+
+
+@asynccontextmanager
+async def _with_bots(settings: Settings, running: RunningServer, names: tuple[str, ...]) -> AsyncIterator[None]:
+    if not names:
+        yield
+        return
+    from arbiter.cli import serve_bots
+
+    address = client_address(settings.listen, running.port)
+    async with serve_bots.playing(names, running, address, bool(settings.tls_certificate)):
+        yield
 
 
 def _announce(settings: Settings, running: RunningServer, save_token: bool) -> None:

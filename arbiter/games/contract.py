@@ -263,6 +263,13 @@ class Game(ABC, Generic[P]):
     def steps(self, position: P, move: str) -> Sequence[Step]:
         """Return the visible parts of a legal move. Raises the same as `play` for a text that is not a move."""
 
+    def actor(self, move: str) -> str:
+        """Return the cell of the piece that a move names as the one that acts, or '' where the steps show it.
+
+        Raises Refusal MOVE_MALFORMED for a text that is not a move.
+        """
+        return ""
+
     def claim(self, position: P) -> str | None:
         """Return the reason for which the seat to move may claim a draw now, or None."""
         return None

@@ -236,6 +236,10 @@ class Elevation(Game[ElevationPosition]):
                 at = stop
         return found
 
+    def actor(self, move: str) -> str:
+        """Return the square of the acting piece, which its digs do not show. Raises Refusal MOVE_MALFORMED."""
+        return self.board.names[self._read(move)[0]]
+
     def material(self, position: ElevationPosition) -> tuple[int, int]:
         """Return how many pieces each seat has left."""
         men = position.men

@@ -164,5 +164,5 @@ async def _spawned(
         cwd=program.folder if surroundings is not None else None,
         env=surroundings,
         pass_fds=passed,
-        process_group=0,  # Ctrl-C in the terminal is for this process, which then ends the bot
+        start_new_session=True,  # Ctrl-C in the terminal is for this process, which then ends the bot
     )

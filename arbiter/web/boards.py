@@ -124,4 +124,5 @@ def _items(game: AnyGame, shape: Skeleton, items: Iterable[Placed]) -> Iterator[
         letters = lettered(known[name], text, (0.0, 0.0))
         for cell in cells:
             x, y = shape.centres[cell]
-            yield element("g", use, letters, transform=f"translate({number(x)} {number(y)})")
+            place = f"translate({number(x)} {number(y)})"
+            yield element("g", use, letters, transform=place, data_at=str(cell))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -17,10 +18,11 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import TournamentQuery
+from arbiter.service.ports.directory import Challenge
 from arbiter.web.boards import Shown, board, shown, sprite, style_sheet
 from arbiter.web.door import call_of
 from arbiter.web.rendering import HERE, Templates
-from arbiter.web.states import Played, positions, result_words, shown_at, shown_line, state_of
+from arbiter.web.states import Played, number, positions, result_words, shown_at, shown_line, state_of
 from arbiter.web.tournaments import crosstable
 
 GRID: Final = 12  #: live boards on the front page
@@ -33,6 +35,7 @@ class Pages:
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
         self._gate = gate
+        self._templates = templates
         self._page = templates.page
 
     async def front(self, request: Request) -> Response:
@@ -66,12 +69,18 @@ class Pages:
     async def match(self, request: Request) -> Response:
         """Show a match: live, or at the ply that the address names."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
-        ply = _number(request.query_params.get("ply", ""), match.ply)
+        viewer = await self._templates.viewer(request)
+        seats = [seat for seat, name in enumerate(match.players, 1) if name == viewer.player and viewer.plays]
+        ply = number(request.query_params.get("ply", ""), match.ply, match.ply)
         position = await self._position(match, ply)
         state = self._state(match)
         return await self._page(
             request,
             "match.html",
+            viewer=viewer,
+            taken=seats,
+            offers=await self._rematches(request, match) if seats else [],
+            request_id=secrets.token_urlsafe(12),
             match=match,
             ply=ply,
             position=position,
@@ -87,7 +96,7 @@ class Pages:
     async def plies(self, request: Request) -> Response:
         """Return the positions of a match from a ply on, for the script of a replay."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
-        first = _number(request.query_params.get("from", ""), match.ply)
+        first = number(request.query_params.get("from", ""), match.ply, match.ply)
         last = min(first + CHUNK - 1, match.ply)
         found = await asyncio.to_thread(shown_line, match, first, last)
         kept = {"cache-control": "private, max-age=3600"} if match.result is not None else {}
@@ -96,7 +105,7 @@ class Pages:
     async def picture(self, request: Request) -> Response:
         """Return a position of a match as an SVG file."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
-        ply = _number(request.query_params.get("ply", ""), match.ply)
+        ply = number(request.query_params.get("ply", ""), match.ply, match.ply)
         return Response(await asyncio.to_thread(_picture, match, ply), media_type="image/svg+xml")
 
     async def transcript(self, request: Request) -> Response:
@@ -178,6 +187,13 @@ class Pages:
             async for part in parts:
                 yield part
 
+    async def _rematches(self, request: Request, match: Match) -> list[Challenge]:
+        """Return what the players of a match that is over offer each other."""
+        if match.result is None:
+            return []
+        open_ones = await self._gate.players.list_challenges(call_of(request), PageRequest(0, ""))
+        return [each for each in open_ones.items if {each.challenger, each.opponent} == set(match.players)]
+
     async def _moves(self, request: Request, match: Match) -> list[Played]:
         """Return the moves of a match, with the time that each took, as its record says."""
         spent: dict[int, int] = {}
@@ -209,8 +225,3 @@ def _story(match: Match) -> str:
     head += [f"seat {seat}: {player}" for seat, player in enumerate(match.players, 1)]
     head.append(f"result: {result_words(match.result, match.players) if match.result is not None else 'under way'}")
     return "\n".join([*head, "", *(f"{ply}. {move}" for ply, move in enumerate(match.moves, 1)), ""])
-
-
-def _number(text: str, most: int) -> int:
-    """Return a number of a query, within 0 and `most`; `most` for what is no number."""
-    return min(int(text), most) if text.isascii() and text.isdigit() and len(text) < 10 else most

@@ -25,6 +25,7 @@ from arbiter.web.accounts import AccountPages
 from arbiter.web.door import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.live import Live
 from arbiter.web.pages import Pages
+from arbiter.web.play import PlayPages
 from arbiter.web.rendering import HERE, VISITOR, Templates
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -36,7 +37,8 @@ GRACE_S: int = 2  #: seconds for answers to end when the server stops
 def application(gate: Gate, settings: Settings) -> Starlette:
     """Return the pages over a gate."""
     templates = Templates(gate)
-    pages, live, accounts = Pages(gate, templates), Live(gate, settings.limits), AccountPages(gate, templates)
+    pages, live = Pages(gate, templates), Live(gate, settings.limits)
+    accounts, play = AccountPages(gate, templates), PlayPages(gate, templates)
     page: dict[str, Handler] = {
         "/": pages.front,
         "/matches": pages.matches,
@@ -58,11 +60,19 @@ def application(gate: Gate, settings: Settings) -> Starlette:
         "/static/icon.svg": _icon,
         "/sign-in": accounts.sign_in,
         "/register": accounts.register,
+        "/play": play.play,
+        "/challenges/{challenge}": play.waiting,
+        "/matches/{match}/choices": play.of_match,
+        "/games/{game}/line": play.of_line,
     }
     form: dict[str, Handler] = {
         "/sign-in": accounts.sign_in,
         "/register": accounts.register,
         "/sign-out": accounts.sign_out,
+        "/challenges": play.challenge,
+        "/challenges/{challenge}": play.answer,
+        "/matches/{match}/moves": play.move,
+        "/matches/{match}/acts": play.act,
     }
 
     async def refusal(request: Request, status: int, message: str) -> Response:

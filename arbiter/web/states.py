@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 from arbiter.games.contract import AnyGame
 from arbiter.matches.clock import UNLIMITED_MS, available
 from arbiter.matches.events import Clocks, Ended, EventKind, Moved
-from arbiter.matches.match import Match, Phase
+from arbiter.matches.match import Match, Phase, claimable
 from arbiter.service.ports.journal import MatchEnd
 from arbiter.service.record.published import Published
 from arbiter.web.boards import Shown, shown
@@ -60,9 +60,21 @@ def state_of(match: Match, now_ms: int) -> dict[str, Any]:
         "clocks": clocks_of(match, match.clocks),
         "present": match.present,
         "phase": PHASES[match.phase],
+        "active": match.phase in (Phase.ACTIVE, Phase.PAUSED),
         "over": match.phase is Phase.ENDED,
         "result": result_words(match.result, match.players) if match.result is not None else "",
+        "offer": offer_of(match),
     }
+
+
+def offer_of(match: Match) -> int:
+    """Return the seat whose offer of a draw is open, or 0."""
+    return match.offer.seat if match.offer is not None else 0
+
+
+def claim_of(match: Match) -> str:
+    """Return the reason for which the seat to move may claim a draw now, or ''."""
+    return (claimable(match) or "").replace("_", " ")
 
 
 def moved_state(match: Match, published: Published, position: Shown, now_ms: int) -> dict[str, Any]:
@@ -75,6 +87,7 @@ def moved_state(match: Match, published: Published, position: Shown, now_ms: int
         "turn": event.turn,
         "started": event.at,
         "clocks": clocks_of(match, event.clocks),
+        "offer": offer_of(match),
         "move": Played(event.ply, event.seat, event.move, event.ledger.charged)._asdict(),
         **position.json(),
     }
@@ -91,6 +104,11 @@ def positions(game: AnyGame, moves: Sequence[str]) -> list[Any]:
     for move in moves:
         found.append(game.play(found[-1], move))
     return found
+
+
+def number(text: str, other: int, most: int) -> int:
+    """Return a number that a query or a form has, at most `most`; `other` for what is no number."""
+    return min(int(text), most) if text.isascii() and text.isdigit() and len(text) < 10 else other
 
 
 def shown_at(match: Match, ply: int) -> Shown:

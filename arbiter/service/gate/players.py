@@ -64,6 +64,11 @@ class PlayerGate:
         view = self._view(await self._accounts.player(name or caller.player))
         return view if name else view._replace(scopes=caller.scopes)
 
+    async def connected(self, call: Call, most: int) -> list[PlayerView]:
+        """Return players whose bots are connected, the first by name."""
+        await self._admission.caller(call, Action.LIST_PLAYERS)
+        return [self._view(await self._accounts.player(name)) for name in self._sessions.connected()[:most]]
+
     async def list(self, call: Call, page: PageRequest) -> Page[PlayerView]:
         """Return a page of players by name. Raises Refusal ARGUMENT_INVALID."""
         await self._admission.caller(call, Action.LIST_PLAYERS)
@@ -142,6 +147,11 @@ class PlayerGate:
         return caller
 
     # -- challenges ----------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def terms(game: str, time_control: str, rated: bool, seat: int) -> Terms:
+        """Return what a challenge proposes, for doors that read it from texts."""
+        return Terms(game, time_control, rated, seat)
 
     async def challenge(self, call: Call, request_id: str, opponent: str, terms: Terms) -> Challenge:
         """Challenge a player. A time control that is '' is the server's. Raises Refusal as `Challenges.challenge`."""

@@ -61,6 +61,10 @@ class Sessions:
         """Say whether a player has a live Play stream."""
         return self._connections.of(player) is not None
 
+    def connected(self) -> list[str]:
+        """Return the players with a live Play stream, by name."""
+        return sorted(session.player for session in self._connections)
+
     def free_slots(self, player: str) -> int | None:
         """Return how many more matches a player takes, by what its bot said; None if it has no live Play stream."""
         session = self._connections.of(player)

@@ -5,7 +5,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const MOVE_MS = 220;
 const LETTER_DROP = 0.35; // how far below its centre a text's baseline is, in font sizes, as arbiter/drawing/shapes.py
 
-function svg(name: string, attributes: Record<string, string>, ...children: Element[]): SVGElement {
+export function svg(name: string, attributes: Record<string, string>, ...children: Element[]): SVGElement {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
@@ -18,6 +18,7 @@ export class Board {
   readonly #inks: string[];
   readonly #centres: [number, number][];
   readonly #layers = new Map<string, Element>();
+  #held = -1;
 
   constructor(root: SVGSVGElement) {
     this.#root = root;
@@ -37,14 +38,30 @@ export class Board {
       [svg("path", { class: kind, d: shaft }), svg("polygon", { class: "head", points: head })]));
     const links = contents.links ?? [];
     this.#fill("links", ["rim", "link"].flatMap((kind) => links.map(([owner, first, second]) => {
-      const [[x1, y1], [x2, y2]] = [this.#at(first), this.#at(second)];
+      const [[x1, y1], [x2, y2]] = [this.at(first), this.at(second)];
       return svg("line", { class: `${kind}-${this.#inks[owner]}`, x1: `${x1}`, y1: `${y1}`, x2: `${x2}`, y2: `${y2}` });
     })));
     this.#root.setAttribute("aria-label", `${(this.#root.getAttribute("aria-label") ?? "").split(":")[0]}: ${said}`);
     if (animate && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#animate(contents);
   }
 
-  #at(cell: number): [number, number] {
+  // Returns the piece that is drawn on a cell.
+  piece(cell: number): Element | null {
+    return this.#layers.get("pieces")?.querySelector(`[data-at="${cell}"]`) ?? null;
+  }
+
+  // Lets the piece on a cell follow the pointer, until it is dropped.
+  hold(cell: number, x: number, y: number): void {
+    this.piece(cell)?.setAttribute("transform", `translate(${x} ${y})`);
+    this.#held = cell;
+  }
+
+  drop(): void {
+    const [x, y] = this.at(this.#held);
+    this.piece(this.#held)?.setAttribute("transform", `translate(${x} ${y})`);
+  }
+
+  at(cell: number): [number, number] {
     return this.#centres[cell] ?? [0, 0];
   }
 
@@ -55,7 +72,7 @@ export class Board {
   #items([symbol, text, cells]: Placed): SVGElement[] {
     const id = `${this.#game}-${symbol}`;
     return cells.map((cell) => {
-      const [x, y] = this.#at(cell);
+      const [x, y] = this.at(cell);
       const item = svg("g", { transform: `translate(${x} ${y})`, "data-at": `${cell}` }, svg("use", { href: `#${id}` }));
       if (text) item.append(this.#text(id, text));
       return item;
@@ -81,8 +98,8 @@ export class Board {
       chains.set(to, [...way, to]);
     }
     for (const [end, way] of chains) {
-      const piece = this.#layers.get("pieces")?.querySelector(`[data-at="${end}"]`);
-      const frames = way.map((cell) => ({ transform: `translate(${this.#at(cell)[0]}px, ${this.#at(cell)[1]}px)` }));
+      const piece = this.piece(end);
+      const frames = way.map((cell) => ({ transform: `translate(${this.at(cell)[0]}px, ${this.at(cell)[1]}px)` }));
       piece?.animate(frames, { duration: MOVE_MS * (way.length - 1) ** 0.5, easing: "ease-in-out" });
     }
   }

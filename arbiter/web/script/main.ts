@@ -1,5 +1,8 @@
+import { explorer } from "./explorer.ts";
 import { grid } from "./grid.ts";
 import { match } from "./match.ts";
+import { renew } from "./renew.ts";
 
-const pages: Record<string, (root: HTMLElement) => void> = { grid, match };
+const pages: Record<string, (root: HTMLElement) => void> = { explorer, grid, match };
 for (const root of document.querySelectorAll<HTMLElement>("[data-page]")) pages[root.dataset["page"] ?? ""]?.(root);
+for (const part of document.querySelectorAll<HTMLElement>("[data-renew]")) renew(part);

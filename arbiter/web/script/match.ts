@@ -1,8 +1,10 @@
 // The page of a match: live, and stepped through.
 import { Board } from "./board.ts";
 import { Clocks } from "./clocks.ts";
+import { Legal } from "./legal.ts";
 import { listen } from "./live.ts";
 import { Replay } from "./replay.ts";
+import { Seat } from "./seat.ts";
 import type { Move, Numbers, Position, State } from "./shapes.ts";
 import { verify } from "./verify.ts";
 
@@ -17,6 +19,8 @@ export function match(root: HTMLElement): void {
   const [slider, output] = [find<HTMLInputElement>("input[type=range]"), find("[data-ply]:not(a)")];
   let [state, at, playing]: [State, number, number | undefined] = [first, first.at, undefined];
 
+  const seat = root.dataset["seats"] ? new Seat(root, svg, board) : undefined;
+  const legal = new Legal(root, svg, board, show);
   for (const part of root.querySelectorAll<HTMLElement>(".script")) part.hidden = false;
 
   function place(): void {
@@ -43,7 +47,15 @@ export function match(root: HTMLElement): void {
     at = Math.max(0, Math.min(ply, state.ply));
     place();
     const position = await replay.at(at, state.ply);
-    if (position) draw(position, animate);
+    if (!position) return;
+    draw(position, animate);
+    show();
+  }
+
+  // Lets the person move, or shows the legal moves of the ply that is looked at.
+  function show(): void {
+    seat?.take(state, at === state.ply);
+    void legal.show(state.match, at, !seat?.moves || at !== state.ply);
   }
 
   function stop(): void {
@@ -93,6 +105,7 @@ export function match(root: HTMLElement): void {
     if (result) result.textContent = state.result || state.phase || "";
     const button = find<HTMLElement>("[data-verify]");
     if (button) button.hidden = !state.over;
+    show();
   }
 
   root.addEventListener("click", (event) => {
@@ -106,7 +119,7 @@ export function match(root: HTMLElement): void {
   });
   slider?.addEventListener("input", () => { stop(); void go(Number(slider.value)); });
   document.addEventListener("keydown", (event) => {
-    if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+    if ((event.target instanceof HTMLInputElement && event.target.type !== "checkbox") || event.ctrlKey || event.metaKey || event.altKey) return;
     const keys: Record<string, string> = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", p: "play" };
     const action = actions[keys[event.key] ?? ""];
     if (!action) return;
@@ -118,7 +131,8 @@ export function match(root: HTMLElement): void {
 
   clocks.set(state, true);
   place();
-  if (!state.over) listen(`/matches/${state.match}/events?after=${state.revision}`, take);
+  show();
+  if (!state.over) listen(`/matches/${state.match}/events?after=${state.revision}${seat ? "&seated=1" : ""}`, take);
   setInterval(() => clocks.tick(), 100);
 }
 

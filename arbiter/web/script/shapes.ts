@@ -28,6 +28,14 @@ export interface Move {
   spent_ms: number | null;
 }
 
+// Legal moves: each is a text, and the numbers of what a person picks for it (arbiter/web/choices.py).
+export interface Choices {
+  ply: number;
+  claim: string;
+  picks: [kind: string, cell: number, words: string][];
+  moves: [text: string, picks: number[]][];
+}
+
 // Where a match stands. What an event does not say stays as it was; a move brings its position.
 export interface State extends Partial<Position> {
   match: string;
@@ -39,7 +47,9 @@ export interface State extends Partial<Position> {
   clocks: number[];
   present?: [boolean, boolean];
   phase?: string;
+  active?: boolean; // a player may move
   over?: boolean;
+  offer?: number; // the seat whose offer of a draw is open
   result?: string;
   move?: Move;
 }

@@ -1,0 +1,72 @@
+"""Legal moves as what a person picks one after the other: a piece, where it goes, what it digs, what is hatched.
+
+The picks of a move follow from its steps alone, so that a page needs no rules: it offers what the moves that fit the
+picks so far go on with. Moves share their picks, which keeps the list of thousands of moves small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from arbiter.games.contract import AnyGame, Step
+
+
+class Pick(NamedTuple):
+    """One pick: its kind, the number of its cell (-1 for none), and what it is in words.
+
+    Kinds: piece, to, place, dig and onto are cells; hatch, face, pay and pass are not.
+    """
+
+    kind: str
+    cell: int
+    words: str
+
+
+def choices(game: AnyGame, moves: Iterable[tuple[str, Sequence[Step]]]) -> dict[str, Any]:
+    """Return legal moves as JSON values: `picks`, and `moves` as (text, the numbers of its picks)."""
+    numbers: dict[Pick, int] = {}
+    listed = [
+        (text, [numbers.setdefault(pick, len(numbers)) for pick in picks(game, text, steps)]) for text, steps in moves
+    ]
+    return {"picks": [list(pick) for pick in numbers], "moves": listed}
+
+
+def picks(game: AnyGame, move: str, steps: Sequence[Step]) -> Iterator[Pick]:
+    """Yield the picks of a move with its steps."""
+    at = game.actor(move)
+    if at:
+        yield _at(game, "piece", at, "the piece on")
+    for step in steps:
+        match step.action:
+            case "move" | "hop":
+                if step.source != at:
+                    yield _at(game, "piece", step.source, "the piece on")
+                yield _at(game, "to", step.target, "to")
+                at = step.target
+            case "place":
+                yield _at(game, "place", step.target, "place on")
+            case "dig":
+                yield _at(game, "dig", step.source, "dig at")
+                yield _at(game, "onto", step.target, "put it on")
+            case "hatch":
+                yield Pick("hatch", -1, f"hatch: {_name(game, step.piece)}")
+                if step.facing >= 0:
+                    yield Pick("face", -1, _facing(game, step))
+            case "pay":
+                yield Pick("pay", -1, "pay an egg")
+            case _:
+                yield Pick(step.action, -1, step.action)
+
+
+def _at(game: AnyGame, kind: str, cell: str, words: str) -> Pick:
+    return Pick(kind, game.board.index[cell], f"{words} {cell}")
+
+
+def _name(game: AnyGame, letter: str) -> str:
+    return (game.facts.letters or {}).get(letter.upper(), letter)
+
+
+def _facing(game: AnyGame, step: Step) -> str:
+    is_face = step.piece.upper() in game.facts.faces
+    return f"face {step.facing}" if is_face else f"facing {game.board.directions[step.facing]}"

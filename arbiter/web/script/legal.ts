@@ -1,0 +1,44 @@
+// Shows the legal moves of the ply that is looked at: they can be composed as in play, and are not sent.
+import type { Board } from "./board.ts";
+import { Picker } from "./picker.ts";
+import type { Choices } from "./shapes.ts";
+
+export class Legal {
+  readonly #box: HTMLInputElement | null;
+  readonly #said: Element | null;
+  readonly #picker: Picker;
+  #shown = "";
+
+  constructor(root: HTMLElement, svg: SVGSVGElement, board: Board, changed: () => void) {
+    const find = <E extends Element>(selector: string): E | null => root.querySelector<E>(selector);
+    [this.#box, this.#said] = [find("[data-legal]"), find("[data-legal-said]")];
+    this.#picker = new Picker(svg, board, null, find("[data-legal-options]"), (move) => {
+      this.#shown = "";
+      changed();
+      this.#say(`${move} is legal here.`);
+    });
+    this.#box?.addEventListener("change", changed);
+  }
+
+  // Shows those of a ply if they are wanted; apart: not beside a move that the person is to make.
+  async show(match: string, ply: number, apart: boolean): Promise<void> {
+    const wanted = this.#box?.checked && apart ? `${match} ${ply}` : "";
+    if (wanted === this.#shown) return;
+    this.#shown = wanted;
+    this.#picker.clear();
+    this.#say("");
+    if (!wanted) return;
+    const answer = await fetch(`/matches/${match}/choices?ply=${ply}`);
+    if (this.#shown !== wanted) return;
+    if (!answer.ok) return this.#say("They can't be read now.");
+    const choices = await answer.json() as Choices;
+    if (this.#shown !== wanted) return;
+    const count = choices.moves.length;
+    this.#say(count === 1 ? "1 legal move" : `${count} legal moves`);
+    this.#picker.offer(choices);
+  }
+
+  #say(words: string): void {
+    if (this.#said && (words || !this.#shown)) this.#said.textContent = words;
+  }
+}

@@ -1,0 +1,39 @@
+"""Bots that a server lets play: they take challenges, hold one token each, and end with the server."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from arbiter.cli import serve_bots
+from arbiter.cli.serve_bots import NOTE
+from arbiter.matches.match import Match
+from arbiter.service.gate.players import PlayerGate
+from arbiter.service.players.accounts import Caller, Scope
+from arbiter.testing.server import served
+
+pytestmark = pytest.mark.long
+
+
+async def test_a_bot_takes_challenges_and_keeps_one_token() -> None:
+    async with served() as server:
+        arbiter = server.running.arbiter
+        await server.token("walter")
+        await server.token("random")
+        walter = Caller("walter", "", frozenset({Scope.PLAY.value}))
+        for number in (1, 2):
+            made = asyncio.Event()
+
+            def changed(match: Match, events: object, made: asyncio.Event = made) -> None:
+                made.set()
+
+            arbiter.match_listeners.append(changed)
+            terms = PlayerGate.terms("pods", "1m", False, 1)
+            await arbiter.challenges.challenge(walter, f"request {number}", "random", terms)
+            async with serve_bots.playing(("random",), server.running, server.address, secured=False):
+                async with asyncio.timeout(120):
+                    await made.wait()
+            tokens = await arbiter.accounts.tokens(Caller("", "", frozenset({"admin"})), "random", "", 100)
+            assert [token.note for token in tokens if not token.revoked].count(NOTE) == 1
+            arbiter.match_listeners.remove(changed)

@@ -1,0 +1,97 @@
+"""Playing by forms, as a browser without a script does; and forms that somebody else makes a browser send."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from arbiter.service.players.accounts import Scope
+from tests.web.site import Elements, Site, played, site
+from tests.web.test_accounts import form_of, post, sign_in, token_of
+
+
+@pytest.fixture
+async def page(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path) as served:
+        yield served
+
+
+async def enter(page: Site, player: str) -> str:
+    """Sign in as another player; return the token of its forms."""
+    page.browser.cookies.clear()
+    await sign_in(page, await token_of(page, player))
+    return form_of(await page.get("/play"))
+
+
+async def test_a_challenge_is_made_accepted_and_played(page: Site) -> None:
+    form = await enter(page, "ann")
+    await token_of(page, "bob")
+    fields = {"game": "pods", "parameters": "size=3", "time": "10m", "seat": "1", "request": "r1"}
+    sent = await post(page, "/challenges", form=form, named="bob", **fields)
+    waiting = sent.headers["location"]
+    assert "Waiting for bob" in (await page.get(waiting)).text
+    form = await enter(page, "bob")
+    assert "challenges you" in Elements((await page.get("/play")).text).words
+    accepted = await post(page, waiting, form=form, answer="accept")
+    match = accepted.headers["location"]
+    form = await enter(page, "ann")
+    assert (await page.get(waiting)).headers["location"] == match
+    with (
+        page.server.arbiter.sessions.attending("ann"),
+        page.server.arbiter.sessions.attending("bob"),
+    ):
+        wrong = await post(page, f"{match}/moves", move="z9", form=form, ply="0", request="m0")
+        assert wrong.status_code == 400
+        assert "is not a move" in Elements(wrong.text).words
+        move = {"form": form, "ply": "0", "request": "m1"}
+        for _ in range(2):  # the same request counts once
+            assert (await post(page, f"{match}/moves", move="b4", **move)).headers["location"] == match
+        assert (await post(page, f"{match}/moves", move="b3", form=form, ply="1", request="m2")).status_code == 400
+        assert (await post(page, f"{match}/acts", form=form, act="dance", request="a0")).status_code == 400
+        assert (await post(page, f"{match}/acts", form=form, act="resign", request="a1")).status_code == 303
+    shown = Elements((await page.get(match)).text).words
+    assert "bob wins: resignation" in shown
+    assert "Rematch" in shown
+
+
+async def test_challenges_are_declined_and_withdrawn(page: Site) -> None:
+    form = await enter(page, "ann")
+    await token_of(page, "bob")
+    for named in ("bob", ""):
+        sent = await post(page, "/challenges", form=form, named=named, game="pods", time="10m", request=f"to {named}")
+        waiting = sent.headers["location"]
+        assert (await post(page, waiting, form=form, answer="decline", onward="/play")).headers["location"] == "/play"
+        assert "not open any more" in (await page.get(waiting)).text
+
+
+@pytest.mark.parametrize("path", ["/challenges", "/challenges/c1", "/matches/m1/moves", "/matches/m1/acts"])
+async def test_no_other_site_plays_for_a_person(page: Site, path: str) -> None:
+    form = await enter(page, "ann")
+    match = await played(page.server, "hop-it", 2)
+    fields = {"form": form, "game": "pods", "act": "resign", "request": "r", "answer": "accept"}
+    path = path.replace("m1", match.id)
+    assert (await post(page, path, {"origin": "http://evil.example"}, **fields)).status_code == 403
+    assert (await post(page, path, **{**fields, "form": "0" * 64})).status_code == 403
+    page.browser.cookies.clear()
+    assert (await post(page, path, **fields)).status_code == 403
+
+
+async def test_only_a_player_has_a_seat(page: Site) -> None:
+    form = await enter(page, "eve")
+    match = await played(page.server, "hop-it", 2)
+    assert "data-seats" not in (await page.get(f"/matches/{match.id}")).text
+    for path, fields in (("moves", {"move": "a1", "ply": "2"}), ("acts", {"act": "resign"})):
+        answer = await post(page, f"/matches/{match.id}/{path}", form=form, request="r", **fields)
+        assert answer.status_code == 403, answer.text
+    await enter(page, "alice")
+    assert 'data-seats="1"' in (await page.get(f"/matches/{match.id}")).text
+    page.browser.cookies.clear()
+    await sign_in(page, await token_of(page, "alice", Scope.OBSERVE))
+    assert "data-seats" not in (await page.get(f"/matches/{match.id}")).text
+
+
+async def test_a_visitor_is_asked_to_sign_in(page: Site) -> None:
+    assert (await page.get("/play")).headers["location"] == "/sign-in?onward=/play"
+    assert (await page.get("/challenges/c1")).headers["location"] == "/sign-in?onward=/challenges/c1"

@@ -1,0 +1,186 @@
+"""A person plays in a real browser: whole games by clicks against a bot, by dragging, by keyboard, against people."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator, Sequence
+from typing import Final
+
+import arbiter_client as arb
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame
+from arbiter.testing.server import Served
+from arbiter.web.choices import picks
+from tests.web.chromium import Open
+
+pytestmark = [pytest.mark.toolchain, pytest.mark.asyncio(loop_scope="module")]
+
+LINES: Final = {
+    "circle-of-life(target=3)": "f2 e3 g2 b2 a2 b4 a3",
+    "pods(size=3)": "b4 b3 c5 b3-a3 c5-a2",
+    "pondlife": "e1-e2=W2 d8-d7 e2-d2=W5 e9-d8=egg e2-e9",
+    "hop-it": "b5-c5 g2xe1 b4-c3 g4xe5xg6 c5-d5 g3xe4xc5 a5xc6xc4xe5xg6xg4xe3xg2xe1 f5-f6 a3xa1xc2xc4xe5xg6",
+    "elevation": (
+        "a1:da2b2,ma2 a6:ma5,da4b4 e1:me2,me3 e6:mf5,mf4 e3:me2,me1 f4:mf5,me6 e1:me2,me3 e6:mf5,mf4 e3:me2,me1 "
+        "f4:mf5,me6"
+    ),
+}
+"""Short games to their end; the person has seat 1. In the last one the position stands for the third time."""
+
+
+class LineBot(arb.Bot):
+    """Plays its half of the lines above; the first legal move of any other game."""
+
+    name = "liner"
+
+    def choose(self, turn: arb.Turn) -> str:
+        line = LINES.get(turn.game, "").split()
+        on_it = list(turn.match.moves) == line[: turn.ply] and turn.ply < len(line)
+        return line[turn.ply] if on_it else self.legal_moves(turn)[0].text
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def bot(server: Served) -> AsyncIterator[str]:
+    """Let a bot play that takes challenges; return its name."""
+    token = await secret(server, "liner")
+    playing = asyncio.create_task(arb.play(LineBot(), server.address, token=token))
+    yield "liner"
+    playing.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await playing
+
+
+async def secret(server: Served, player: str) -> str:
+    ((_, bearer),) = await server.token(player)
+    return bearer.partition(" ")[2]
+
+
+async def sign_in(page: Page, server: Served, player: str) -> None:
+    await page.goto("/sign-in?onward=/play")
+    await page.fill("[name=token]", await secret(server, player))
+    await page.keyboard.press("Enter")
+    await expect(page.locator("h1")).to_have_text("Play")
+
+
+async def sit_down(page: Page, variant: str, opponent: str) -> None:
+    game, _, parameters = variant.rstrip(")").partition("(")
+    await page.goto("/play")
+    await page.fill("[name=named]", opponent)
+    await page.select_option("[name=game]", game)
+    await page.fill("[name=parameters]", parameters)
+    await page.select_option("[name=seat]", "1")
+    await page.click("main button:text-is('Play')")
+    await page.wait_for_url(re.compile("/matches/"))
+
+
+async def compose(page: Page, game: AnyGame, position: object, move: str) -> None:
+    """Pick a move on the board, part by part."""
+    for _, cell, words in picks(game, move, game.steps(position, move)):
+        option = page.locator("[data-options]").get_by_role("button", name=words, exact=True)
+        if cell >= 0:
+            await page.click(f".pick[data-cell='{cell}']")
+        if await option.count():
+            await option.click()
+    whole = page.locator("[data-options]").get_by_role("button", name=f"Play {move}", exact=True)
+    if await whole.count():
+        await whole.click()
+
+
+@pytest.mark.parametrize("variant", LINES)
+async def test_a_whole_game_by_clicks_against_a_bot(server: Served, browser: Open, bot: str, variant: str) -> None:
+    game, line = registry.game(variant), LINES[variant].split()
+    position = game.initial()
+    async with browser() as page:
+        await sign_in(page, server, "walter")
+        await sit_down(page, variant, bot)
+        listed = page.locator("[data-moves] li a")
+        for ply, move in enumerate(line):
+            if position.turn == 1:
+                await expect(page.locator(".pick").first).to_be_attached()
+                await compose(page, game, position, move)
+            await expect(listed.nth(ply)).to_have_text(move)
+            position = game.play(position, move)
+        reason = position.outcome.reason.replace("_", " ")
+        end = "walter wins" if position.outcome.winner == 1 else "a draw"
+        await expect(page.locator("[data-result]")).to_have_text(f"{end}: {reason}")
+        await expect(page.locator("[data-rematch]")).to_be_visible()
+        await expect(page.locator(".pick")).to_have_count(0)
+
+
+def cells(game: AnyGame, *names: str) -> Sequence[str]:
+    return [f".pick[data-cell='{game.board.index[name]}']" for name in names]
+
+
+async def test_a_move_by_dragging_and_one_by_keyboard(server: Served, browser: Open, bot: str) -> None:
+    game = registry.game("hop-it")
+    source, target = cells(game, "b2", "c2")
+    async with browser() as page:
+        await sign_in(page, server, "walter")
+        await sit_down(page, "hop-it", bot)
+        await page.hover(source)
+        await page.mouse.down()
+        await page.hover(target)
+        await page.mouse.up()
+        await expect(page.locator("[data-moves] li a")).to_have_count(2)
+        await page.focus(".pick >> nth=0")
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".picked")).to_have_count(1)
+        await page.keyboard.press("Escape")
+        await expect(page.locator(".picked")).to_have_count(0)
+        await page.keyboard.press("ArrowRight")
+        await page.keyboard.press("ArrowUp")
+        for _ in range(8):
+            await page.keyboard.press("Enter")
+            if not await page.locator(".pick").count():
+                break
+        await expect(page.locator("[data-moves] li a")).to_have_count(4)
+        page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.accept()))
+        await page.click("text=Resign")
+        await expect(page.locator("[data-result]")).to_have_text("liner wins: resignation")
+
+
+async def test_two_people_play_agree_on_a_draw_and_play_again(server: Served, browser: Open) -> None:
+    async with browser() as one, browser() as other:
+        await sign_in(one, server, "walter")
+        await sign_in(other, server, "wanda")
+        await one.fill("[name=named]", "wanda")
+        await one.select_option("[name=game]", "elevation")
+        await one.click("main button:text-is('Play')")
+        await expect(one.locator("h1")).to_have_text("Waiting for wanda")
+        await other.click("text=Accept")
+        await other.wait_for_url(re.compile("/matches/"))
+        await one.wait_for_url(re.compile("/matches/"))
+        await expect(one.locator("[data-result]")).to_have_text("under way")
+        await one.click("text=Offer a draw")
+        await other.click("text=Accept the draw")
+        for page in (one, other):
+            await expect(page.locator("[data-result]")).to_have_text("a draw: draw agreed")
+        first = one.url
+        await one.click("text=Rematch")
+        await other.click("#rematches >> text=Accept")
+        for page in (one, other):
+            await page.wait_for_url(lambda url: "/matches/" in url and url != first)
+            await expect(page.locator("[data-result]")).to_have_text("under way")
+        page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.accept()))
+        await other.click("text=Resign")
+        await expect(one.locator("[data-result]")).to_contain_text("wins: resignation")
+
+
+async def test_the_explorer_plays_both_sides(browser: Open) -> None:
+    game = registry.game("elevation")
+    async with browser() as page:
+        await page.goto("/games/elevation")
+        position = game.initial()
+        for move in ("a1:da2b2,ma2", "a6:ma5,da4b4"):
+            await expect(page.locator(".pick").first).to_be_attached()
+            await compose(page, game, position, move)
+            position = game.play(position, move)
+            await expect(page.locator("[data-line]")).to_contain_text(move)
+        await page.click("text=Take back")
+        await expect(page.locator("[data-line]")).to_have_text("a1:da2b2,ma2")
