@@ -18,7 +18,7 @@ type policies struct {
 	bot     Bot
 	profile *Profile
 	client  *Client
-	room    *room
+	slots   *matchSlots
 	seeker  *seeker
 	log     *slog.Logger
 	spawn   func(func(ctx context.Context))
@@ -29,11 +29,11 @@ type policies struct {
 	refused map[string]bool // ids of tournaments
 }
 
-func newPolicies(bot Bot, profile *Profile, client *Client, room *room, log *slog.Logger, spawn func(func(ctx context.Context))) *policies {
-	p := &policies{bot: bot, profile: profile, client: client, room: room, log: log, spawn: spawn,
+func newPolicies(bot Bot, profile *Profile, client *Client, slots *matchSlots, log *slog.Logger, spawn func(func(ctx context.Context))) *policies {
+	p := &policies{bot: bot, profile: profile, client: client, slots: slots, log: log, spawn: spawn,
 		asked: map[string]bool{}, refused: map[string]bool{}}
-	p.seeker = newSeeker(profile.Seeks, client, room, log)
-	room.changed = p.seeker.look
+	p.seeker = newSeeker(profile.Seeks, client, slots, log)
+	slots.changed = p.seeker.look
 	if len(profile.Seeks) > 0 {
 		spawn(p.seeker.run)
 	}
@@ -95,9 +95,9 @@ func (p *policies) judge(challenge *pb.Challenge, willing bool) Answer {
 		return Decline("this bot accepts no challenges")
 	case why != "":
 		return Decline("%s", why)
-	case p.room.left() == 0:
+	case p.slots.left() == 0:
 		return Decline("this bot has as many matches as it plays before it stops")
-	case p.room.full():
+	case p.slots.full():
 		return Decline("this bot plays %d matches at once, and is playing them", p.profile.MostMatches)
 	default:
 		return Accept()
@@ -130,10 +130,10 @@ func (p *policies) onSeek(seek *pb.Challenge) {
 }
 
 func (p *policies) accept(ctx context.Context, challenge *pb.Challenge) (err error) {
-	p.room.agreeing(func() {
+	p.slots.agreeing(func() {
 		var match *pb.Match
 		if match, err = p.client.AcceptChallenge(ctx, challenge.GetChallengeId()); err == nil {
-			p.room.expect(match.GetMatchId())
+			p.slots.expect(match.GetMatchId())
 		}
 	})
 	return err
@@ -141,7 +141,7 @@ func (p *policies) accept(ctx context.Context, challenge *pb.Challenge) (err err
 
 func (p *policies) onChallengeClosed(closed *pb.ChallengeClosed) {
 	if closed.GetMatchId() != "" {
-		p.room.expect(closed.GetMatchId())
+		p.slots.expect(closed.GetMatchId())
 	}
 	p.seeker.closed(closed.GetChallengeId())
 	p.spawn(func(context.Context) {

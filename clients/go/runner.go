@@ -46,7 +46,7 @@ type runner struct {
 	outbox   *outbox
 	options  *Options
 	log      *slog.Logger
-	room     *room
+	slots    *matchSlots
 	policies *policies
 	thinkers chan struct{}
 	outcome  chan error
@@ -66,11 +66,11 @@ type runner struct {
 func newRunner(bot Bot, profile Profile, client *Client, outbox *outbox, options *Options) *runner {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &runner{bot: bot, profile: profile, client: client, outbox: outbox, options: options, log: options.log(),
-		room: newRoom(profile.MostMatches, options.Matches), thinkers: make(chan struct{}, options.thinkers()), outcome: make(chan error, 1),
+		slots: newMatchSlots(profile.MostMatches, options.Matches), thinkers: make(chan struct{}, options.thinkers()), outcome: make(chan error, 1),
 		ctx: ctx, stop: stop, ends: make(chan end, 1024), seats: map[string]map[int]*seat{}, asked: map[string]*seat{}}
-	r.policies = newPolicies(bot, &r.profile, client, r.room, r.log, r.spawn)
-	look := r.room.changed
-	r.room.changed = func() {
+	r.policies = newPolicies(bot, &r.profile, client, r.slots, r.log, r.spawn)
+	look := r.slots.changed
+	r.slots.changed = func() {
 		look()
 		r.finishIfDone()
 	}
@@ -149,7 +149,7 @@ func (r *runner) take(item *pb.PlayItem) {
 // ---- matches ---------------------------------------------------------------------------------------------------------
 
 func (r *runner) onMatch(match *pb.Match) {
-	if match.GetPhase() == pb.Phase_PHASE_ENDED || r.room.isOver(match.GetMatchId()) || len(match.GetPlayers()) != 2 {
+	if match.GetPhase() == pb.Phase_PHASE_ENDED || r.slots.isOver(match.GetMatchId()) || len(match.GetPlayers()) != 2 {
 		return
 	}
 	r.mu.Lock()
@@ -174,7 +174,7 @@ func (r *runner) onMatch(match *pb.Match) {
 func (r *runner) seat(matchID, game string, number int, opponent string) *seat {
 	if r.seats[matchID] == nil {
 		r.seats[matchID] = map[int]*seat{}
-		r.room.begun(matchID)
+		r.slots.begun(matchID)
 	}
 	if r.seats[matchID][number] == nil {
 		match := &LiveMatch{ID: matchID, Game: game, Seat: number, Opponent: opponent, over: make(chan struct{})}
@@ -224,7 +224,7 @@ func (r *runner) dealWithEnds(ctx context.Context) {
 		case ended = <-r.ends:
 		}
 		r.dealing.Store(true)
-		if r.room.ended(ended.message.GetMatchId()) {
+		if r.slots.ended(ended.message.GetMatchId()) {
 			finished := &FinishedMatch{MatchEnded: ended.message}
 			if ended.seat != nil {
 				finished.Match = ended.seat.match
@@ -243,7 +243,7 @@ func (r *runner) dealWithEnds(ctx context.Context) {
 // finishIfDone ends the run where enough matches have ended, and the bot has taken on no others.
 func (r *runner) finishIfDone() {
 	enough := r.options.Matches > 0 && r.ended.Load() >= int64(r.options.Matches)
-	if enough && !r.dealing.Load() && r.room.playing() == 0 {
+	if enough && !r.dealing.Load() && r.slots.playing() == 0 {
 		r.finish(nil)
 	}
 }
@@ -268,7 +268,7 @@ func (r *runner) finish(err error) {
 // ---- turns -----------------------------------------------------------------------------------------------------------
 
 func (r *runner) onTurn(message *pb.Turn) {
-	if r.room.isOver(message.GetMatchId()) {
+	if r.slots.isOver(message.GetMatchId()) {
 		return
 	}
 	r.mu.Lock()

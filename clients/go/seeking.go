@@ -19,7 +19,7 @@ type place struct {
 // withdraws them, so that no seek is made twice; everything else only wakes it.
 type seeker struct {
 	client *Client
-	room   *room
+	slots  *matchSlots
 	log    *slog.Logger
 	fail   func(error) // ends the run where the server does not take the terms of a seek
 	wake   chan struct{}
@@ -33,8 +33,8 @@ type seeker struct {
 	closing map[string]bool // ids that were closed while the server was being asked
 }
 
-func newSeeker(terms []*pb.Terms, client *Client, room *room, log *slog.Logger) *seeker {
-	s := &seeker{client: client, room: room, log: log, fail: func(error) {}, wake: make(chan struct{}, 1), closing: map[string]bool{}}
+func newSeeker(terms []*pb.Terms, client *Client, slots *matchSlots, log *slog.Logger) *seeker {
+	s := &seeker{client: client, slots: slots, log: log, fail: func(error) {}, wake: make(chan struct{}, 1), closing: map[string]bool{}}
 	for _, each := range terms {
 		s.places = append(s.places, &place{terms: each})
 	}
@@ -112,7 +112,7 @@ func (s *seeker) arrange(ctx context.Context) error {
 	count := 0 // of open seeks: any of them may become a match, and they are no more than the matches that are left
 	for _, place := range s.openFirst() {
 		s.mu.Lock()
-		wanted := !s.stopped && !s.room.full() && s.player != "" && count < s.room.left()
+		wanted := !s.stopped && !s.slots.full() && s.player != "" && count < s.slots.left()
 		open := place.challengeID
 		s.mu.Unlock()
 		var err error

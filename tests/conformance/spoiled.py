@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import grpc
-from arbiter_client import bots, channel, cli, playing, room, runner, seeking, session
+from arbiter_client import bots, channel, cli, playing, runner, seeking, session, slots
 from arbiter_client.bots.random import RandomBot
 from arbiter_client.errors import ArbiterError, Reason, from_rpc
 from arbiter_client.outbox import Outbox
@@ -441,8 +441,8 @@ class SeeksForEver(Fault):
     fails = ("seeks.matches",)
 
     def patch(self):
-        room.Room.left = property(lambda one: None)
-        room.Room.full = property(lambda one: False)
+        slots.MatchSlots.left = property(lambda one: None)
+        slots.MatchSlots.full = property(lambda one: False)
 
 
 class SeeksInVain(Fault):

@@ -11,8 +11,8 @@ from arbiter_protos.v1 import play_pb2, player_pb2
 from arbiter_client.calling import Caller
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason
-from arbiter_client.room import Room
 from arbiter_client.seeking import Seeker
+from arbiter_client.slots import MatchSlots
 from arbiter_client.values.play import TournamentCall
 from arbiter_client.values.player import Challenge, ChallengeClosed
 from arbiter_client.values.reading import read
@@ -28,7 +28,7 @@ class Policies:
     Nothing is asked twice at once; a tournament that has refused the bot is not entered again.
     """
 
-    def __init__(self, caller: Caller, client: Client, room: Room) -> None:
+    def __init__(self, caller: Caller, client: Client, slots: MatchSlots) -> None:
         self.player = ""  #: the bot's player, as the server's hello names it
         self.handlers: dict[str, Callable[[Any], None]] = {
             "challenge": self._on_challenge,
@@ -39,11 +39,11 @@ class Policies:
         self._bot = caller.bot
         self._caller = caller
         self._client = client
-        self._room = room
-        self._seeker = Seeker(self._bot.seeks, client, room)
+        self._slots = slots
+        self._seeker = Seeker(self._bot.seeks, client, slots)
         self._asked: set[str] = set()  # ids of what is being considered
         self._refused: set[str] = set()  # ids of tournaments
-        room.watchers.append(self._seeker.look)
+        slots.watchers.append(self._seeker.look)
         if self._bot.seeks:
             caller.spawn(self._seeker.run())
 
@@ -95,14 +95,14 @@ class Policies:
             self._asked.discard(seek.challenge_id)
 
     async def _accept(self, challenge: Challenge) -> None:
-        with self._room.agreeing():
+        with self._slots.agreeing():
             match = await self._client.accept_challenge(challenge.challenge_id)
-            self._room.expect(match.match_id)
+            self._slots.expect(match.match_id)
 
     def _on_challenge_closed(self, message: play_pb2.ChallengeClosed) -> None:
         closed = read(ChallengeClosed, message)
         if closed.match_id:
-            self._room.expect(closed.match_id)
+            self._slots.expect(closed.match_id)
         self._seeker.closed(closed.challenge_id)
         self._caller.spawn(self._caller.callback(self._bot.challenge_closed, closed, default=None))
 

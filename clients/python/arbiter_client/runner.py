@@ -18,7 +18,7 @@ from arbiter_client.client import Client
 from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason, away, from_refusal
 from arbiter_client.outbox import Outbox
 from arbiter_client.policies import Policies
-from arbiter_client.room import Room
+from arbiter_client.slots import MatchSlots
 from arbiter_client.values.match import Phase, comment_message
 from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Turn
 from arbiter_client.values.reading import read
@@ -60,8 +60,8 @@ class BotRunner:
         self.bot = bot
         self.player = ""  #: the bot's player, as the server's hello names it
         self._caller = Caller(bot, on_error)
-        self._room = Room(bot, most)
-        self._policies = Policies(self._caller, client, self._room)
+        self._slots = MatchSlots(bot, most)
+        self._policies = Policies(self._caller, client, self._slots)
         self._client = client
         self._outbox = outbox
         self._most = most
@@ -72,7 +72,7 @@ class BotRunner:
         self._asked: dict[str, Seat] = {}  # by the id of the request that the seat is waiting for
         self._ends: asyncio.Queue[tuple[str, asyncio.Task[None] | None]] = asyncio.Queue()  # cursors, and `ended`
         self._caller.spawn(self._acknowledge())
-        self._room.watchers.append(self._see_if_done)
+        self._slots.watchers.append(self._see_if_done)
         self._handlers: dict[str, Callable[[Any], None]] = {
             "match": self._on_match,
             "turn": self._on_turn,
@@ -117,7 +117,7 @@ class BotRunner:
 
     def _on_match(self, match: match_pb2.Match) -> None:
         phase = Phase(match.phase)
-        if phase == Phase.ENDED or self.player not in match.players or self._room.is_over(match.match_id):
+        if phase == Phase.ENDED or self.player not in match.players or self._slots.is_over(match.match_id):
             return
         if len(match.players) != SEATS:
             return  # newer than this client
@@ -138,7 +138,7 @@ class BotRunner:
         seats = self._seats.setdefault(match_id, {})
         if number not in seats:
             seats[number] = Seat(LiveMatch(match_id, game, number, opponent))
-            self._room.begun(match_id)
+            self._slots.begun(match_id)
         return seats[number]
 
     def _begin(self, seat: Seat) -> asyncio.Task[None]:
@@ -159,7 +159,7 @@ class BotRunner:
             self._asked.pop(seat.request_id, None)
         told = None
         self._untold += 1
-        if self._room.ended(message.match_id):
+        if self._slots.ended(message.match_id):
             own = seats.get(message.seat)
             finished = replace(read(FinishedMatch, message), match=own.match if own else None)
             logger.info("%s has ended: %s", finished.match_id, _told(finished))
@@ -179,13 +179,13 @@ class BotRunner:
 
     def _see_if_done(self) -> None:
         enough = self._most is not None and self._ended >= self._most
-        if enough and not self._untold and self._room.empty and not self.outcome.done():
+        if enough and not self._untold and self._slots.empty and not self.outcome.done():
             self.outcome.set_result(None)
 
     # ---- turns ---------------------------------------------------------------------------------------------------
 
     def _on_turn(self, message: play_pb2.Turn) -> None:
-        if self._room.is_over(message.match_id):
+        if self._slots.is_over(message.match_id):
             return
         seat = self._seat(message.match_id, message.game, message.seat, message.opponent)
         if message.draw_offered:

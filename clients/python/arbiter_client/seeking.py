@@ -11,7 +11,7 @@ from typing import Final
 from arbiter_client.backoff import Backoff
 from arbiter_client.client import Client
 from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason
-from arbiter_client.room import Room
+from arbiter_client.slots import MatchSlots
 from arbiter_client.values.player import Challenge, Terms
 
 logger = logging.getLogger("arbiter_client")
@@ -33,10 +33,10 @@ class Seeker:
     One task makes and withdraws them, so that no seek is made twice; everything else only wakes it.
     """
 
-    def __init__(self, seeks: Sequence[Terms], client: Client, room: Room) -> None:
+    def __init__(self, seeks: Sequence[Terms], client: Client, slots: MatchSlots) -> None:
         self._places = [Place(terms) for terms in seeks]
         self._client = client
-        self._room = room
+        self._slots = slots
         self._player = ""
         self._greeted = False
         self._stopped = False
@@ -102,8 +102,8 @@ class Seeker:
                 raise
         open_seeks = 0
         for place in sorted(self._places, key=lambda place: not place.challenge_id):  # those that are open come first
-            left = self._room.left  # any of the open seeks may become a match: they are no more than these
-            wanted = not (self._stopped or self._room.full) and (left is None or open_seeks < left)
+            left = self._slots.left  # any of the open seeks may become a match: they are no more than these
+            wanted = not (self._stopped or self._slots.full) and (left is None or open_seeks < left)
             if wanted and self._player and not place.challenge_id:
                 refusal = await self._make(place)
                 if refusal is not None:

@@ -24,10 +24,10 @@ mod outbox;
 mod playing;
 mod policies;
 mod profile;
-mod room;
 mod runner;
 mod seeking;
 mod session;
+mod slots;
 mod turn;
 mod values;
 #[cfg(test)]

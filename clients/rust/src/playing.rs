@@ -16,10 +16,10 @@ use crate::events::Event;
 use crate::options::Options;
 use crate::outbox::Outbox;
 use crate::policies::Policies;
-use crate::room::Room;
 use crate::runner::{Runner, Thinkers};
 use crate::seeking::Seeker;
 use crate::session::Session;
+use crate::slots::MatchSlots;
 
 const USUAL_PATIENCE: Duration = Duration::from_secs(10);
 const WITHDRAWAL_WAIT: Duration = Duration::from_secs(5); // how long the last calls may take
@@ -62,8 +62,8 @@ pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Outpu
     let (events, inbox) = mpsc::unbounded_channel();
     let caller = Arc::new(Caller::new(Arc::new(bot), &profile.name, options.on_error, events.clone()));
     let outbox = Arc::new(Outbox::new());
-    let room = Arc::new(Room::new(profile.most_matches, options.matches));
-    let seeker = Arc::new(Seeker::new(&profile.seeks, client.clone(), room.clone()));
+    let slots = Arc::new(MatchSlots::new(profile.most_matches, options.matches));
+    let seeker = Arc::new(Seeker::new(&profile.seeks, client.clone(), slots.clone()));
     let mut seeking = Tasks::default(); // outlives the runner: a seek that is being made is withdrawn once it is known
     let (seeks, failures) = (seeker.clone(), events.clone());
     seeking.spawn(async move {
@@ -71,11 +71,11 @@ pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Outpu
             let _ = failures.send(Event::Failed(refusal)); // the run has ended
         }
     });
-    let policies = Policies::new(caller.clone(), client.clone(), profile.clone(), room.clone(), seeker.clone());
+    let policies = Policies::new(caller.clone(), client.clone(), profile.clone(), slots.clone(), seeker.clone());
     let thinkers = Arc::new(Thinkers::new(caller.clone(), client.clone(), options.thinkers, events.clone()));
     let (halt, halted) = watch::channel(false);
     let session = Session::new(profile, client, outbox.clone(), events.clone(), halted).run();
-    let runner = Runner::new(caller, outbox.clone(), room, thinkers, policies, events.clone());
+    let runner = Runner::new(caller, outbox.clone(), slots, thinkers, policies, events.clone());
     let runner = runner.run(inbox, options.matches);
     tokio::pin!(session, runner);
     let outcome = tokio::select! {

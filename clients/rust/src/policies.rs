@@ -11,8 +11,8 @@ use crate::client::Client;
 use crate::errors::{Error, Reason};
 use crate::profile::Profile;
 use crate::proto::play_item::Item;
-use crate::room::Room;
 use crate::seeking::Seeker;
+use crate::slots::MatchSlots;
 use crate::values::{Challenge, ChallengeClosed, TournamentCall};
 
 const LONGEST_REASON: usize = 200; // characters of the reason for declining a challenge
@@ -30,7 +30,7 @@ struct Considered {
     caller: Arc<Caller>,
     client: Client,
     profile: Arc<Profile>,
-    room: Arc<Room>,
+    slots: Arc<MatchSlots>,
     ids: Mutex<Ids>,
 }
 
@@ -45,10 +45,10 @@ impl Policies {
         caller: Arc<Caller>,
         client: Client,
         profile: Arc<Profile>,
-        room: Arc<Room>,
+        slots: Arc<MatchSlots>,
         seeker: Arc<Seeker>,
     ) -> Policies {
-        let considered = Considered { caller, client, profile, room, ids: Mutex::default() };
+        let considered = Considered { caller, client, profile, slots, ids: Mutex::default() };
         Policies { player: String::new(), considered: Arc::new(considered), seeker, tasks: Tasks::default() }
     }
 
@@ -84,7 +84,7 @@ impl Policies {
 
     fn on_closed(&mut self, closed: ChallengeClosed) {
         if !closed.match_id.is_empty() {
-            self.considered.room.expect(&closed.match_id);
+            self.considered.slots.expect(&closed.match_id);
         }
         self.seeker.closed(&closed.challenge_id);
         let caller = self.considered.caller.clone();
@@ -135,19 +135,19 @@ impl Considered {
     }
 
     async fn accept(&self, challenge: &Challenge) -> Result<(), Error> {
-        let _place = self.room.agreeing();
+        let _place = self.slots.agreeing();
         let agreed = self.client.accept_challenge(&challenge.challenge_id).await?;
-        self.room.expect(&agreed.match_id);
+        self.slots.expect(&agreed.match_id);
         Ok(())
     }
 
     fn objection(&self, challenge: &Challenge) -> Option<String> {
         self.profile.objection(challenge).or_else(|| {
-            if self.room.left() == 0 {
+            if self.slots.left() == 0 {
                 return Some("this bot has as many matches as it plays before it stops".to_owned());
             }
             let most = self.profile.most_matches;
-            self.room.full().then(|| format!("this bot plays {most} matches at once, and is playing them"))
+            self.slots.full().then(|| format!("this bot plays {most} matches at once, and is playing them"))
         })
     }
 

@@ -22,7 +22,7 @@ use crate::proto;
 use crate::proto::play_act::Act;
 use crate::proto::play_item::Item;
 use crate::proto::{AnswerDrawAct, ClaimDrawAct, MoveAct, OfferDrawAct, ResignAct};
-use crate::room::Room;
+use crate::slots::MatchSlots;
 use crate::turn::{Told, Turn};
 use crate::values::DrawOffer;
 use ends::Ends;
@@ -34,7 +34,7 @@ pub(crate) use thinking::Thinkers;
 pub(crate) struct Runner {
     caller: Arc<Caller>,
     outbox: Arc<Outbox>,
-    room: Arc<Room>,
+    slots: Arc<MatchSlots>,
     thinkers: Arc<Thinkers>,
     policies: Policies,
     events: UnboundedSender<Event>,
@@ -49,7 +49,7 @@ impl Runner {
     pub(crate) fn new(
         caller: Arc<Caller>,
         outbox: Arc<Outbox>,
-        room: Arc<Room>,
+        slots: Arc<MatchSlots>,
         thinkers: Arc<Thinkers>,
         policies: Policies,
         events: UnboundedSender<Event>,
@@ -57,7 +57,7 @@ impl Runner {
         Runner {
             caller,
             outbox,
-            room,
+            slots,
             thinkers,
             policies,
             events,
@@ -85,7 +85,7 @@ impl Runner {
                 Event::Stop => break,
             }
             let enough = most_ended.is_some_and(|most| self.ends.told() >= most);
-            if enough && self.ends.all_told() && self.room.playing() == 0 {
+            if enough && self.ends.all_told() && self.slots.playing() == 0 {
                 break;
             }
         }
@@ -115,7 +115,7 @@ impl Runner {
 
     fn on_match(&mut self, message: &proto::Match) {
         use proto::Phase;
-        let over = message.phase() == Phase::Ended || self.room.is_over(&message.match_id);
+        let over = message.phase() == Phase::Ended || self.slots.is_over(&message.match_id);
         if over || message.players.len() != 2 {
             return;
         }
@@ -135,7 +135,7 @@ impl Runner {
     }
 
     fn sit(&mut self, place: &Place, game: &str, opponent: &str) -> &mut Seat {
-        self.room.begun(&place.match_id);
+        self.slots.begun(&place.match_id);
         self.seats.sit(place, game, opponent)
     }
 
@@ -160,7 +160,7 @@ impl Runner {
     // ---- turns -----------------------------------------------------------------------------------------------------
 
     fn on_turn(&mut self, message: proto::Turn) {
-        if self.room.is_over(&message.match_id) {
+        if self.slots.is_over(&message.match_id) {
             return;
         }
         let place = Place { match_id: message.match_id.clone(), seat: message.seat };

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::backoff::Backoff;
 use crate::client::Client;
 use crate::errors::{Error, Reason};
-use crate::room::Room;
+use crate::slots::MatchSlots;
 use crate::values::{Challenge, Terms};
 
 const MOST_LISTED: usize = 1_000;
@@ -21,7 +21,7 @@ const MOST_LISTED: usize = 1_000;
 /// One task makes and withdraws them, so that no seek is made twice; everything else only wakes it.
 pub(crate) struct Seeker {
     client: Client,
-    room: Arc<Room>,
+    slots: Arc<MatchSlots>,
     places: Mutex<Vec<Place>>,
     told: Lock<Told>,
     stopped: AtomicBool,
@@ -42,10 +42,10 @@ struct Told {
 }
 
 impl Seeker {
-    pub(crate) fn new(seeks: &[Terms], client: Client, room: Arc<Room>) -> Seeker {
+    pub(crate) fn new(seeks: &[Terms], client: Client, slots: Arc<MatchSlots>) -> Seeker {
         let place = |terms: &Terms| Place { terms: terms.clone(), challenge_id: String::new() };
         let places = Mutex::new(seeks.iter().map(place).collect());
-        Seeker { client, room, places, told: Lock::default(), stopped: AtomicBool::new(false) }
+        Seeker { client, slots, places, told: Lock::default(), stopped: AtomicBool::new(false) }
     }
 
     /// Is told of a new stream: what has become of the seeks meanwhile is asked for.
@@ -53,13 +53,13 @@ impl Seeker {
         let mut told = self.told();
         player.clone_into(&mut told.player);
         told.greeted = true;
-        self.room.changed.notify_one();
+        self.slots.changed.notify_one();
     }
 
     /// Is told that a challenge or seek is no longer open.
     pub(crate) fn closed(&self, challenge_id: &str) {
         self.told().closed.insert(challenge_id.to_owned());
-        self.room.changed.notify_one();
+        self.slots.changed.notify_one();
     }
 
     /// Has the seeks made or withdrawn that should be whenever something changes, for ever. Fails where the server does
@@ -70,7 +70,7 @@ impl Seeker {
         }
         let mut backoff = Backoff::default();
         loop {
-            self.room.changed.notified().await;
+            self.slots.changed.notified().await;
             loop {
                 match self.arrange().await {
                     Ok(None) => break,
@@ -128,7 +128,7 @@ impl Seeker {
         if self.told().closed.contains(&place.challenge_id) {
             place.challenge_id.clear();
         }
-        let wanted = !self.stopped.load(Ordering::Acquire) && !self.room.full() && open < self.room.left();
+        let wanted = !self.stopped.load(Ordering::Acquire) && !self.slots.full() && open < self.slots.left();
         if wanted && place.challenge_id.is_empty() {
             return self.make(place).await;
         } else if !wanted && !place.challenge_id.is_empty() {
@@ -162,7 +162,7 @@ impl Seeker {
             Err(refusal) => return Ok(Some(refusal)),
         }
         // Somebody may have been faster than the answer: the next look sees that it is closed.
-        self.room.changed.notify_one();
+        self.slots.changed.notify_one();
         Ok(None)
     }
 

@@ -61,7 +61,7 @@ impl Runner {
     pub(super) fn on_ended(&mut self, message: MatchEnded) {
         let seats = self.seats.leave(&message.match_id);
         self.outbox.forget_match(&message.match_id);
-        let news = self.room.ended(&message.match_id);
+        let news = self.slots.ended(&message.match_id);
         let number = self.ends.came(message.cursor.clone(), news);
         if !news {
             return self.on_end_told(number);

@@ -150,10 +150,10 @@ public final class Playing {
 
     private void play(Client client, Caller caller) throws InterruptedException {
         Outbox outbox = new Outbox();
-        Room room = new Room(caller.profile.mostMatches(), options.matches);
-        Seeker seeker = new Seeker(caller.profile.seeks(), client, room, caller.outcome::completeExceptionally);
-        Policies policies = new Policies(caller, client, room, seeker);
-        Runner runner = new Runner(caller, client, outbox, room, policies, options.thinkers, options.matches);
+        MatchSlots slots = new MatchSlots(caller.profile.mostMatches(), options.matches);
+        Seeker seeker = new Seeker(caller.profile.seeks(), client, slots, caller.outcome::completeExceptionally);
+        Policies policies = new Policies(caller, client, slots, seeker);
+        Runner runner = new Runner(caller, client, outbox, slots, policies, options.thinkers, options.matches);
         Session session = new Session(client.connection(), outbox, runner, caller);
         CompletableFuture<Void> stream = session.start();
         try {

@@ -22,18 +22,18 @@ final class Policies {
 
     private final Caller caller;
     private final Client client;
-    private final Room room;
+    private final MatchSlots slots;
     private final Seeker seeker;
     private final Set<String> asked = new HashSet<>(); // ids of what is being considered
     private final Set<String> refused = new HashSet<>(); // ids of tournaments
     private String player = "";
 
-    Policies(Caller caller, Client client, Room room, Seeker seeker) {
+    Policies(Caller caller, Client client, MatchSlots slots, Seeker seeker) {
         this.caller = caller;
         this.client = client;
-        this.room = room;
+        this.slots = slots;
         this.seeker = seeker;
-        room.onChange(seeker::look);
+        slots.onChange(seeker::look);
     }
 
     /** Is told of a new stream, and whose it is. */
@@ -106,16 +106,16 @@ final class Policies {
     }
 
     private void accept(String id, Consumer<ClientException> failed) {
-        room.agreeing(1);
+        slots.agreeing(1);
         ask(
                 id,
                 () -> client.acceptChallenge(id),
                 (Match match) -> {
-                    room.expect(match.getMatchId());
-                    room.agreeing(-1);
+                    slots.expect(match.getMatchId());
+                    slots.agreeing(-1);
                 },
                 error -> {
-                    room.agreeing(-1);
+                    slots.agreeing(-1);
                     failed.accept(error);
                 });
     }
@@ -127,7 +127,7 @@ final class Policies {
 
     private void onChallengeClosed(ChallengeClosed closed) {
         if (!closed.getMatchId().isEmpty()) {
-            room.expect(closed.getMatchId());
+            slots.expect(closed.getMatchId());
         }
         seeker.closed(closed.getChallengeId());
         Callable<Void> telling = () -> {
@@ -161,9 +161,9 @@ final class Policies {
     }
 
     private String objection(Challenge challenge) {
-        return room.left() == 0
+        return slots.left() == 0
                 ? "this bot has as many matches as it plays before it stops"
-                : caller.profile.objection(challenge, room.playing());
+                : caller.profile.objection(challenge, slots.playing());
     }
 
     private static boolean byProfile(Answer answer) {

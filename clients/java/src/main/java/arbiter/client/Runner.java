@@ -47,7 +47,7 @@ final class Runner {
 
     private final Caller caller;
     private final Outbox outbox;
-    private final Room room;
+    private final MatchSlots slots;
     private final Policies policies;
     private final Thinking thinking;
     private final long mostEnded;
@@ -58,14 +58,14 @@ final class Runner {
     private long countEnded;
 
     /** The run is done after {@code mostEnded} matches; 0 for never. */
-    Runner(Caller caller, Client client, Outbox outbox, Room room, Policies policies, int thinkers, long mostEnded) {
+    Runner(Caller caller, Client client, Outbox outbox, MatchSlots slots, Policies policies, int thinkers, long mostEnded) {
         this.caller = caller;
         this.outbox = outbox;
-        this.room = room;
+        this.slots = slots;
         this.policies = policies;
         this.mostEnded = mostEnded;
         this.thinking = new Thinking(caller, client, thinkers, this::act);
-        room.onChange(this::endIfDone);
+        slots.onChange(this::endIfDone);
     }
 
     /** Is told of a new stream, and whose it is. */
@@ -96,7 +96,7 @@ final class Runner {
     // ---- matches ---------------------------------------------------------------------------------------------------
 
     private void onMatch(Match match) {
-        boolean over = match.getPhase() == Phase.PHASE_ENDED || room.isOver(match.getMatchId());
+        boolean over = match.getPhase() == Phase.PHASE_ENDED || slots.isOver(match.getMatchId());
         if (over || match.getPlayersCount() != SEATS) {
             return;
         }
@@ -121,7 +121,7 @@ final class Runner {
         if (seat == null) {
             seat = new Seat(new LiveMatch(matchId, game, number, opponent));
             ofMatch.put(number, seat);
-            room.begun(matchId);
+            slots.begun(matchId);
         }
         return seat;
     }
@@ -157,7 +157,7 @@ final class Runner {
             }
         });
         obsolete.forEach(this::settled);
-        End end = new End(message.getCursor(), room.ended(message.getMatchId()));
+        End end = new End(message.getCursor(), slots.ended(message.getMatchId()));
         ends.add(end);
         if (end.news) {
             Seat seat = own.get(message.getSeat());
@@ -195,7 +195,7 @@ final class Runner {
 
     /** Ends the run where enough matches have ended, and the bot has taken on no others. */
     private void endIfDone() {
-        if (mostEnded > 0 && countEnded >= mostEnded && ends.isEmpty() && room.playing() == 0) {
+        if (mostEnded > 0 && countEnded >= mostEnded && ends.isEmpty() && slots.playing() == 0) {
             caller.outcome.complete(null);
         }
     }
@@ -203,7 +203,7 @@ final class Runner {
     // ---- turns -----------------------------------------------------------------------------------------------------
 
     private void onTurn(arbiter.v1.Play.Turn message) {
-        if (room.isOver(message.getMatchId())) {
+        if (slots.isOver(message.getMatchId())) {
             return;
         }
         Seat seat = sit(message.getMatchId(), message.getGame(), message.getSeat(), message.getOpponent());

@@ -33,7 +33,7 @@ final class Seeker {
 
     private final List<Place> places;
     private final Client client;
-    private final Room room;
+    private final MatchSlots slots;
     private final Consumer<ClientException> fail;
     private final Set<String> closed = new HashSet<>(); // ids that were closed while the server was being asked
     private final ReentrantLock busy = new ReentrantLock(); // held while the server is being asked
@@ -43,11 +43,11 @@ final class Seeker {
     private boolean woken;
 
     /** Takes what ends the run where the server does not take the terms of a seek. */
-    Seeker(List<Terms> seeks, Client client, Room room, Consumer<ClientException> fail) {
+    Seeker(List<Terms> seeks, Client client, MatchSlots slots, Consumer<ClientException> fail) {
         this.fail = fail;
         this.places = seeks.stream().map(Place::new).toList();
         this.client = client;
-        this.room = room;
+        this.slots = slots;
         if (!places.isEmpty()) {
             Caller.daemons("arbiter-seeks").newThread(this::run).start();
         }
@@ -158,7 +158,7 @@ final class Seeker {
         }
         int open = 0; // any of these may become a match: they are no more than the matches that are left
         for (Place place : openFirst()) {
-            boolean wanted = wanted() && open < room.left();
+            boolean wanted = wanted() && open < slots.left();
             if (wanted && missing(place)) {
                 make(place);
             } else if (!wanted) {
@@ -185,7 +185,7 @@ final class Seeker {
     }
 
     private synchronized boolean wanted() {
-        return !stopped && !room.full();
+        return !stopped && !slots.full();
     }
 
     private synchronized boolean missing(Place place) {

@@ -52,15 +52,15 @@ class OutageTest {
 
     @Test
     void aBotThatStopsAfterSomeMatchesHasSoManyLeft() {
-        Room room = new Room(0, 2);
-        room.begun("m1");
-        assertEquals(1, room.left());
-        room.expect("m2");
-        assertEquals(0, room.left());
-        assertTrue(room.full());
-        room.ended("m1");
-        assertEquals(0, room.left());
-        assertEquals(1, room.playing());
-        assertFalse(new Room(0, 0).full());
+        MatchSlots slots = new MatchSlots(0, 2);
+        slots.begun("m1");
+        assertEquals(1, slots.left());
+        slots.expect("m2");
+        assertEquals(0, slots.left());
+        assertTrue(slots.full());
+        slots.ended("m1");
+        assertEquals(0, slots.left());
+        assertEquals(1, slots.playing());
+        assertFalse(new MatchSlots(0, 0).full());
     }
 }

@@ -11,7 +11,7 @@ from arbiter_client.bot import Bot
 REMEMBERED_ENDS: Final = 10_000
 
 
-class Room:
+class MatchSlots:
     """Keeps `bot.playing`: the matches under way, and those that were agreed on but that the stream has not told yet.
 
     most: how many matches the bot plays in all; None for no limit. It keeps `bot.left` too: how many of these it has

@@ -10,7 +10,7 @@ import java.util.Set;
  * How many matches a bot has: those under way, and those that were agreed on but that the stream has not told yet. It is
  * changed by the loop, and read by all.
  */
-final class Room {
+final class MatchSlots {
     private static final int REMEMBERED_ENDS = 10_000;
 
     private final int most;
@@ -25,7 +25,7 @@ final class Room {
     private final List<Runnable> watchers = new ArrayList<>();
 
     /** Takes how many matches there may be at once, and how many in all; 0 for no limit. */
-    Room(int most, long mostInAll) {
+    MatchSlots(int most, long mostInAll) {
         this.most = most;
         this.mostInAll = mostInAll;
         count();

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 const REMEMBERED_ENDS: usize = 10_000;
 
 /// Counts the matches under way, and those that were agreed on but that the stream has not told yet.
-pub(crate) struct Room {
+pub(crate) struct MatchSlots {
     most: usize,
     in_all: Option<u64>,
     state: Mutex<State>,
@@ -26,10 +26,10 @@ struct State {
     over_in_order: VecDeque<String>,
 }
 
-impl Room {
+impl MatchSlots {
     /// `most` is how many matches the bot takes at once, 0 for no limit; `in_all` how many before it stops.
-    pub(crate) fn new(most: u32, in_all: Option<u64>) -> Room {
-        Room { most: most as usize, in_all, state: Mutex::default(), changed: Notify::new() }
+    pub(crate) fn new(most: u32, in_all: Option<u64>) -> MatchSlots {
+        MatchSlots { most: most as usize, in_all, state: Mutex::default(), changed: Notify::new() }
     }
 
     /// Tells whether the bot has as many matches as it takes.
@@ -110,7 +110,7 @@ impl Room {
 }
 
 /// A place that is kept.
-pub(crate) struct Agreeing<'a>(&'a Room);
+pub(crate) struct Agreeing<'a>(&'a MatchSlots);
 
 impl Drop for Agreeing<'_> {
     fn drop(&mut self) {
@@ -124,43 +124,43 @@ mod tests {
 
     #[test]
     fn a_match_counts_once_from_the_agreement_to_its_end() {
-        let room = Room::new(1, None);
-        assert!(!room.full());
-        let agreeing = room.agreeing();
-        assert!(room.full());
-        room.expect("m1");
+        let slots = MatchSlots::new(1, None);
+        assert!(!slots.full());
+        let agreeing = slots.agreeing();
+        assert!(slots.full());
+        slots.expect("m1");
         drop(agreeing);
-        assert!(room.full());
-        room.begun("m1");
-        room.expect("m1");
-        assert!(room.full());
-        assert!(room.ended("m1"));
-        assert!(!room.ended("m1"));
-        assert!(room.is_over("m1"));
-        room.expect("m1");
-        assert!(!room.full());
-        assert!(!Room::new(0, None).full());
+        assert!(slots.full());
+        slots.begun("m1");
+        slots.expect("m1");
+        assert!(slots.full());
+        assert!(slots.ended("m1"));
+        assert!(!slots.ended("m1"));
+        assert!(slots.is_over("m1"));
+        slots.expect("m1");
+        assert!(!slots.full());
+        assert!(!MatchSlots::new(0, None).full());
     }
 
     #[test]
     fn a_bot_that_stops_after_some_matches_has_so_many_left() {
-        let room = Room::new(0, Some(2));
-        room.begun("m1");
-        assert_eq!((room.left(), room.full()), (1, false));
-        room.expect("m2");
-        assert_eq!((room.left(), room.full()), (0, true));
-        room.ended("m1");
-        assert_eq!((room.left(), room.playing()), (0, 1));
-        assert_eq!(Room::new(0, None).left(), u64::MAX);
+        let slots = MatchSlots::new(0, Some(2));
+        slots.begun("m1");
+        assert_eq!((slots.left(), slots.full()), (1, false));
+        slots.expect("m2");
+        assert_eq!((slots.left(), slots.full()), (0, true));
+        slots.ended("m1");
+        assert_eq!((slots.left(), slots.playing()), (0, 1));
+        assert_eq!(MatchSlots::new(0, None).left(), u64::MAX);
     }
 
     #[test]
     fn only_so_many_ends_are_remembered() {
-        let room = Room::new(1, None);
+        let slots = MatchSlots::new(1, None);
         for number in 0..=REMEMBERED_ENDS {
-            room.ended(&number.to_string());
+            slots.ended(&number.to_string());
         }
-        assert!(!room.is_over("0"));
-        assert!(room.is_over("1"));
+        assert!(!slots.is_over("0"));
+        assert!(slots.is_over("1"));
     }
 }

@@ -1,0 +1,108 @@
+package arbiter
+
+import (
+	"math"
+	"sync"
+)
+
+const rememberedEnds = 10_000
+
+// matchSlots counts a bot's matches: those under way, and those that were agreed on but that the stream has not told yet.
+// changed is called whenever their number may be another one.
+type matchSlots struct {
+	mu       sync.Mutex
+	most     int
+	live     map[string]bool
+	expected map[string]bool
+	agreed   int
+	inAll    int // how many matches the bot plays before it stops; 0 for no limit
+	count    int // of those that have ended
+	over     map[string]bool
+	order    []string // of those over
+	changed  func()
+}
+
+func newMatchSlots(most, inAll int) *matchSlots {
+	return &matchSlots{most: most, inAll: inAll, live: map[string]bool{}, expected: map[string]bool{}, over: map[string]bool{}, changed: func() {}}
+}
+
+// full says whether the bot has as many matches as it takes.
+func (s *matchSlots) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.most > 0 && s.taken() >= s.most || s.inAll > 0 && s.count+s.taken() >= s.inAll
+}
+
+// taken returns how many matches are under way or agreed on. The caller holds the lock.
+func (s *matchSlots) taken() int { return len(s.live) + len(s.expected) + s.agreed }
+
+func (s *matchSlots) playing() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken()
+}
+
+// left returns how many matches more the bot may agree on before it stops, whatever it plays now.
+func (s *matchSlots) left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inAll == 0 {
+		return math.MaxInt
+	}
+	return max(0, s.inAll-s.count-s.taken())
+}
+
+// begun is told of a match that is under way.
+func (s *matchSlots) begun(matchID string) {
+	s.change(func() {
+		s.live[matchID] = true
+		delete(s.expected, matchID)
+	})
+}
+
+// ended is told of the end of a match; it returns whether that is news.
+func (s *matchSlots) ended(matchID string) (news bool) {
+	s.change(func() {
+		delete(s.live, matchID)
+		delete(s.expected, matchID)
+		if news = !s.over[matchID]; news {
+			s.over[matchID] = true
+			s.count++
+			if s.order = append(s.order, matchID); len(s.order) > rememberedEnds {
+				delete(s.over, s.order[0])
+				s.order = s.order[1:]
+			}
+		}
+	})
+	return news
+}
+
+// isOver says whether a match is known to have ended.
+func (s *matchSlots) isOver(matchID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over[matchID]
+}
+
+// expect keeps a place for a match that has been agreed on, until the stream tells of it.
+func (s *matchSlots) expect(matchID string) {
+	s.change(func() {
+		if !s.live[matchID] && !s.over[matchID] {
+			s.expected[matchID] = true
+		}
+	})
+}
+
+// agreeing keeps a place while a match is being agreed on.
+func (s *matchSlots) agreeing(agree func()) {
+	s.change(func() { s.agreed++ })
+	defer s.change(func() { s.agreed-- })
+	agree()
+}
+
+func (s *matchSlots) change(how func()) {
+	s.mu.Lock()
+	how()
+	s.mu.Unlock()
+	s.changed()
+}
