@@ -10,7 +10,7 @@ import numpy as np
 
 from arbiter.bench.coverage import SEED
 from arbiter.bench.stopping import Ended, every_look, fixed, sequential, shares, simulated
-from arbiter.drawing.chart import Curve, Mark, Tick, chart_svg
+from arbiter.drawing.chart import AxisTick, Curve, Mark, chart_svg
 from arbiter.ratings import evidence, sprt
 from arbiter.ratings.difference import difference
 from arbiter.ratings.pairs import Pairs
@@ -40,7 +40,7 @@ def games_needed(trials: int) -> str:
         Curve("sequential test", [_mark(truth, simulated(truth, ELO1, rule, trials)) for truth in TRUTHS]),
         Curve("every look", [_mark(truth, simulated(truth, ELO1, every_look, trials)) for truth in late]),
     ]
-    ticks = [Tick(truth, f"{truth} Elo") for truth in TRUTHS[::2]]
+    ticks = [AxisTick(truth, f"{truth} Elo") for truth in TRUTHS[::2]]
     return chart_svg("Games until a decision, by how much A is better", curves, ticks, "games")
 
 
@@ -92,6 +92,6 @@ def two_intervals() -> str:
     return chart_svg("Both 95 % intervals in one run; A is 20 Elo better", curves, _games_ticks(2 * LONGEST), "Elo")
 
 
-def _games_ticks(last: float) -> list[Tick]:
+def _games_ticks(last: float) -> list[AxisTick]:
     step = 1_000 if last > 2_000 else 200
-    return [Tick(at, f"{at:,} games") for at in range(step, int(last) + 1, step)]
+    return [AxisTick(at, f"{at:,} games") for at in range(step, int(last) + 1, step)]

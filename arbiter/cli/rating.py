@@ -15,7 +15,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
 from arbiter.cli.ratings_view import FORFEITS, drawn_rows, print_json
 from arbiter.cli.terminal import on_terminal, say, table
-from arbiter.drawing.chart import MOST_CURVES, Curve, Mark, Tick, chart_svg, chart_text
+from arbiter.drawing.chart import MOST_CURVES, AxisTick, Curve, Mark, chart_svg, chart_text
 
 TICKS: Final = 5  #: labelled times on the axis of a chart
 DAY_MS: Final = 86_400_000
@@ -86,14 +86,14 @@ def _curves(player: str, history: Sequence[arb.RatingHistory]) -> list[Curve]:
     ]
 
 
-def _ticks(curves: Sequence[Curve]) -> list[Tick]:
+def _ticks(curves: Sequence[Curve]) -> list[AxisTick]:
     instants = [mark.at for curve in curves for mark in curve.marks]
     if not instants:
         return []
     first, last = min(instants), max(instants)
     form = "%Y-%m-%d" if last - first >= 2 * DAY_MS else "%H:%M:%S"
     steps = range(TICKS) if last > first else range(1)
-    return [Tick(at, _local(at, form)) for at in (first + (last - first) * step / (TICKS - 1) for step in steps)]
+    return [AxisTick(at, _local(at, form)) for at in (first + (last - first) * step / (TICKS - 1) for step in steps)]
 
 
 def _local(at_ms: float, form: str) -> str:

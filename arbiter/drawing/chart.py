@@ -55,7 +55,7 @@ class Curve(NamedTuple):
     marks: Sequence[Mark]
 
 
-class Tick(NamedTuple):
+class AxisTick(NamedTuple):
     """A labelled time on the axis of time."""
 
     at: float
@@ -72,7 +72,7 @@ class _Scale(NamedTuple):
     step: float
 
 
-def chart_svg(title: str, curves: Sequence[Curve], ticks: Sequence[Tick] = (), unit: str = "Elo") -> str:
+def chart_svg(title: str, curves: Sequence[Curve], ticks: Sequence[AxisTick] = (), unit: str = "Elo") -> str:
     """Return a chart as a standalone SVG document. It shows the first eight curves, and no curve without marks."""
     shown = _shown(curves)
     scale = _scale(shown)
@@ -100,7 +100,7 @@ def chart_svg(title: str, curves: Sequence[Curve], ticks: Sequence[Tick] = (), u
 
 
 def chart_text(
-    title: str, curves: Sequence[Curve], ticks: Sequence[Tick] = (), width: int = 72, height: int = 16
+    title: str, curves: Sequence[Curve], ticks: Sequence[AxisTick] = (), width: int = 72, height: int = 16
 ) -> str:
     """Return a chart as lines of text, ending with a newline; `width` and `height` of the plot area in characters.
 
@@ -175,7 +175,7 @@ def _place(at: float, value: float, scale: _Scale) -> Point:
     return x, y
 
 
-def _grid(scale: _Scale, ticks: Sequence[Tick], unit: str) -> Iterator[str]:
+def _grid(scale: _Scale, ticks: Sequence[AxisTick], unit: str) -> Iterator[str]:
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
     for value in _lines(scale):
         _, y = _place(scale.first, value, scale)
@@ -240,7 +240,7 @@ def _columns(curve: Curve, scale: _Scale, width: int) -> Iterator[tuple[int, Mar
     yield places[-1], marks[-1]
 
 
-def _tick_line(scale: _Scale, ticks: Sequence[Tick], width: int) -> str:
+def _tick_line(scale: _Scale, ticks: Sequence[AxisTick], width: int) -> str:
     """Return the axis's labels, centred on their times; a label that would touch the one before is left out."""
     line, free = "", 0
     for at, text in sorted(ticks):

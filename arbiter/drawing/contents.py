@@ -20,7 +20,7 @@ from arbiter.games.contract import AnyGame, Piece, Region, Step
 BEND: Final = 0.28  #: how far an arrow to a distant cell bends sideways, to be visible beside the pieces in between
 
 
-class Way(NamedTuple):
+class MoveArrow(NamedTuple):
     """An arrow of the last move: the class of its shaft (`way` or `dig`), path data, and the corners of its head."""
 
     kind: str
@@ -28,7 +28,7 @@ class Way(NamedTuple):
     head: str
 
 
-class Link(NamedTuple):
+class GroupLink(NamedTuple):
     """Two neighbouring cells whose pieces, of a seat, are parts of one group."""
 
     owner: int
@@ -46,9 +46,9 @@ class Contents(NamedTuple):
 
     ground: tuple[Placed, ...]
     last: tuple[Placed, ...]
-    ways: tuple[Way, ...]
+    ways: tuple[MoveArrow, ...]
     signs: tuple[Placed, ...]
-    links: tuple[Link, ...]
+    links: tuple[GroupLink, ...]
     pieces: tuple[Placed, ...]
     over: tuple[Placed, ...]
     moves: tuple[tuple[int, int], ...]
@@ -144,11 +144,13 @@ def _losses(pieces: Sequence[Piece], earlier: Sequence[Piece], touched: set[int]
     ]
 
 
-def _links(game: AnyGame, groups: Iterable[Region]) -> Iterator[Link]:
+def _links(game: AnyGame, groups: Iterable[Region]) -> Iterator[GroupLink]:
     for region in groups:
         cells = set(region.cells)
         for cell in region.cells:
-            yield from (Link(region.owner, cell, other) for other in game.board.adjacent(cell) if cell < other in cells)
+            yield from (
+                GroupLink(region.owner, cell, other) for other in game.board.adjacent(cell) if cell < other in cells
+            )
 
 
 def _moves(game: AnyGame, steps: Iterable[Step]) -> Iterator[tuple[int, int]]:
@@ -157,7 +159,7 @@ def _moves(game: AnyGame, steps: Iterable[Step]) -> Iterator[tuple[int, int]]:
             yield game.board.index[step.source], game.board.index[step.target]
 
 
-def _ways(shape: Skeleton, pieces: Sequence[Piece], steps: Iterable[Step]) -> Iterator[Way]:
+def _ways(shape: Skeleton, pieces: Sequence[Piece], steps: Iterable[Step]) -> Iterator[MoveArrow]:
     """Yield an arrow for each part of the last move that changed a cell."""
     index, centres = shape.board.index, shape.centres
     for step in steps:
@@ -167,4 +169,4 @@ def _ways(shape: Skeleton, pieces: Sequence[Piece], steps: Iterable[Step]) -> It
             length = dist(centres[start], centres[end])
             bend = min(BEND, UNIT / length) if length > 1.5 * UNIT else 0.0
             shaft, head = arrow(centres[start], centres[end], (gaps[0], gaps[1]), bend, 0.22 * UNIT)
-            yield Way("dig" if step.action == "dig" else "way", shaft, head)
+            yield MoveArrow("dig" if step.action == "dig" else "way", shaft, head)

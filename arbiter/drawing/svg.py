@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from arbiter.drawing.caption import counts, numbers, sentence, signs, state
-from arbiter.drawing.contents import Contents, Link, contents
+from arbiter.drawing.contents import Contents, GroupLink, contents
 from arbiter.drawing.palette import LIGHT, Palette, css, seat_classes
 from arbiter.drawing.shapes import Point, element, label, number, polygon, words
 from arbiter.drawing.skeleton import Skeleton, skeleton, tile
@@ -89,7 +89,7 @@ def _board(game: AnyGame, shape: Skeleton, pieces: Sequence[Piece], shown: Conte
     yield _layer("over", _all(known, shape, shown.over))
 
 
-def links(shape: Skeleton, inks: tuple[str, str, str], pairs: Iterable[Link]) -> Iterator[str]:
+def links(shape: Skeleton, inks: tuple[str, str, str], pairs: Iterable[GroupLink]) -> Iterator[str]:
     """Yield the bars between the pieces of groups: all outlines, then all insides."""
     for kind in ("rim", "link"):
         for owner, first, second in pairs:

@@ -30,7 +30,7 @@ def call_of(context: Context) -> Call:
     return Call(_token(context), _address(context))
 
 
-class Writer:
+class MessageWriter:
     """Writes messages on a call, one after the other, and counts what its client has not read.
 
     A write that nobody reads for `silence_ms` is given up, and refused with READER_TOO_SLOW, unless `patient`. A write

@@ -6,7 +6,7 @@ from arbiter_protos.v1 import game_pb2 as pb
 from arbiter_protos.v1 import game_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.door import Context, Writer, call_of
+from arbiter.rpc.door import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.games import GameGate
 from arbiter.service.gate.pages import PageRequest
@@ -38,7 +38,7 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
         self, request: pb.LegalMovesRequest, context: Context
     ) -> None:
         """Stream legal moves in chunks."""
-        writer = Writer(context, self._unread, self._limits)
+        writer = MessageWriter(context, self._unread, self._limits)
         async with self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as listing:
             for message in legal_moves_messages(listing):
                 await writer.write(message)

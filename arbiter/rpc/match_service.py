@@ -8,7 +8,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import match_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.door import Context, Writer, call_of
+from arbiter.rpc.door import Context, MessageWriter, call_of
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.observe import Observations
 from arbiter.rpc.unread import Unread
@@ -66,7 +66,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     ) -> None:
         """Play moves as they arrive; answer each one as soon as it is durable."""
         async with self._matches.moving(call_of(context)) as moves:
-            await MoveStream(moves, context, Writer(context, self._unread, self._limits)).serve()
+            await MoveStream(moves, context, MessageWriter(context, self._unread, self._limits)).serve()
 
     # -- draws and ends ------------------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         self, request: pb.GetTranscriptRequest, context: Context
     ) -> None:
         """Stream a match's record and its signature."""
-        writer = Writer(context, self._unread, self._limits)
+        writer = MessageWriter(context, self._unread, self._limits)
         async with self._matches.transcript(call_of(context), request.match_id) as parts:
             async for lines in parts:
                 await writer.write(pb.GetTranscriptResponse(lines=lines))

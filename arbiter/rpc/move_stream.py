@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.rpc.door import AT_ONCE, Context, Writer, let_end, next_message
+from arbiter.rpc.door import AT_ONCE, Context, MessageWriter, let_end, next_message
 from arbiter.service.gate.matches import MoveAnswer, PlayerMoves
 from arbiter.wire.matches import answer_message, comment_of
 
@@ -20,7 +20,7 @@ from arbiter.wire.matches import answer_message, comment_of
 class MoveStream:
     """The moves and answers of one call."""
 
-    def __init__(self, moves: PlayerMoves, context: Context, writer: Writer) -> None:
+    def __init__(self, moves: PlayerMoves, context: Context, writer: MessageWriter) -> None:
         self._moves = moves
         self._context = context
         self._writer = writer

@@ -6,7 +6,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
-from arbiter.rpc.door import Context, Writer, call_of, unread
+from arbiter.rpc.door import Context, MessageWriter, call_of, unread
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.matches import MatchGate, OfAll, OfMatch, Watched
 from arbiter.service.observing.feed import Reached, Stream
@@ -27,7 +27,7 @@ class Observations:
     async def serve(self, request: pb.ObserveRequest, context: Context) -> None:
         """Serve one Observe call."""
         with_tokens = request.WhichOneof("of") == "all"
-        writer = Writer(context, self._unread, self._limits)
+        writer = MessageWriter(context, self._unread, self._limits)
         async with self._matches.observe(call_of(context), _watched(request)) as stream:
             try:
                 await self._write(stream, writer, with_tokens, request.with_record)
@@ -36,7 +36,7 @@ class Observations:
                     raise unread(self._limits, stream.place) from None
                 raise
 
-    async def _write(self, stream: Stream, writer: Writer, with_tokens: bool, with_record: bool) -> None:
+    async def _write(self, stream: Stream, writer: MessageWriter, with_tokens: bool, with_record: bool) -> None:
         """Write all events of a stream."""
         kind = with_tokens, with_record
         async for batch in stream:

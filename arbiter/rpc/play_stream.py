@@ -12,7 +12,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal, argument_invalid
-from arbiter.rpc.door import AT_ONCE, Context, Writer, call_of, let_end, next_message
+from arbiter.rpc.door import AT_ONCE, Context, MessageWriter, call_of, let_end, next_message
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.play import PlayGate
 from arbiter.service.play.session import Item, Session
@@ -70,7 +70,9 @@ class PlayStreams:
         arrived = self._clock.now_ms()
         session = await self._sessions.open(caller, hello_of(hello))
         reader = asyncio.create_task(self._read(session, first.acts[1:], arrived, context))
-        writer = asyncio.create_task(self._write(session, Writer(context, self._unread, self._limits, patient=True)))
+        writer = asyncio.create_task(
+            self._write(session, MessageWriter(context, self._unread, self._limits, patient=True))
+        )
         over = asyncio.create_task(session.over.wait())
         try:
             await asyncio.wait((reader, writer, over), return_when=asyncio.FIRST_COMPLETED)
@@ -121,7 +123,7 @@ class PlayStreams:
             if not n % AT_ONCE:
                 await asyncio.sleep(0)
 
-    async def _write(self, session: Session, writer: Writer) -> None:
+    async def _write(self, session: Session, writer: MessageWriter) -> None:
         hello = pb.ServerHello(
             protocol_version=PROTOCOL_VERSION,
             software=SOFTWARE,
@@ -137,7 +139,7 @@ class PlayStreams:
                 message, now = self._messages.message(session, items)
                 await self._send(session, message, now, writer)
 
-    async def _send(self, session: Session, message: pb.PlayResponse, now: int, writer: Writer) -> None:
+    async def _send(self, session: Session, message: pb.PlayResponse, now: int, writer: MessageWriter) -> None:
         session.write_began(now)
         await writer.write(message)
         session.write_ended(self._clock.now_ms())

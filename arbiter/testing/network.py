@@ -27,7 +27,7 @@ RESET: Final = struct.pack("ii", 1, 0)  #: value for SO_LINGER: closing sends a 
 UNDER_WAY_BYTES: Final = 1_048_576  #: maximum bytes under way in one direction of a connection
 
 
-class Way:
+class Direction:
     """The conditions of one direction.
 
     delay_ms: the delay of all data. jitter_ms: an additional random delay of at most this much, drawn for each piece;
@@ -84,7 +84,7 @@ class _Piece(NamedTuple):
 class _Pump:
     """One direction of one connection: reads from one side and writes to the other side when the data is due."""
 
-    def __init__(self, way: Way, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    def __init__(self, way: Direction, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         self._way = way
         self._source = source
         self._sink = sink
@@ -163,8 +163,8 @@ class _Connection:
         self,
         client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
-        up: Way,
-        down: Way,
+        up: Direction,
+        down: Direction,
     ) -> None:
         self._writers = (client[1], server[1])
         self._broken = asyncio.Event()
@@ -214,8 +214,8 @@ class Network:
         self._host, _, port = target.rpartition(":")
         self._port = int(port)
         dice = random.Random(seed)
-        self.up = Way(dice)
-        self.down = Way(dice)
+        self.up = Direction(dice)
+        self.down = Direction(dice)
         self.address = ""  #: HOST:PORT to which clients connect
         self.refusing = False  #: whether new connections are reset at once
         self.taken = 0  #: connections so far

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.meetings import NO_SHOW, Game, Winner
+from arbiter.tournaments.meetings import NO_SHOW, ScheduledGame, Winner
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
@@ -30,7 +30,11 @@ class TournamentRun:
     """
 
     def __init__(
-        self, spec: Spec, players: int, lots: random.Random, result: Callable[[Game], Winner | None] | None = None
+        self,
+        spec: Spec,
+        players: int,
+        lots: random.Random,
+        result: Callable[[ScheduledGame], Winner | None] | None = None,
     ) -> None:
         self._lots = lots
         self._result = result or self._drawn
@@ -38,13 +42,13 @@ class TournamentRun:
         self.tournament, made = engine.create("t1", spec, "organiser", "make", 0)
         self.log: list[ev.Event] = list(made.events)
         self.now = 0
-        self._running: list[tuple[Game, str]] = []
+        self._running: list[tuple[ScheduledGame, str]] = []
         self._requests = 0
         for number in range(players):
             self.enter(f"p{number:03}", rating=lots.randint(0, 20) * 100)
         self.act(do.Start("organiser", "start"))
 
-    def act(self, command: do.Command) -> engine.Decision:
+    def act(self, command: do.Command) -> engine.TournamentDecision:
         """Decide a command, and apply its events."""
         decision = engine.decide(self.tournament, command, self.now)
         for event in decision.events:
@@ -52,12 +56,12 @@ class TournamentRun:
             self.log.append(event)
         return decision
 
-    def enter(self, player: str, rating: int = 0) -> engine.Decision:
+    def enter(self, player: str, rating: int = 0) -> engine.TournamentDecision:
         """Enter a player."""
         self._requests += 1
         return self.act(do.Enter(player, "organiser", f"r{self._requests}", rating=rating))
 
-    def withdraw(self, player: str) -> engine.Decision:
+    def withdraw(self, player: str) -> engine.TournamentDecision:
         """Withdraw a player."""
         self._requests += 1
         return self.act(do.Withdraw(player, "organiser", f"r{self._requests}"))
@@ -100,7 +104,7 @@ class TournamentRun:
             self.step()
         raise InvalidRun(f"no end after {most_steps} steps: {self.tournament.spec}")
 
-    def _drawn(self, game: Game) -> Winner | None:
+    def _drawn(self, game: ScheduledGame) -> Winner | None:
         return None if self._lots.random() < 0.03 else self._lots.choice((0, 1, 2))
 
 

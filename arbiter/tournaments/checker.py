@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from arbiter.tournaments import checks
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Spec
 
@@ -32,7 +32,7 @@ def violations(log: Iterable[ev.Event]) -> list[str]:
     return check.wrong
 
 
-class _Check(History):
+class _Check(EarlierRounds):
     """The rules of all formats, event by event."""
 
     def __init__(self, spec: Spec) -> None:

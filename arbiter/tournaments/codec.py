@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from arbiter.errors import Refusal
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.meetings import Game, Meeting
+from arbiter.tournaments.meetings import Meeting, ScheduledGame
 from arbiter.tournaments.spec_text import read_spec, write_spec
 
 FORMAT: Final = 1  #: the version of the log's format, in every `tournament_created` event
@@ -93,5 +93,5 @@ def _write_meeting(meeting: Meeting) -> dict[str, Any]:
 
 def _read_meeting(values: Mapping[str, Any], round_: int) -> Meeting:
     number = values["number"]
-    games = tuple(Game(game, number, seat1, seat2, name) for game, seat1, seat2, name in values["games"])
+    games = tuple(ScheduledGame(game, number, seat1, seat2, name) for game, seat1, seat2, name in values["games"])
     return Meeting(number, round_, values["first"], values["second"], values.get("place", ""), games)

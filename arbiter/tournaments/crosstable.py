@@ -29,7 +29,7 @@ _invalid: Final = partial(argument_invalid, of="a result")
 ORDER: Final = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
 
-class Result(NamedTuple):
+class GameResult(NamedTuple):
     """A game's result: `winner` is seat 1, seat 2, 0 for a draw, or None for a void game."""
 
     seat1: str
@@ -37,7 +37,7 @@ class Result(NamedTuple):
     winner: Literal[0, 1, 2] | None
 
 
-class Row(NamedTuple):
+class CrosstableRow(NamedTuple):
     """One player's row of the table.
 
     place: from 1; players with equal points and tie-breaks share a place.
@@ -60,11 +60,11 @@ class Row(NamedTuple):
 class Crosstable(NamedTuple):
     """The table, best player first. `void` counts the void games, which count nowhere else."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[CrosstableRow, ...]
     void: int
 
 
-def crosstable(players: Sequence[str], results: Iterable[Result]) -> Crosstable:
+def crosstable(players: Sequence[str], results: Iterable[GameResult]) -> Crosstable:
     """Return the table of the players after these results, including players without a game.
 
     Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a result of an unknown player, of a player against
@@ -83,19 +83,21 @@ def crosstable(players: Sequence[str], results: Iterable[Result]) -> Crosstable:
     scores = Scores(games, rounds=1, swiss=False)
     groups, values = scores.rank(ORDER, scores.points)
     order = [player for group in groups for player in group]
-    rows: list[Row] = []
+    rows: list[CrosstableRow] = []
     for group in groups:
         place = len(rows) + 1
         rows += [_row(place, player, order, games[player], values[player][0]) for player in group]
     return Crosstable(tuple(rows), void)
 
 
-def _row(place: int, player: str, order: Sequence[str], games: Sequence[Encounter], sonneborn_berger: int) -> Row:
+def _row(
+    place: int, player: str, order: Sequence[str], games: Sequence[Encounter], sonneborn_berger: int
+) -> CrosstableRow:
     against: defaultdict[str, list[int]] = defaultdict(list)
     for game in games:
         against[game.opponent].append(game.score)
     all_ = [game.score for game in games]
-    return Row(
+    return CrosstableRow(
         place=place,
         player=player,
         games=len(all_),
@@ -108,7 +110,7 @@ def _row(place: int, player: str, order: Sequence[str], games: Sequence[Encounte
     )
 
 
-def _check(result: Result, players: Collection[str]) -> None:
+def _check(result: GameResult, players: Collection[str]) -> None:
     for seat, player in (("seat1", result.seat1), ("seat2", result.seat2)):
         if player not in players:
             raise _invalid(player, seat, "a player of this tournament")

@@ -18,20 +18,20 @@ from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
 
-class Decision(NamedTuple):
+class TournamentDecision(NamedTuple):
     """What a command does: the events to store, in order, and the refusal if it was refused."""
 
     events: tuple[ev.Event, ...]
     refusal: Refusal | None = None
 
 
-def create(tournament: str, spec: Spec, creator: str, request: str, now: int) -> tuple[Tournament, Decision]:
+def create(tournament: str, spec: Spec, creator: str, request: str, now: int) -> tuple[Tournament, TournamentDecision]:
     """Return a new tournament and the event that creates it."""
     created = ev.Created(now, tournament, spec, creator, request)
-    return Tournament(created), Decision((created,))
+    return Tournament(created), TournamentDecision((created,))
 
 
-def decide(tournament: Tournament, command: do.Command, now: int) -> Decision:
+def decide(tournament: Tournament, command: do.Command, now: int) -> TournamentDecision:
     """Return what a command does to a tournament at an instant. The tournament itself does not change.
 
     It never raises a refusal: a refusal is part of the decision. Refusals: TOURNAMENT_CLOSED (facts phase, why) if the
@@ -43,10 +43,10 @@ def decide(tournament: Tournament, command: do.Command, now: int) -> Decision:
             known = tournament.requests.get((command.caller, command.request))
             if known is not None:
                 _check_same(known, command)
-                return Decision(())
-        return Decision(tuple(_HANDLERS[type(command)](tournament, command, at)))
+                return TournamentDecision(())
+        return TournamentDecision(tuple(_HANDLERS[type(command)](tournament, command, at)))
     except Refusal as refusal:
-        return Decision((), refusal.with_traceback(None))
+        return TournamentDecision((), refusal.with_traceback(None))
 
 
 # Entering and leaving

@@ -33,7 +33,7 @@ class Pair(NamedTuple):
     place: str = ""
 
 
-class Game(NamedTuple):
+class ScheduledGame(NamedTuple):
     """A game to be played: it begins with the opening of its meeting (`arbiter.tournaments.openings`)."""
 
     number: int
@@ -51,7 +51,7 @@ class Meeting(NamedTuple):
     first: str
     second: str
     place: str
-    games: tuple[Game, ...]
+    games: tuple[ScheduledGame, ...]
 
 
 class GameResult(NamedTuple):
@@ -82,11 +82,11 @@ def make_meetings(spec: Spec, pairs: Iterable[Pair], round_: int, meetings: int,
     for pair in pairs:
         meetings += 1
         alone = pair.first == pair.second
-        played: list[Game] = []
+        played: list[ScheduledGame] = []
         for game in spec.games:
             for swapped in (False, True)[: 2 if spec.paired and not alone else 1]:
                 games += 1
                 seats = (pair.second, pair.first) if swapped else (pair.first, pair.second)
-                played.append(Game(games, meetings, *seats, game))
+                played.append(ScheduledGame(games, meetings, *seats, game))
         made.append(Meeting(meetings, round_, pair.first, pair.second, pair.place, tuple(played)))
     return tuple(made)

@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 from arbiter.tournaments import formats
 from arbiter.tournaments.events import WALKOVER
 from arbiter.tournaments.formats.pairer import Merit, Rating
-from arbiter.tournaments.meetings import DRAW, LOSS, WIN, Game, GameResult, Meeting, Winner
+from arbiter.tournaments.meetings import DRAW, LOSS, WIN, GameResult, Meeting, ScheduledGame, Winner
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
 from arbiter.tournaments.tournament import Tournament
@@ -45,7 +45,7 @@ class Faults(NamedTuple):
     walkovers: int = 0
 
 
-class Row(NamedTuple):
+class StandingsRow(NamedTuple):
     """One player's row of the standings.
 
     place: from 1; players that are level in everything share a place. values: one for each tie-break of the table, in
@@ -77,7 +77,7 @@ class Table(NamedTuple):
 
     revision: int
     tie_breaks: tuple[TieBreak, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[StandingsRow, ...]
 
 
 def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = None) -> Table:
@@ -100,12 +100,12 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
         player: Merit((points,)) for player, points in scores.points.items()
     }
     ranking = scores.rank(order, {player: merits[player].order for player in players})
-    rows: list[Row] = []
+    rows: list[StandingsRow] = []
     for group in ranking.groups:
         place = len(rows) + 1
         for player in group:
             scored = Counter(each.score for each in games[player])
-            row = Row(
+            row = StandingsRow(
                 place=place,
                 player=player,
                 points=scores.points[player],
@@ -135,7 +135,7 @@ def rated_games(tournament: Tournament) -> list[tuple[str, str, Winner]]:
 class _Seat(NamedTuple):
     """An ended game from one player's side."""
 
-    game: Game
+    game: ScheduledGame
     result: GameResult
     seat: int
 

@@ -13,7 +13,7 @@ from functools import singledispatchmethod
 from typing import NamedTuple
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.meetings import Game, GameResult, Meeting
+from arbiter.tournaments.meetings import GameResult, Meeting, ScheduledGame
 
 
 class Phase(StrEnum):
@@ -66,7 +66,7 @@ class Tournament:
         self.entrants: dict[str, Entrant] = {}
         self.seeds: list[str] = []
         self.meetings: list[Meeting] = []
-        self.games: list[Game] = []
+        self.games: list[ScheduledGame] = []
         self.results: dict[int, GameResult] = {}
         self.running: dict[int, RunningGame] = {}
         self.attempts: defaultdict[int, int] = defaultdict(int)
@@ -79,7 +79,7 @@ class Tournament:
         self.met: defaultdict[frozenset[str], int] = defaultdict(int)
         self.lead: defaultdict[str, int] = defaultdict(int)
         self.requests: dict[tuple[str, str], ev.Event] = {(created.creator, created.request): created}
-        self._waiting_of: defaultdict[str, dict[int, Game]] = defaultdict(dict)
+        self._waiting_of: defaultdict[str, dict[int, ScheduledGame]] = defaultdict(dict)
         self._open: defaultdict[int, int] = defaultdict(int)  # games without a result, by meeting
 
     @property
@@ -120,7 +120,7 @@ class Tournament:
         playing = {player for number in self.running for player in self.games[number - 1][2:4]}
         return playing | {player for player, games in self._waiting_of.items() if games}
 
-    def ready(self, making: Collection[int] = ()) -> list[Game]:
+    def ready(self, making: Collection[int] = ()) -> list[ScheduledGame]:
         """Return the games that can start now, in order: nobody plays more than `at_once` games in parallel.
 
         making: games whose match is being created; they count as running.
@@ -131,7 +131,7 @@ class Tournament:
         playing = Counter(player for number in under_way for player in set(self.games[number - 1][2:4]))
         # Look only at free players: a hundred players have ten thousand waiting games, but few of them are free.
         free = [player for player in self._waiting_of if playing[player] < self.spec.at_once]
-        found: list[Game] = []
+        found: list[ScheduledGame] = []
         for game in sorted({game for player in free for game in self._waiting_of[player].values()}):
             players = {game.seat1, game.seat2}
             if game.number not in under_way and all(playing[player] < self.spec.at_once for player in players):
@@ -139,7 +139,7 @@ class Tournament:
                 found.append(game)
         return found
 
-    def waiting(self) -> list[Game]:
+    def waiting(self) -> list[ScheduledGame]:
         """Return the games that have not started, or must be played again, in order."""
         return sorted({game for games in self._waiting_of.values() for game in games.values()})
 
@@ -225,7 +225,7 @@ class Tournament:
         self.running.clear()
         self._waiting_of.clear()
 
-    def _wait(self, game: Game) -> None:
+    def _wait(self, game: ScheduledGame) -> None:
         for player in (game.seat1, game.seat2):
             self._waiting_of[player][game.number] = game
 

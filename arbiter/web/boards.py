@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from arbiter.drawing.caption import counts, sentence, signs, state
-from arbiter.drawing.contents import Contents, Way, as_json, contents
+from arbiter.drawing.contents import Contents, MoveArrow, as_json, contents
 from arbiter.drawing.palette import DARK, LIGHT, css, seat_classes
 from arbiter.drawing.shapes import element, number
 from arbiter.drawing.skeleton import Skeleton, skeleton
@@ -113,7 +113,7 @@ def _layer(name: str, parts: Iterable[str]) -> str:
     return element("g", "", *parts, class_=name)
 
 
-def _arrow(way: Way) -> tuple[str, str]:
+def _arrow(way: MoveArrow) -> tuple[str, str]:
     return element("path", class_=way.kind, d=way.shaft), element("polygon", class_="head", points=way.head)
 
 

@@ -17,7 +17,7 @@ from arbiter.service.ports.journal import TournamentSummary
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import EntryRules, Format, Openings, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec
-from arbiter.tournaments.standings import Row, Table
+from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.tournament import Entrant, Phase, RunningGame, Tournament
 
 _FORMATS: Final[Mapping[str, pb.TournamentFormat.ValueType]] = {
@@ -217,7 +217,7 @@ def standings_message(tournament_id: str, table: Table) -> pb.GetStandingsRespon
     )
 
 
-def _row_message(row: Row) -> pb.StandingsRow:
+def _row_message(row: StandingsRow) -> pb.StandingsRow:
     return pb.StandingsRow(
         place=row.place,
         player=row.player,

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.drawing.chart import MOST_CURVES, Curve, Mark, Tick, chart_svg, chart_text
+from arbiter.drawing.chart import MOST_CURVES, AxisTick, Curve, Mark, chart_svg, chart_text
 
 RISING = Curve("orca", [Mark(0, -100, -300, 100), Mark(50, 0, -120, 120), Mark(100, 200, 150, 250)])
 FALLING = Curve("seal <1>", [Mark(0, 100, -100, 300), Mark(100, -200, -250, -150)])
-TICKS = [Tick(0, "Monday"), Tick(100, "Friday"), Tick(300, "never")]
+TICKS = [AxisTick(0, "Monday"), AxisTick(100, "Friday"), AxisTick(300, "never")]
 SVG = "{http://www.w3.org/2000/svg}"
 
 NUMBERS = st.floats(-5_000, 5_000)
@@ -49,7 +49,7 @@ def test_names_at_the_ends_do_not_lie_on_one_another() -> None:
 
 def test_the_text_of_a_chart() -> None:
     flat = [Curve("orca", [Mark(0, 0, 0, 0), Mark(10, 100, 50, 100)]), Curve("seal", [Mark(0, 100, 100, 100)])]
-    assert chart_text("pods", flat, [Tick(0, "Mon"), Tick(10, "Fri")], width=21, height=5) == (
+    assert chart_text("pods", flat, [AxisTick(0, "Mon"), AxisTick(10, "Fri")], width=21, height=5) == (
         "pods\n"
         "100 ┤B                 AAA\n"
         " 80 ┤             AAAAA░░░\n"

@@ -16,7 +16,7 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.commands import Begin, Cancel, ReportResult
 from arbiter.tournaments.formats.ladder import HELD_S
-from arbiter.tournaments.meetings import Game
+from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
 from arbiter.tournaments.tournament import Phase, replay
 
@@ -140,7 +140,7 @@ def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often()
     tournament_run = TournamentRun(spec_of(Format.LADDER, duration_ms=600_000, validation=False), 4, random.Random(1))
     tournament, pairer = tournament_run.tournament, formats.of(tournament_run.tournament.spec)
 
-    def meet(names: Sequence[str], waited_ms: int = 0) -> list[Game]:
+    def meet(names: Sequence[str], waited_ms: int = 0) -> list[ScheduledGame]:
         """Have some who are free for so long paired; return the games that begin."""
         since = dict.fromkeys(names, tournament_run.now)
         proposal = pairer.propose(tournament, formats.FreePlayers(names, since, now=tournament_run.now + waited_ms))
@@ -152,7 +152,7 @@ def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often()
             tournament_run.act(Begin(game.number, 1, f"m{game.number}"))
         return games
 
-    def end(game: Game) -> None:
+    def end(game: ScheduledGame) -> None:
         tournament_run.act(ReportResult(game.number, f"m{game.number}", 1, "by lot", "rules"))
 
     short, long = meet(tournament.players)

@@ -14,9 +14,9 @@ from arbiter.tournaments import codec
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.formats.arena import arena_scores
-from arbiter.tournaments.meetings import NO_SHOW, Game, Winner
+from arbiter.tournaments.meetings import NO_SHOW, ScheduledGame, Winner
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
-from arbiter.tournaments.standings import Faults, Row, Table, points_text, quarters_text, standings
+from arbiter.tournaments.standings import Faults, StandingsRow, Table, points_text, quarters_text, standings
 from arbiter.tournaments.tournament import Tournament, replay
 
 
@@ -25,7 +25,7 @@ def spec_of(format_: Format, *, paired: bool = False, order: tuple[TieBreak, ...
     return Spec("test", format_, ("hop-it",), "1s", paired=paired, options=spec_options, tie_breaks=order)
 
 
-def better(game: Game) -> Winner:
+def better(game: ScheduledGame) -> Winner:
     """The name that comes first wins."""
     return 1 if game.seat1 < game.seat2 else 2
 
@@ -37,7 +37,7 @@ class Even(random.Random):
         return a
 
 
-def run_of(spec: Spec, players: int, result: Callable[[Game], Winner | None] | None = None) -> TournamentRun:
+def run_of(spec: Spec, players: int, result: Callable[[ScheduledGame], Winner | None] | None = None) -> TournamentRun:
     """Return a tournament that has started, whose players p000, p001, … are seeded in this order."""
     return TournamentRun(spec, players, Even(1), result)
 
@@ -51,7 +51,7 @@ def end(
     assert tournament_run.act(do.ReportResult(number, f"m{number}.{attempt}", winner, reason, cause)).events
 
 
-def row(tournament: Tournament, player: str) -> Row:
+def row(tournament: Tournament, player: str) -> StandingsRow:
     return next(each for each in standings(tournament).rows if each.player == player)
 
 
@@ -165,7 +165,7 @@ def test_a_round_robin_counts_games_and_breaks_ties_in_the_order_of_the_specific
     # a beats b, b beats c, c beats a; all beat d, but a only draws.
     wins = {("p000", "p001"), ("p001", "p002"), ("p002", "p000"), ("p001", "p003"), ("p002", "p003")}
 
-    def result(game: Game) -> Winner:
+    def result(game: ScheduledGame) -> Winner:
         return 1 if (game.seat1, game.seat2) in wins else 2 if (game.seat2, game.seat1) in wins else 0
 
     tournament_run = run_of(spec_of(Format.ROUND_ROBIN), 4, result)

@@ -17,7 +17,7 @@ from arbiter.testing.tournaments import restless
 from arbiter.tournaments import spec as specs
 from arbiter.tournaments.events import End
 from arbiter.tournaments.spec_text import read_spec
-from arbiter.tournaments.standings import Faults, Row, standings
+from arbiter.tournaments.standings import Faults, StandingsRow, standings
 from arbiter.tournaments.tournament import Entrant, Phase
 from arbiter.wire.tournaments import spec_message, spec_of, standings_message, tournament_message
 
@@ -181,7 +181,7 @@ def test_entrants_and_rows_have_their_fields() -> None:
     renamed = {"half_points": "points", "tie_break_quarters": "values"}
     renamed |= {"meeting_half_points": "meeting_points", "game_half_points": "game_points"}
     row = {field.name for field in pb.StandingsRow.DESCRIPTOR.fields}
-    assert {renamed.get(name, name) for name in row} == set(Row._fields)
+    assert {renamed.get(name, name) for name in row} == set(StandingsRow._fields)
     assert {field.name for field in pb.Faults.DESCRIPTOR.fields} == set(Faults._fields)
 
 

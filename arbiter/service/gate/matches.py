@@ -35,7 +35,7 @@ from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.observing.feed import Feed, Stream
-from arbiter.service.observing.history import Page as HistoryPage
+from arbiter.service.observing.history import ReadingTurn
 from arbiter.service.play.challenges import is_challenge
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
@@ -305,7 +305,7 @@ class MatchGate:
                 yield _in_turn(page, self._transcripts.parts(match_id))
 
 
-async def _in_turn(page: HistoryPage, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _in_turn(page: ReadingTurn, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield parts of a transcript, each of which waits for its turn."""
     await page.turn()
     async for part in parts:

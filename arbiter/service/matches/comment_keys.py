@@ -16,7 +16,7 @@ from arbiter.matches.public_keys import PublicKey
 DOMAIN: Final = b"arbiter comments v1\n"
 
 
-class Signer(Protocol):
+class CommentSigner(Protocol):
     """The arbiter's keys, as far as they are needed here; see `arbiter.service.matches.transcripts.Signer`."""
 
     def public_keys(self) -> tuple[PublicKey, ...]:
@@ -29,7 +29,7 @@ class Signer(Protocol):
 class CommentKeys:
     """Makes the key of a match."""
 
-    def __init__(self, signer: Signer) -> None:
+    def __init__(self, signer: CommentSigner) -> None:
         self._signer = signer
 
     def of(self, created: Created) -> bytes:

@@ -23,7 +23,7 @@ AT_ONCE: Final = 16  #: readers that are woken before others have the event loop
 PERIOD_MS: Final = 100  #: in which a player's readers may get their share of a second's messages at once
 
 
-class Turns:
+class WakeOrder:
     """Wakes the readers that have items, in the order in which each got its first, and each player's by its rate."""
 
     def __init__(self, messages_a_second: int) -> None:
@@ -99,7 +99,7 @@ class Subscription(Generic[T]):
         "player",
     )
 
-    def __init__(self, turns: Turns, player: str, most: int, idle_s: float) -> None:
+    def __init__(self, turns: WakeOrder, player: str, most: int, idle_s: float) -> None:
         self._turns = turns
         self.player = player
         turns.enter(player)

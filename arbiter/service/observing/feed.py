@@ -21,8 +21,8 @@ from arbiter.matches.events import Ended
 from arbiter.matches.match import Match, Phase
 from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.observing.fanout import Subscription, Turns
-from arbiter.service.observing.history import PAGE, History, Page
+from arbiter.service.observing.fanout import Subscription, WakeOrder
+from arbiter.service.observing.history import PAGE, History, ReadingTurn
 from arbiter.service.ports.journal import Journal
 from arbiter.service.record.published import Published
 
@@ -190,7 +190,7 @@ class Feed:
         self._journal = journal
         self._limits = limits
         self._matches = matches
-        self._turns = Turns(limits.observer_messages_a_second)
+        self._turns = WakeOrder(limits.observer_messages_a_second)
         self.history = History(journal, limits, matches)
         self._of_match: dict[str, _Subscriptions] = {}
         self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
@@ -274,7 +274,7 @@ class Feed:
                 del subscriptions[match_id]
 
 
-def _source(place: str, page: Page, match_id: str) -> _Source:
+def _source(place: str, page: ReadingTurn, match_id: str) -> _Source:
     return _Source(attrgetter(place), partial(page.read, match_id), page.sent, ends=bool(match_id))
 
 

@@ -35,7 +35,7 @@ def full(after: int) -> int:
     return PAGE - after % PAGE
 
 
-class Turns:
+class ReadingTurns:
     """Hands out the right to read a page: to one stream after another, in turn by player."""
 
     def __init__(self, limits: Limits) -> None:
@@ -104,7 +104,7 @@ class Turns:
         return None
 
 
-class Page:
+class ReadingTurn:
     """The turn that a stream has at the moment, if any."""
 
     def __init__(self, history: History, player: str) -> None:
@@ -137,14 +137,14 @@ class History:
     def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry) -> None:
         self._journal = journal
         self._matches = matches
-        self.turns = Turns(limits)
+        self.turns = ReadingTurns(limits)
         self._kept: OrderedDict[Place, list[Published]] = OrderedDict()
         self._reading: dict[Place, asyncio.Task[list[Published]]] = {}
 
     @contextmanager
-    def reader(self, player: str) -> Iterator[Page]:
+    def reader(self, player: str) -> Iterator[ReadingTurn]:
         """Give a reader of pages, which counts for a player."""
-        page = Page(self, player)
+        page = ReadingTurn(self, player)
         try:
             yield page
         finally:

@@ -30,7 +30,7 @@ from arbiter.service.tournaments.trial import PairTest
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
-from arbiter.tournaments.meetings import Game
+from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Phase, Tournament
 
 MOST_MAKING: Final = 32  #: matches that a tournament has made at the same time; more would wait for each other
@@ -329,7 +329,7 @@ class TournamentDriver:
         finally:
             self._pairing = False  # from here on the next look pairs again
 
-    async def _make(self, game: Game, attempt: int) -> None:
+    async def _make(self, game: ScheduledGame, attempt: int) -> None:
         """Make the match of a game, and have it on record."""
         try:
             match = await self._match_of(game, attempt)
@@ -348,7 +348,7 @@ class TournamentDriver:
             self._making.discard(game.number)
             self.wake()
 
-    async def _match_of(self, game: Game, attempt: int) -> Match | None:
+    async def _match_of(self, game: ScheduledGame, attempt: int) -> Match | None:
         """Return the match of a game, made if need be; None if the tournament is about to end."""
         dependencies, openings = self._dependencies, self._newest.spec.openings
         try:

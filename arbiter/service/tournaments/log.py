@@ -47,7 +47,7 @@ class TournamentLog:
         """The tournament's id."""
         return self.durable.id
 
-    def decide(self, command: do.Command) -> engine.Decision:
+    def decide(self, command: do.Command) -> engine.TournamentDecision:
         """Decide a command and apply its events to the newest state; the caller has to call `store`."""
         decision = engine.decide(self.newest, command, self._clock.now_ms())
         for event in decision.events:

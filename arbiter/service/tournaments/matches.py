@@ -25,7 +25,7 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.journal import RETRY_MS
 from arbiter.service.record.tournaments import MAKER, maker
 from arbiter.tournaments.commands import ReportResult
-from arbiter.tournaments.meetings import Game, Winner
+from arbiter.tournaments.meetings import ScheduledGame, Winner
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Tournament
 
@@ -52,7 +52,9 @@ def occasion_of(match: Match) -> GameAttempt:
     return GameAttempt(game, attempt)
 
 
-def creation(tournament: Tournament, game: Game, attempt: int, policy: Policy, opening: tuple[str, ...]) -> Create:
+def creation(
+    tournament: Tournament, game: ScheduledGame, attempt: int, policy: Policy, opening: tuple[str, ...]
+) -> Create:
     """Return the command that makes the match of a game. `policy` holds where the specification says nothing."""
     spec = tournament.spec
     controls = controls_of(spec, game)
@@ -101,7 +103,7 @@ def rules_of(spec: Spec) -> AdjudicationRules:
     return AdjudicationRules(**values)
 
 
-def controls_of(spec: Spec, game: Game) -> tuple[TimeControl, TimeControl]:
+def controls_of(spec: Spec, game: ScheduledGame) -> tuple[TimeControl, TimeControl]:
     """Return the time controls of a game's players, by seat."""
     first, second = (spec.time_odds.get(player, spec.time) for player in (game.seat1, game.seat2))
     return time_control.parse(first), time_control.parse(second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from arbiter.testing.simulation.observations import Observations
+from arbiter.testing.simulation.observations import RunObservations
 from arbiter.testing.simulation.others import Observer
 from arbiter.testing.simulation.plan import HAPPENING, Fault, Plan
 from arbiter.testing.simulation.player import SimulatedBot
@@ -15,7 +15,7 @@ from arbiter.testing.simulation.server import Server
 class FaultInjector:
     """The faults of a plan: active until `faulty_ms` have passed, then none."""
 
-    def __init__(self, plan: Plan, history: Observations) -> None:
+    def __init__(self, plan: Plan, history: RunObservations) -> None:
         self._plan = plan
         self._history = history
         self._dice = plan.dice("weather")

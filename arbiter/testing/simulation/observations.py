@@ -72,7 +72,7 @@ class SentResult(NamedTuple):
 
 
 @dataclass(slots=True)
-class OpenedStream:
+class ServedStream:
     """A Play stream as the server had it: the journal's head when it was opened.
 
     taken: the journal's head each time that the queue of the stream was emptied.
@@ -115,14 +115,14 @@ class Outage(NamedTuple):
 
 
 @dataclass(slots=True)
-class Observations:
+class RunObservations:
     """All observations of a run."""
 
     asked: list[ReceivedRequest] = field(default_factory=list)
     given: list[SentAnswer] = field(default_factory=list)
     handed: list[SentTurn] = field(default_factory=list)
     results: list[SentResult] = field(default_factory=list)
-    streams: list[OpenedStream] = field(default_factory=list)
+    streams: list[ServedStream] = field(default_factory=list)
     made: list[CreatedMatch] = field(default_factory=list)
     readings: list[ObservedEvents] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)

@@ -20,12 +20,12 @@ from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.network import Link
 from arbiter.testing.simulation.observations import (
-    Observations,
-    OpenedStream,
     ReceivedRequest,
     Request,
+    RunObservations,
     SentAnswer,
     SentTurn,
+    ServedStream,
 )
 
 HELLO: Final = pb.PlayRequest(acts=[pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0"))])
@@ -136,13 +136,13 @@ class RecordedMessages:
     """
 
     def __init__(
-        self, arbiter: Arbiter, clock: Clock, history: Observations, disk: MemoryJournal, process: int
+        self, arbiter: Arbiter, clock: Clock, history: RunObservations, disk: MemoryJournal, process: int
     ) -> None:
         self._messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, clock)
         self._history = history
         self._disk = disk
         self._process = process
-        self._streams: dict[Session, OpenedStream] = {}
+        self._streams: dict[Session, ServedStream] = {}
         self._crashed = False
 
     def crash(self) -> None:
@@ -166,7 +166,7 @@ class RecordedMessages:
         before, head = list(items), len(self._disk.records)
         stream = self._streams.get(session)
         if stream is None:
-            stream = self._streams[session] = OpenedStream(session.player, head)
+            stream = self._streams[session] = ServedStream(session.player, head)
             self._history.streams.append(stream)
         stream.taken.append(head)
         message, now = self._messages.message(session, items)

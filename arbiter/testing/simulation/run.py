@@ -19,7 +19,7 @@ from arbiter.service.ports.journal import StoredRecord
 from arbiter.testing.clock import run
 from arbiter.testing.simulation.fault_injector import FaultInjector
 from arbiter.testing.simulation.network import Delays
-from arbiter.testing.simulation.observations import Observations
+from arbiter.testing.simulation.observations import RunObservations
 from arbiter.testing.simulation.others import Observer, Organiser
 from arbiter.testing.simulation.plan import Plan
 from arbiter.testing.simulation.player import SimulatedBot
@@ -36,7 +36,7 @@ class Evidence:
     """The result of a run: its plan, the observations, the journal, and the virtual time that it took."""
 
     plan: Plan
-    history: Observations
+    history: RunObservations
     records: list[StoredRecord]
     virtual_ms: int
 
@@ -70,7 +70,7 @@ class _Run:
     def __init__(self, plan: Plan, wiring: Wiring) -> None:
         self._plan = plan
         self._wiring = wiring
-        self._history = Observations()
+        self._history = RunObservations()
 
     async def go(self) -> Evidence:
         plan, loop = self._plan, asyncio.get_running_loop()

@@ -44,10 +44,10 @@ from arbiter.testing.simulation.disk import Chance, Disk, FaultyDirectory
 from arbiter.testing.simulation.network import Link
 from arbiter.testing.simulation.observations import (
     CreatedMatch,
-    Observations,
     Outage,
     ReceivedRequest,
     Request,
+    RunObservations,
     SentAnswer,
 )
 from arbiter.testing.simulation.plan import Plan
@@ -61,7 +61,7 @@ AWAY: Final = Refusal(Reason.STORE_UNAVAILABLE, "nobody listens at this address"
 class Server:
     """The server's machine. `stored` is its disk; `history` is where observations are recorded."""
 
-    def __init__(self, plan: Plan, history: Observations, chance: Chance, wiring: Wiring = wire) -> None:
+    def __init__(self, plan: Plan, history: RunObservations, chance: Chance, wiring: Wiring = wire) -> None:
         # Not from the environment: only the seed may decide.
         self.settings = Settings.model_construct(limits=Limits(**plan.limits))
         self.stored = MemoryJournal()

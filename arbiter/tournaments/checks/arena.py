@@ -8,13 +8,13 @@ from itertools import combinations
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.check import FormatCheck
 from arbiter.tournaments.checks.free import only_the_free
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 
 
 class ArenaCheck(FormatCheck):
     """Checks that two rematches of a round could not have swapped opponents."""
 
-    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+    def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         yield from only_the_free(history, event)
         never = {frozenset(pair) for pair in history.spec.entry.forbidden}
@@ -38,7 +38,7 @@ class ArenaCheck(FormatCheck):
                 yield f"{a} and {b} meet again, though {c} and {d} were free"
 
 
-def _last(history: History, player: str) -> str:
+def _last(history: EarlierRounds, player: str) -> str:
     found = ""
     for meeting in history.past():
         if player in (meeting.first, meeting.second) and meeting.first != meeting.second:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 
 
 class FormatCheck:
@@ -18,10 +18,10 @@ class FormatCheck:
     pairs_withdrawn: ClassVar[bool] = False  #: withdrawn players may be paired: they lose by walkover
     pairs_alone: ClassVar[bool] = False  #: a player may be paired with itself
 
-    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+    def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         yield from ()
 
-    def end(self, history: History) -> Iterator[str]:
+    def end(self, history: EarlierRounds) -> Iterator[str]:
         """Check a completed tournament."""
         yield from ()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 
 
-def only_the_free(history: History, event: ev.Paired) -> Iterator[str]:
+def only_the_free(history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
     """Yield players that were paired although they were not free, and forbidden pairs."""
     free = set(event.free)
     for meeting in event.meetings:

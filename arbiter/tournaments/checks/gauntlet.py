@@ -10,20 +10,20 @@ from collections.abc import Iterator
 
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.check import FormatCheck
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 
 
 class GauntletCheck(FormatCheck):
     """Two sides: the first entrants, and all others."""
 
-    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+    def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         heads, _ = _sides(history)
         for meeting in event.meetings:
             if (meeting.first in heads) == (meeting.second in heads):
                 yield f"{meeting.first} and {meeting.second} are of the same side"
 
-    def end(self, history: History) -> Iterator[str]:
+    def end(self, history: EarlierRounds) -> Iterator[str]:
         """Check a completed tournament."""
         heads, others = _sides(history)
         times = Counter(frozenset((m.first, m.second)) for m in history.past())
@@ -38,7 +38,7 @@ class GauntletCheck(FormatCheck):
                 yield f"{player} had seat 1 {first[player]} times and seat 2 {second[player]} times"
 
 
-def _sides(history: History) -> tuple[set[str], set[str]]:
+def _sides(history: EarlierRounds) -> tuple[set[str], set[str]]:
     playing = [player for player in history.order if player in set(history.starters)]
     heads = min(history.spec.options.heads, len(playing) - 1)
     return set(playing[:heads]), set(playing[heads:])

@@ -10,7 +10,7 @@ from arbiter.tournaments.meetings import NO_SHOW, Meeting
 from arbiter.tournaments.spec import Spec
 
 
-class History:
+class EarlierRounds:
     """The rounds, results and players of a tournament. While a round is checked, it holds only the earlier rounds.
 
     order: players in order of entry. here, gone: active and withdrawn players. asked: the byes that each player

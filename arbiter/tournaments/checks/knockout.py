@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.check import FormatCheck
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 from arbiter.tournaments.meetings import Meeting
 
 
@@ -16,7 +16,7 @@ class KnockoutCheck(FormatCheck):
 
     pairs_withdrawn = True
 
-    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+    def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         ties = _ties(history)
         lives = 2 if history.spec.options.double else 1
@@ -41,7 +41,7 @@ class KnockoutCheck(FormatCheck):
                 if lost[player] >= lives and not meeting.place.startswith("T"):
                     yield f"{player} plays on in {meeting.place} after {lost[player]} lost ties"
 
-    def end(self, history: History) -> Iterator[str]:
+    def end(self, history: EarlierRounds) -> Iterator[str]:
         """Check a completed tournament."""
         players = set(history.starters)
         met = {player for meeting in history.past() for player in (meeting.first, meeting.second)}
@@ -49,19 +49,19 @@ class KnockoutCheck(FormatCheck):
             yield f"{min(players - met)} never played"
 
 
-def _lead(history: History, tie: list[Meeting]) -> int:
+def _lead(history: EarlierRounds, tie: list[Meeting]) -> int:
     margins = [history.margin(meeting, tie[0].first) for meeting in tie]
     return sum((margin > 0) - (margin < 0) for margin in margins)
 
 
-def _ties(history: History) -> dict[str, list[Meeting]]:
+def _ties(history: EarlierRounds) -> dict[str, list[Meeting]]:
     ties: defaultdict[str, list[Meeting]] = defaultdict(list)
     for meeting in history.past():
         ties[meeting.place].append(meeting)
     return ties
 
 
-def _tie_winner(history: History, meetings: list[Meeting]) -> str:
+def _tie_winner(history: EarlierRounds, meetings: list[Meeting]) -> str:
     """Return the leader of a tie: by meetings, then by games, then by seed."""
     players = sorted({meetings[0].first, meetings[0].second}, key=history.starters.index)
     first = players[0]

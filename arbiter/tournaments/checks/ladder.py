@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.check import FormatCheck
 from arbiter.tournaments.checks.free import only_the_free
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 
 
 class LadderCheck(FormatCheck):
@@ -15,7 +15,7 @@ class LadderCheck(FormatCheck):
 
     pairs_alone = True
 
-    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+    def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         yield from only_the_free(history, event)
         if not history.spec.options.validation:

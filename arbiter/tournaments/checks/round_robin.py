@@ -8,20 +8,20 @@ from itertools import combinations
 
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.check import FormatCheck
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 
 
 class RoundRobinCheck(FormatCheck):
     """Nobody has the same seat three times in a row, except with four players over more than two cycles."""
 
-    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+    def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         size = len(history.starters)
         expected = size // 2
         if len(event.meetings) != expected:
             yield f"{len(event.meetings)} meetings, expected {expected}"
 
-    def end(self, history: History) -> Iterator[str]:
+    def end(self, history: EarlierRounds) -> Iterator[str]:
         """Check a completed tournament."""
         times = Counter(frozenset((m.first, m.second)) for m in history.past())
         first = Counter(m.first for m in history.past())

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.check import FormatCheck
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 
 
 class SwissCheck(FormatCheck):
     """The rules of C.04.3 that can be checked on a single round."""
 
-    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+    def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         met = {frozenset((m.first, m.second)) for m in history.past() if history.played(m)}
         never = {frozenset(pair) for pair in history.spec.entry.forbidden}
@@ -44,7 +44,7 @@ class SwissCheck(FormatCheck):
                 if not last and (seats[-3:] == [seat] * 3 or abs(seats.count(1) - seats.count(2)) > 2):
                     yield f"{player} has seat {seat} too often"
 
-    def _byes(self, history: History, event: ev.Paired) -> Iterator[str]:
+    def _byes(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         if len(event.byes) > 1:
             yield f"{len(event.byes)} players have a bye"
         for player in event.byes:

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.check import FormatCheck
-from arbiter.tournaments.checks.history import History
+from arbiter.tournaments.checks.history import EarlierRounds
 
 
 class TrialCheck(FormatCheck):
     """A against B."""
 
-    def round(self, history: History, event: ev.Paired) -> Iterator[str]:
+    def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         sequence = [*history.past(), *event.meetings]
         for before, after in pairwise(sequence[-2:]):

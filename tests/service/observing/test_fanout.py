@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from arbiter.service.observing.fanout import AT_ONCE, Subscription, Turns
+from arbiter.service.observing.fanout import AT_ONCE, Subscription, WakeOrder
 from arbiter.testing.clock import settle, virtually
 
 MANY = 5 * AT_ONCE
@@ -16,8 +16,8 @@ RATE = 1_000  #: messages a second to the readers of a player
 class Readers:
     """Readers who note, in one list, who has taken what."""
 
-    def __init__(self, count: int, player: str = "", turns: Turns | None = None) -> None:
-        turns = turns or Turns(RATE)
+    def __init__(self, count: int, player: str = "", turns: WakeOrder | None = None) -> None:
+        turns = turns or WakeOrder(RATE)
         self.taken: list[tuple[int, list[str]]] = []
         self._has_taken = asyncio.Event()
         self.subscriptions = [Subscription[str](turns, player, MOST, IDLE_S) for _ in range(count)]
@@ -64,7 +64,7 @@ async def test_what_comes_meanwhile_has_reached_all_after_as_many_messages_as_th
 
 @virtually
 async def test_who_finds_something_at_once_waits_for_its_turn_all_the_same() -> None:
-    turns = Turns(RATE)
+    turns = WakeOrder(RATE)
     *others, busy = [Subscription[str](turns, "", MOST, IDLE_S) for _ in range(AT_ONCE + 1)]
     waits = [other.wait() for other in others]
     for each in (busy, *others):
@@ -78,7 +78,7 @@ async def test_who_finds_something_at_once_waits_for_its_turn_all_the_same() -> 
 
 @virtually
 async def test_what_is_too_much_is_dropped_and_the_reader_can_see_it() -> None:
-    subscription = Subscription[int](Turns(RATE), "", MOST, IDLE_S)
+    subscription = Subscription[int](WakeOrder(RATE), "", MOST, IDLE_S)
     for n in range(MOST):
         subscription.put(n)
     assert not subscription.overrun
@@ -91,7 +91,7 @@ async def test_what_is_too_much_is_dropped_and_the_reader_can_see_it() -> None:
 
 @virtually
 async def test_a_wait_ends_when_there_was_nothing_for_long_counted_from_its_beginning() -> None:
-    subscription = Subscription[str](Turns(RATE), "", MOST, IDLE_S)
+    subscription = Subscription[str](WakeOrder(RATE), "", MOST, IDLE_S)
     now = asyncio.get_running_loop().time
     first = asyncio.ensure_future(subscription.wait())
     await asyncio.sleep(IDLE_S / 2)
@@ -118,7 +118,7 @@ async def test_a_reader_that_is_gone_keeps_nobody_from_its_turn() -> None:
 
 @virtually
 async def test_the_readers_of_one_player_share_its_rate_and_those_of_others_do_not_wait() -> None:
-    turns = Turns(RATE)
+    turns = WakeOrder(RATE)
     many, other = Readers(2 * RATE // 10, "eve", turns), Readers(AT_ONCE, "ann", turns)
     await settle()
     for item in "abc":

@@ -9,7 +9,7 @@ from arbiter.bootstrap import Store
 from arbiter.config import Limits
 from arbiter.matches.commands import Create
 from arbiter.service.observing.feed import Reached, Stream
-from arbiter.service.observing.history import PAGE, Turns
+from arbiter.service.observing.history import PAGE, ReadingTurns
 from arbiter.service.ports.journal import StoredRecord
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
@@ -100,7 +100,7 @@ async def test_who_does_not_read_holds_only_so_many_pages_and_others_go_on() -> 
 
 @virtually
 async def test_players_have_their_turns_one_after_the_other_however_many_streams_they_have() -> None:
-    turns, served = Turns(Limits(history_pages=1)), list[str]()
+    turns, served = ReadingTurns(Limits(history_pages=1)), list[str]()
 
     async def reader(player: str) -> None:
         await turns.take(player)
@@ -114,7 +114,7 @@ async def test_players_have_their_turns_one_after_the_other_however_many_streams
 
 @virtually
 async def test_no_more_pages_a_second_than_the_limit_says() -> None:
-    turns, loop = Turns(Limits(history_pages_a_second=10)), asyncio.get_running_loop()
+    turns, loop = ReadingTurns(Limits(history_pages_a_second=10)), asyncio.get_running_loop()
     began = loop.time()
     for _ in range(31):
         await turns.take("eve")
@@ -124,7 +124,7 @@ async def test_no_more_pages_a_second_than_the_limit_says() -> None:
 
 @virtually
 async def test_a_turn_that_comes_to_a_stream_that_has_just_left_is_given_back() -> None:
-    turns = Turns(Limits(history_pages=1))
+    turns = ReadingTurns(Limits(history_pages=1))
     await turns.take("ann")
     waiting = asyncio.create_task(turns.take("ben"))
     await settle()

@@ -14,7 +14,7 @@ from arbiter.ratings.sprt import Verdict
 from arbiter.service.tournaments.trial import MOST_REPEATS, PairTest
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
-from arbiter.tournaments.meetings import Game, Winner
+from arbiter.tournaments.meetings import ScheduledGame, Winner
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.tournament import Phase
 
@@ -31,7 +31,7 @@ class Ending(NamedTuple):
     moves: str
 
 
-def trial(spec: Spec, play: Callable[[Game], Ending], seed: int = 1) -> tuple[TournamentRun, PairTest]:
+def trial(spec: Spec, play: Callable[[ScheduledGame], Ending], seed: int = 1) -> tuple[TournamentRun, PairTest]:
     """Play a trial until its test has an answer, or its meetings are over; games end as long after they begin."""
     tournament_run = TournamentRun(spec, 2, random.Random(seed))
     test, clock, under_way = PairTest(tournament_run.tournament), 0.0, []
@@ -50,14 +50,14 @@ def trial(spec: Spec, play: Callable[[Game], Ending], seed: int = 1) -> tuple[To
     return tournament_run, test
 
 
-def errors(of: int, at_once: int, play: Callable[[random.Random], Callable[[Game], Ending]]) -> int:
+def errors(of: int, at_once: int, play: Callable[[random.Random], Callable[[ScheduledGame], Ending]]) -> int:
     """Return how many of so many trials of equal bots take one for better."""
     spec = dataclasses.replace(SPEC, at_once=at_once)
     return sum(trial(spec, play(random.Random(seed)), seed)[1].verdict is Verdict.H1 for seed in range(of))
 
 
-def equal_bots_that_lose_slowly(lots: random.Random) -> Callable[[Game], Ending]:
-    def play(game: Game) -> Ending:
+def equal_bots_that_lose_slowly(lots: random.Random) -> Callable[[ScheduledGame], Ending]:
+    def play(game: ScheduledGame) -> Ending:
         winner = lots.choice((0, 1, 2))
         a_lost = winner != 0 and (game.seat1, game.seat2)[winner - 1] != "p000"
         return Ending(winner, 3.0 if a_lost else 1.0, str(game.number))
@@ -72,13 +72,13 @@ def test_many_games_at_once_do_not_make_it_err_more_often(seeds: int) -> None:
         assert found <= 0.05 * trials + 3 * (0.05 * 0.95 * trials) ** 0.5, f"{found} of {trials}, {at_once} at once"
 
 
-def equal_bots_without_chance(openings: int) -> Callable[[random.Random], Callable[[Game], Ending]]:
+def equal_bots_without_chance(openings: int) -> Callable[[random.Random], Callable[[ScheduledGame], Ending]]:
     """Return bots that play the same game again from the same opening and seats; the openings come in turn."""
 
-    def with_lots(lots: random.Random) -> Callable[[Game], Ending]:
+    def with_lots(lots: random.Random) -> Callable[[ScheduledGame], Ending]:
         known: dict[tuple[int, str], Ending] = {}
 
-        def play(game: Game) -> Ending:
+        def play(game: ScheduledGame) -> Ending:
             key = ((game.meeting - 1) % openings, game.seat1)
             if key not in known:
                 known[key] = Ending(lots.choice((0, 1, 2)), 1.0, f"{key}")
@@ -97,7 +97,7 @@ def test_openings_that_repeat_do_not_make_it_err_more_often(seeds: int) -> None:
 
 
 def test_a_pair_that_is_played_again_counts_once() -> None:
-    def play(game: Game) -> Ending:
+    def play(game: ScheduledGame) -> Ending:
         return Ending(1 if game.seat1 == "p000" else 2, 1.0, game.seat1)  # A wins, in the same way each time
 
     _, test = trial(SPEC, play)
@@ -108,7 +108,7 @@ def test_a_pair_that_is_played_again_counts_once() -> None:
 
 
 def test_a_pair_with_a_game_that_is_new_counts() -> None:
-    def play(game: Game) -> Ending:
+    def play(game: ScheduledGame) -> Ending:
         moves = "always the same" if game.seat1 == "p000" else str(game.number)
         return Ending(1 if game.seat1 == "p000" else 2, 1.0, moves)
 
@@ -121,7 +121,7 @@ def test_it_waits_for_the_pairs_before_and_its_first_verdict_stands() -> None:
     tournament, test = tournament_run.tournament, PairTest(tournament_run.tournament)
     tournament_run.pair()
 
-    def end(game: Game, winner: str) -> None:
+    def end(game: ScheduledGame, winner: str) -> None:
         tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
         seat: Winner = 1 if game.seat1 == winner else 2
         tournament_run.act(do.ReportResult(game.number, f"m{game.number}", seat, "by lot", "rules", str(game.number)))
