@@ -67,8 +67,8 @@ quick: setup ## run every check, and every test that takes a moment and needs no
 quick-tests: setup
 	$(PYTEST) -n $(WORKERS) -m "not long and not toolchain"
 
-# What the compiled modules are tested by: whatever asks them questions, but for tests that are marked `interpreted`; and a
-# real server that is killed once at each kind of record. The distribution of them is installed and played with too.
+# The tests of the compiled modules: those of the modules themselves, except the ones marked `interpreted`; a real server
+# that is killed once at each kind of record; and the installation of the distribution, with a game played on it.
 TEST_COMPILED := --kills 13 tests/boards tests/games tests/matches tests/simulation tests/wire tests/e2e/test_kill.py \
   tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py \
   tests/e2e/test_dist.py

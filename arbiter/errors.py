@@ -31,7 +31,7 @@ class Reason(StrEnum):
     CHALLENGE_NOT_FOUND = "CHALLENGE_NOT_FOUND"  #: no such challenge or seek, or no longer open. Facts: id
     TOURNAMENT_NOT_FOUND = "TOURNAMENT_NOT_FOUND"  #: Facts: id
     TOURNAMENT_CLOSED = "TOURNAMENT_CLOSED"  #: it does not take this now, or not from this player. Facts: phase, why
-    REQUEST_ID_REUSED = "REQUEST_ID_REUSED"  #: the id stood on another request before. Facts: request_id
+    REQUEST_ID_REUSED = "REQUEST_ID_REUSED"  #: another request has used the id before. Facts: request_id
     POSITION_MALFORMED = "POSITION_MALFORMED"  #: Facts: what, where, allowed
     GAME_UNKNOWN = "GAME_UNKNOWN"  #: Facts: what, allowed
     PARAMETER_INVALID = "PARAMETER_INVALID"  #: Facts: what, where, allowed

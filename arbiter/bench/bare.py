@@ -28,7 +28,7 @@ from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.matches.canonical import encode_plain
 from arbiter.matches.events import FIRST_PREVIOUS
-from arbiter.runtime.loop import run_server
+from arbiter.runtime.loop import run_process
 from arbiter.service.ports.journal import Append, Journal, Record, Subject
 
 AT: Final = 1_790_000_000_000  #: in place of the times in an arbiter's messages
@@ -215,4 +215,4 @@ async def run(store: str, game: str, seats: dict[str, tuple[int, int]], matches:
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    run_server(run(**plan))
+    run_process(run(**plan))

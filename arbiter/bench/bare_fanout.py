@@ -18,7 +18,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 from arbiter.bench.processes import answer, order
 from arbiter.bench.scripts import GAME
 from arbiter.games import registry
-from arbiter.runtime.loop import run_server
+from arbiter.runtime.loop import run_process
 
 MATCH = "bare"
 AT = 1_790_000_000_000  #: in place of the times in an arbiter's events
@@ -93,4 +93,4 @@ async def run() -> None:
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    run_server(run(**plan))
+    run_process(run(**plan))

@@ -24,7 +24,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 from arbiter.bench.h2 import RawCall
 from arbiter.bench.processes import answer, give_way, order
 from arbiter.bench.scripts import SEED
-from arbiter.runtime.loop import run_server
+from arbiter.runtime.loop import run_process
 
 STREAM_ENDED = 3  #: exit code
 PLAY = "/arbiter.v1.PlayService/Play"
@@ -192,4 +192,4 @@ if __name__ == "__main__":
     plan = order()
     assert plan is not None
     give_way()
-    run_server(run(**plan))
+    run_process(run(**plan))

@@ -14,7 +14,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.bench.h2 import WINDOW, RawCall
 from arbiter.bench.processes import answer, give_way, order
-from arbiter.runtime.loop import run_server
+from arbiter.runtime.loop import run_process
 
 OBSERVE = "/arbiter.v1.MatchService/Observe"
 AGAIN_S = 0.5  #: before a stream that has ended is asked for again
@@ -59,4 +59,4 @@ if __name__ == "__main__":
     plan = order()
     assert plan is not None
     give_way()
-    run_server(run(**plan))
+    run_process(run(**plan))

@@ -24,7 +24,7 @@ from arbiter.bench.stages import Stopwatch
 from arbiter.bootstrap import open_world, serving
 from arbiter.config import load
 from arbiter.matches.match import Match
-from arbiter.runtime.loop import run_server
+from arbiter.runtime.loop import run_process
 from arbiter.service.record.published import Published
 
 
@@ -75,4 +75,4 @@ if __name__ == "__main__":
     )
     plan = order()
     assert plan is not None
-    run_server(run(**plan))
+    run_process(run(**plan))

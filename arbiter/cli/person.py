@@ -233,7 +233,7 @@ class Person(arb.Bot):
             return arb.ClaimDraw()
         self._offers_draw = known is None or known.game.facts.draw_offers
         if self._offers_draw:
-            say("The offer goes with your next move.")
+            say("The offer is sent with your next move.")
         else:
             say("There is no draw to claim now, and this game has no draw offers.")
         return None

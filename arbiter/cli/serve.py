@@ -20,7 +20,7 @@ from arbiter.cli import logs
 from arbiter.cli.terminal import say
 from arbiter.cli.words import counted
 from arbiter.config import Settings, load
-from arbiter.runtime.loop import run_server
+from arbiter.runtime.loop import run_process
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 """What a client on this machine calls a server that listens on all addresses."""
@@ -87,7 +87,7 @@ def serve(
     _check_bots(bots)
     logs.configure(log_level)
     _check_protobuf()
-    run_server(_until_told(settings, save_token, new, bots))
+    run_process(_until_told(settings, save_token, new, bots))
 
 
 async def _until_told(settings: Settings, save_token: bool, new: bool, bots: tuple[str, ...]) -> None:
@@ -106,7 +106,7 @@ async def _until_told(settings: Settings, save_token: bool, new: bool, bots: tup
         _announce(settings, running, save_token)
         async with _with_bots(settings, running, bots):
             await told.wait()
-        say("Stopping: clocks stand still, and everything is on record.")
+        say("Stopping: all clocks are stopped, and every event is stored.")
     say("Stopped.")
 
 
@@ -133,10 +133,10 @@ async def _with_bots(settings: Settings, running: RunningServer, names: tuple[st
 def _announce(settings: Settings, running: RunningServer, save_token: bool) -> None:
     address = client_address(settings.listen, running.port)
     host = settings.listen.rpartition(":")[0]
-    going = counted(running.matches, "match goes on", "matches go on")
-    matches = f"{going}." if running.matches else "No match goes on."
+    going = counted(running.matches, "unfinished match continues", "unfinished matches continue")
+    matches = f"{going}." if running.matches else "There are no unfinished matches."
     record = shown_store(settings.store)
-    say(f"Arbiter {__version__} listens on {host}:{running.port}, with its record in {record}. {matches}")
+    say(f"Arbiter {__version__} listens on {host}:{running.port}, and stores its matches in {record}. {matches}")
     if running.page:
         say(f"The page is at {shown_page(running.page)}")
     if running.admin_token is not None:

@@ -41,10 +41,10 @@ def check(*, store: str | None = None, keys: Path | None = None, config: Path | 
     size = _size(found.matches, found.tournaments, found.records)
     if found.faults:
         raise Failure(
-            f"{shown_store(url)} ({size}) is not as it should be. Lists and counts: stop the server, then `arbiter "
-            "store rebuild`. Records that are damaged or missing: put a copy of the store in its place"
+            f"{shown_store(url)} ({size}) has faults. If lists or counts are wrong, stop the server and run `arbiter "
+            "store rebuild`. If records are damaged or missing, put a copy of the store in its place"
         )
-    say(f"All is well with {shown_store(url)}: {size}.")
+    say(f"No fault found in {shown_store(url)}: {size}.")
     if not found.sealed:
         say(
             f"Seals were not checked: no server has sealed this store with the keys in {settings.key_ring}. A record "

@@ -36,7 +36,7 @@ none, sees no other process, and reaches nobody but the arbiter. A table [sandbo
 processes, files, tmp_mb, cpu_s); deploy/SANDBOX.md has the whole. A bot that ends is started again.
 What it writes is kept, a file a match, for its author alone.
 
-Ctrl-C stops at any moment; the same command with --resume goes on with the newest run as if nothing had happened.
+Ctrl-C stops at any moment; the same command with --resume continues the newest run as if nothing had happened.
 """
 """Help of `run`, which stands here because its module takes long to load: this list of commands shall be quick."""
 

@@ -55,7 +55,7 @@ def watch(
         if match.result is not None and (ply is not None or (on_terminal() and sys.stdin.isatty())):
             stepping.step_through(client, match, ply)
         elif ply is not None:
-            raise Failure(f"{match_id} goes on: --ply is for matches that are over")
+            raise Failure(f"{match_id} has not ended: --ply is for matches that have")
         elif on_terminal():
             _watch_live(client, match_id)
         else:

@@ -104,6 +104,6 @@ def request_id_reused(request: str) -> Refusal:
     """Return the refusal for a request id that an earlier, different request has used."""
     return Refusal(
         Reason.REQUEST_ID_REUSED,
-        f"request id {request!r} stood on another request to this match: choose a new one",
+        f"request id {request!r} was used by another request to this match: choose a new one",
         request_id=request,
     )

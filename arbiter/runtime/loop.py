@@ -38,8 +38,8 @@ def new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def run_server(main: Coroutine[Any, Any, None]) -> None:
-    """Run the main coroutine of a process that is only a server.
+def run_process(main: Coroutine[Any, Any, None]) -> None:
+    """Run the main coroutine of a process that serves, or measures a server, and does nothing else.
 
     The thread switch interval is short, so that the thread that commits does not wait long for the event loop's thread.
     Automatic garbage collection is off; `_sweep` runs it instead. Imported modules are frozen: the collector does not

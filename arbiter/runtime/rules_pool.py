@@ -105,7 +105,7 @@ class RulesPool:
         if self.waiting >= self._limits.rules_waiting_in_all:
             raise Refusal(
                 Reason.RATE_LIMITED,
-                f"{self.waiting} requests for rules wait already, which is the most: send it again in a while",
+                f"{self.waiting} requests for rules wait already, the maximum: send it again in a while",
                 limit=self._limits.rules_waiting_in_all,
                 retry_after_ms=self._limits.rules_ms,
             )

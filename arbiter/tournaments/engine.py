@@ -280,7 +280,7 @@ def _check_same(known: ev.Event, command: do.Request) -> None:
     if not same:
         raise Refusal(
             Reason.REQUEST_ID_REUSED,
-            f"request id {command.request!r} stood on another request to this tournament: choose a new one",
+            f"request id {command.request!r} was used by another request to this tournament: choose a new one",
             request_id=command.request,
         )
 

@@ -67,7 +67,7 @@ def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path
     stopped.send_signal(signal.SIGTERM)  # for SIGINT see the tests of `arbiter tournament run`
     said, complaint = stopped.communicate(timeout=WAIT_S)
     assert (stopped.returncode, complaint) == (130, "")
-    again = rf"`arbiter demo --resume --directory {tmp_path}` goes on"
+    again = rf"`arbiter demo --resume --directory {tmp_path}` continues it"
     assert re.search(rf"Stopped: . of 2 games of the Demo swiss had ended\. {again}", said)
     for process in everybody:
         wait_for_end(process)
@@ -130,7 +130,7 @@ def test_a_port_that_is_taken_gets_one_line(tmp_path: Path):
     ("options", "complaint"),
     [
         (("--resume",), "there is no run in"),
-        (("--resume", "--rounds", "3"), "a run goes on as it was begun"),
+        (("--resume", "--rounds", "3"), "--resume continues a run with the settings that it began with"),
         (("--concurrency", "0"), "0 games at once are too few"),
         (("--port", "70000"), "70000 is not a port"),
         (("--games", "chess"), "there is no game 'chess'"),

@@ -38,7 +38,7 @@ def fails(*options: str) -> str:
 def test_a_life(folder: Path) -> None:
     first = Server(folder)
     assert f"listens on {first.address}" in first.said
-    assert "No match goes on." in first.said
+    assert "There are no unfinished matches." in first.said
     token = tomllib.loads((folder / "credentials.toml").read_text())[first.address]["admin"]
     assert f"shown only now: {token}\n" in first.said
     for name in ("alice", "bob"):
@@ -50,7 +50,7 @@ def test_a_life(folder: Path) -> None:
     assert first.said.endswith("Stopped.\n")
 
     again = Server(folder, port=int(first.address.rpartition(":")[2]))
-    assert "1 match goes on." in again.said
+    assert "1 unfinished match continues." in again.said
     assert "First start" not in again.said
     assert again.stop(signal.SIGTERM) == 0
     log = again.log.read_text().splitlines()

@@ -43,7 +43,7 @@ def test_a_store_is_checked_and_rebuilt(arbiter: Arbiter, record: Path) -> None:
     url = f"sqlite:///{record}"
     well = arbiter("store", "check", "--store", url)
     assert well.code == 0
-    all_is_well = rf"All is well with {url}: 16 matches, 1 tournament, [\d,]+ records\.\n"
+    all_is_well = rf"No fault found in {url}: 16 matches, 1 tournament, [\d,]+ records\.\n"
     assert re.match(all_is_well, well.out)
     assert "Seals were not checked: no server has sealed this store" in well.out
     change(record, "DELETE FROM tally")

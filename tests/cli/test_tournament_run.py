@@ -133,7 +133,7 @@ def test_a_run_that_is_stopped_and_killed_ends_as_one_that_was_not(
     stopped.send_signal(signal.SIGINT)
     said, complaint = stopped.communicate(timeout=WAIT_S)
     assert (stopped.returncode, complaint) == (130, "")
-    again = r"`arbiter tournament run \S+cup.toml --resume --directory other` goes on"
+    again = r"`arbiter tournament run \S+cup.toml --resume --directory other` continues it"
     assert re.search(rf"Stopped: \d of 6 games had ended\. {again}", said)
     for process in processes:
         wait_for_end(process)
@@ -227,7 +227,7 @@ def test_a_bot_that_never_comes_ends_the_run_with_one_line_that_does_not_tell_wh
     said, complaint = run.communicate(timeout=WAIT_S)
     assert run.returncode == 1
     place = "runs/run-1/bots/ann"
-    assert complaint == f"arbiter: ann ended 3 times before it came; what it wrote is in {place}\n"
+    assert complaint == f"arbiter: ann ended 3 times before it came; its output is in {place}\n"
     assert "secret" not in said
     assert (tmp_path / place / "start.log").read_text().count("my secret\n") == 3
 

@@ -301,7 +301,7 @@ def test_a_request_is_answered_once() -> None:
     table.play("1", request="other")
     table.play("1", request="third")
     lines = [line.replace(b'"third"', b'"same"') for line in table.log]
-    with pytest.raises(TranscriptError, match="request id 'same' stood on another request"):
+    with pytest.raises(TranscriptError, match="request id 'same' was used by another request"):
         verify(resigned(lines), check, games)
 
 

@@ -54,7 +54,7 @@ quiet, kept = sys.argv[1] == "quiet", []
 LITTLE, MUCH = loop.LITTLE, loop.MUCH = 5_000, 50_000
 loop.QUIET = 2.0 if quiet else 0.0  # of a processor: more than it can take, or less
 loop.SWEEP_S = 0.01
-loop.run_server(main())
+loop.run_process(main())
 """
 
 

@@ -62,7 +62,8 @@ def demo(
     if resume:
         if (games, rounds, ladder, time) != (None, None, None, None):
             raise Failure(
-                "a run goes on as it was begun: with --resume leave --games, --rounds, --ladder and --time away"
+                "--resume continues a run with the settings that it began with: leave out "
+                "--games, --rounds, --ladder and --time"
             )
         folder = newest(directory, PLAN)
         terms = terms_in(folder.plan_file)
@@ -117,11 +118,11 @@ class _Run:
         ended = ""
         if self._contest is not None:
             ended = f": {so_far(self._contest)} of the {self._contest.spec.name} had ended"
-        self.say(f"Stopped{ended}. `{self._again}` goes on.")
+        self.say(f"Stopped{ended}. `{self._again}` continues it.")
 
     async def play(self) -> None:
         """Play the run and print its report. Raises ClientError, Failure, or a group of them."""
-        verb = "goes on" if self._resumed else "begins"
+        verb = "continues" if self._resumed else "begins"
         games = ", ".join(self._terms.games)
         self.say(f"The demo {verb} in {shown(self._folder.path)}: {len(BOTS)} bots play {games}.")
         self.say(self._remark)

@@ -80,8 +80,8 @@ def _run_to_resume(folder: Folder, file: File) -> Folder:
     """Return the run to resume. Raises Failure if it was begun as a different tournament."""
     if read_file(folder.plan_file) != file.tournament:
         raise Failure(
-            f"{file.path} specifies another tournament than {folder.plan_file}, as which the run was begun: "
-            "a run goes on as it was; start a new one without --resume"
+            f"{file.path} specifies another tournament than {folder.plan_file}, with which this run began: "
+            "start a new run without --resume"
         )
     return folder
 
@@ -126,11 +126,11 @@ class _Run:
         ended = ""
         if self._contest is not None:
             ended = f": {so_far(self._contest)} had ended"
-        self.say(f"Stopped{ended}. `{self._again}` goes on.")
+        self.say(f"Stopped{ended}. `{self._again}` continues it.")
 
     async def play(self) -> None:
         """Play, and print the report. Raises ClientError, Failure, or an exception group of these."""
-        verb = "goes on" if self._resumed else "begins"
+        verb = "continues" if self._resumed else "begins"
         name, games = self._file.tournament.name, counted(self._terms.games, "game")
         self.say(f"{name} {verb} in {shown(self._folder.path)}: {len(self._file.bots)} bots, {games} at once.")
         self.say(self._remark)
@@ -153,7 +153,7 @@ class _Run:
             self.say(line)
         for line in limits_hit(self._host.hits):
             self.say(line)
-        self.say(f"What the bots wrote is in {shown(self._folder.path)}/bots, a folder a bot, for their authors.")
+        self.say(f"The output of each bot is in its own folder in {shown(self._folder.path)}/bots.")
         if self._export_to is not None:
             records = counted(exported, "transcript")
             self.say(f"{records}, the keys that verify them and the standings are in {self._export_to}.")

@@ -108,9 +108,9 @@ def newest(directory: Path, plan: str) -> Folder:
     try:
         numbers = [number for number in _numbers(directory) if (directory / f"{RUN_PREFIX}{number}" / plan).exists()]
     except OSError as error:
-        raise Failure(f"there is no run in {directory} to go on with ({error.strerror})") from None
+        raise Failure(f"there is no run in {directory} to continue ({error.strerror})") from None
     if not numbers:
-        raise Failure(f"there is no run in {directory} to go on with: start one without --resume")
+        raise Failure(f"there is no run in {directory} to continue: start one without --resume")
     return Folder(directory / f"{RUN_PREFIX}{max(numbers)}", plan)
 
 

@@ -145,7 +145,7 @@ class Host:
         folder, terms = self._folder, self._terms
         port = terms.port or free_port()
         if any(bot.name == ORGANISER for bot in self._bots):
-            raise Failure(f"{ORGANISER} is who runs the tournament: give the bot of that name another one")
+            raise Failure(f"a bot can't be named {ORGANISER}, the name of its organiser: choose another name")
         scopes = {ORGANISER: ["organise", "observe"], **{bot.name: ["play", "observe"] for bot in self._bots}}
         tokens = await create_tokens(folder.store, scopes, "run")
         self._organiser = tokens[ORGANISER]
@@ -166,7 +166,7 @@ class Host:
                 late = time.monotonic() > give_up_s
                 if late or processes.deaths[bot.name] >= MOST_FALSE_STARTS:
                     why = "did not come to the arbiter" if late else f"ended {MOST_FALSE_STARTS} times before it came"
-                    raise Failure(f"{bot.name} {why}; what it wrote is in {self._folder.notes(bot.name)}")
+                    raise Failure(f"{bot.name} {why}; its output is in {self._folder.notes(bot.name)}")
             await asyncio.sleep(LOOK_EVERY_S)
         check_versions(self._bots, known)
 

@@ -31,7 +31,7 @@ class OpenStreams:
         if self._counts[key] >= most:
             raise Refusal(
                 Reason.RATE_LIMITED,
-                f"{most} streams of {kind} are open for {name}, which is the most: end some first",
+                f"{most} streams of {kind} are open for {name}, the maximum: end some first",
                 limit=most,
                 retry_after_ms=self._limits.bookmark_ms,
             )

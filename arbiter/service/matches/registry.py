@@ -353,5 +353,5 @@ def _seat_not_yours(player: str, match_id: str) -> Refusal:
 
 def _crowded(what: str, most: int) -> Refusal:
     return Refusal(
-        Reason.RATE_LIMITED, f"{most} {what} are open, which is the most: end some first", limit=most, retry_after_ms=0
+        Reason.RATE_LIMITED, f"{most} {what} are open, the maximum: end some first", limit=most, retry_after_ms=0
     )

@@ -34,7 +34,7 @@ async def unfinished_matches(journal: Journal) -> tuple[list[Match], list[StoreD
                 damages.append(damage)
                 continue
             if match.phase is Phase.ENDED:  # the list of matches says otherwise, and is not to be believed
-                damages.append(StoreDamaged(f"match {match.id} has ended, and is listed as one that goes on"))
+                damages.append(StoreDamaged(f"match {match.id} has ended, but is listed as unfinished"))
             else:
                 loaded.append((match, records[-1].sequence))
     gap = await journal.last_gap(min(last for _, last in loaded)) if loaded else 0
@@ -53,5 +53,5 @@ async def _read(journal: Journal, ids: Sequence[str], damages: list[StoreDamaged
         return [of_match for id_ in ids for of_match in await _read(journal, [id_], damages)]
     found = [list(of_match) for _, of_match in groupby(records, key=attrgetter("match_id"))]
     missing = set(ids) - {of_match[0].match_id for of_match in found}
-    damages += [StoreDamaged(f"match {id_} is listed as one that goes on, and has no record") for id_ in missing]
+    damages += [StoreDamaged(f"match {id_} is listed as unfinished, but has no record") for id_ in missing]
     return found

@@ -254,7 +254,7 @@ class Feed:
         if self._open >= self._limits.observers:
             raise Refusal(
                 Reason.RATE_LIMITED,
-                f"{self._open} streams of events are open, which is the most: try again later",
+                f"{self._open} streams of events are open, the maximum: try again later",
                 limit=self._limits.observers,
                 retry_after_ms=self._limits.bookmark_ms,
             )

@@ -169,7 +169,7 @@ class Challenges:
         if made is None:
             raise Refusal(
                 Reason.RATE_LIMITED,
-                f"{most} challenges of yours are open, which is the most: withdraw some first",
+                f"{most} challenges of yours are open, the maximum: withdraw some first",
                 limit=most,
                 retry_after_ms=0,
             )

@@ -95,7 +95,7 @@ class Sessions:
             before.end(
                 Refusal(
                     Reason.SESSION_SUPERSEDED,
-                    f"a newer Play stream of {caller.player} has taken over from this",
+                    f"a newer Play stream of {caller.player} has replaced this one",
                     resume_from="",
                 )
             )

@@ -149,7 +149,7 @@ class Accounts:
         """Make an invitation to register once. Raises Refusal RATE_LIMITED while too many wait to be used."""
         secret, most = self._ids.secret(), self._limits.open_invitations
         if not await self._directory.add_invitation(digest_of(secret), most):
-            raise _too_many(f"{most} invitations are open, which is the most: let some be used first", most)
+            raise _too_many(f"{most} invitations are open, the maximum: let some be used first", most)
         return secret
 
     async def player(self, name: str) -> Player:
@@ -224,7 +224,7 @@ class Accounts:
             await self._make_sure_of(name)
         most = self._limits.tokens_of_player
         if not await self._directory.add_token(token, most):
-            raise _too_many(f"{name} has {most} tokens, which is the most: revoke some first", most)
+            raise _too_many(f"{name} has {most} tokens, the maximum: revoke some first", most)
         return token, secret
 
     async def _make_sure_of(self, name: str) -> None:

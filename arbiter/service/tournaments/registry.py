@@ -89,7 +89,7 @@ class TournamentRegistry:
                 if gap:
                     raise RecordDamaged(tournament_id, log.chain.revision, CUT.format(gap=gap), "tournament")
                 if log.tournament.phase is Phase.ENDED:
-                    raise StoreDamaged(f"tournament {tournament_id} has ended, and is listed as one that goes on")
+                    raise StoreDamaged(f"tournament {tournament_id} has ended, but is listed as unfinished")
             except (StoreDamaged, Refusal) as damage:
                 if not isinstance(damage, StoreDamaged) and damage.reason is not Reason.TOURNAMENT_NOT_FOUND:
                     raise
@@ -131,7 +131,7 @@ class TournamentRegistry:
         if len(self._drivers) >= most:
             raise Refusal(
                 Reason.RATE_LIMITED,
-                f"{most} tournaments are open, which is the most: end some first",
+                f"{most} tournaments are open, the maximum: end some first",
                 limit=most,
                 retry_after_ms=0,
             )

@@ -60,7 +60,7 @@ const (
 	RefusalReason_REFUSAL_REASON_TOKEN_NOT_FOUND RefusalReason = 11
 	// NOT_FOUND. There is no such challenge or seek, or it is no longer open. Facts: id.
 	RefusalReason_REFUSAL_REASON_CHALLENGE_NOT_FOUND RefusalReason = 12
-	// INVALID_ARGUMENT. The request id stood on another request before. Facts: request_id.
+	// INVALID_ARGUMENT. Another request has used the request id before. Facts: request_id.
 	RefusalReason_REFUSAL_REASON_REQUEST_ID_REUSED RefusalReason = 13
 	// INVALID_ARGUMENT. The text is no position of this game. Facts: what, where, allowed.
 	RefusalReason_REFUSAL_REASON_POSITION_MALFORMED RefusalReason = 14

@@ -56,7 +56,7 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     REFUSAL_REASON_CHALLENGE_NOT_FOUND: _RefusalReason.ValueType  # 12
     """NOT_FOUND. There is no such challenge or seek, or it is no longer open. Facts: id."""
     REFUSAL_REASON_REQUEST_ID_REUSED: _RefusalReason.ValueType  # 13
-    """INVALID_ARGUMENT. The request id stood on another request before. Facts: request_id."""
+    """INVALID_ARGUMENT. Another request has used the request id before. Facts: request_id."""
     REFUSAL_REASON_POSITION_MALFORMED: _RefusalReason.ValueType  # 14
     """INVALID_ARGUMENT. The text is no position of this game. Facts: what, where, allowed."""
     REFUSAL_REASON_GAME_UNKNOWN: _RefusalReason.ValueType  # 15
@@ -142,7 +142,7 @@ REFUSAL_REASON_TOKEN_NOT_FOUND: RefusalReason.ValueType  # 11
 REFUSAL_REASON_CHALLENGE_NOT_FOUND: RefusalReason.ValueType  # 12
 """NOT_FOUND. There is no such challenge or seek, or it is no longer open. Facts: id."""
 REFUSAL_REASON_REQUEST_ID_REUSED: RefusalReason.ValueType  # 13
-"""INVALID_ARGUMENT. The request id stood on another request before. Facts: request_id."""
+"""INVALID_ARGUMENT. Another request has used the request id before. Facts: request_id."""
 REFUSAL_REASON_POSITION_MALFORMED: RefusalReason.ValueType  # 14
 """INVALID_ARGUMENT. The text is no position of this game. Facts: what, where, allowed."""
 REFUSAL_REASON_GAME_UNKNOWN: RefusalReason.ValueType  # 15

@@ -162,7 +162,7 @@ export enum RefusalReason {
   CHALLENGE_NOT_FOUND = 12,
 
   /**
-   * INVALID_ARGUMENT. The request id stood on another request before. Facts: request_id.
+   * INVALID_ARGUMENT. Another request has used the request id before. Facts: request_id.
    *
    * @generated from enum value: REFUSAL_REASON_REQUEST_ID_REUSED = 13;
    */
