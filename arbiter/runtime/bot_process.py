@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -42,13 +42,19 @@ class Hit(NamedTuple):
 
 
 class BotProcess:
-    """A running bot. `output`: its standard output and standard error. `hits`: the limits that it reached, in order."""
+    """A running bot. `output`: its standard output and standard error. `hits`: the limits that it reached, in order.
 
-    def __init__(self, process: asyncio.subprocess.Process, report: int | None = None) -> None:
+    note: called with each limit as soon as the guard has reported it.
+    """
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, report: int | None = None, note: Callable[[Hit], None] | None = None
+    ) -> None:
         self._process = process
         self._guarded = report is not None
         self._report = report
         self._reported = b""
+        self._note = note
         if report is not None:
             os.set_blocking(report, False)
             asyncio.get_running_loop().add_reader(report, self._take_report)
@@ -57,7 +63,14 @@ class BotProcess:
         self.hits: tuple[Hit, ...] = ()
 
     @classmethod
-    async def start(cls, program: Program, host: str, port: int, sandbox: Sandbox | None) -> Self:
+    async def start(
+        cls,
+        program: Program,
+        host: str,
+        port: int,
+        sandbox: Sandbox | None,
+        note: Callable[[Hit], None] | None = None,
+    ) -> Self:
         """Start a bot, which finds its arbiter at the given address. Raises OSError, OperatorError."""
         program = program._replace(environment=environment(program.environment))
         if sandbox is None:
@@ -67,7 +80,7 @@ class BotProcess:
         report, its = os.pipe()
         try:
             command = [*guarded(Path(f"/dev/fd/{job}")), str(its)]
-            return cls(await _spawned(command, program, None, (job, its)), report)
+            return cls(await _spawned(command, program, None, (job, its)), report, note)
         except BaseException:
             os.close(report)
             raise
@@ -129,7 +142,11 @@ class BotProcess:
             if self._process.returncode is None:
                 return
         *lines, self._reported = (self._reported + data).split(b"\n")
-        self.hits += tuple(Hit(**json.loads(line)) for line in lines)
+        for line in lines:
+            hit = Hit(**json.loads(line))
+            self.hits += (hit,)
+            if self._note is not None:
+                self._note(hit)
         if not data:
             asyncio.get_running_loop().remove_reader(self._report)
             os.close(self._report)

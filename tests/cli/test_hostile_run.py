@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from subprocess import PIPE
 
@@ -47,7 +48,8 @@ def bomb():
             children.append(subprocess.Popen(pause, start_new_session=True))
     except OSError as error:
         print("starts processes until:", error.strerror, file=sys.stderr, flush=True)
-    time.sleep(2)  # it stays at its limit for a while; then it makes room for the threads that it plays with
+    while not os.path.exists("noticed"):  # it stays at its limit until that has been noticed
+        time.sleep(0.05)
     for child in children:
         child.kill()
         child.wait()
@@ -84,8 +86,13 @@ folder = "hostile"
 """
 
 
+def notes_of_hostile(folder: Path) -> list[str]:
+    """Return what the run has noted of the hostile bot: its output, and the limits that it has reached."""
+    return [file.read_text() for file in folder.glob("arbiter-runs/cup/run-1/bots/hostile/*")]
+
+
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
-@pytest.mark.timeout(WAIT_S + 60)
+@pytest.mark.timeout(2 * WAIT_S + 60)
 def test_a_tournament_with_a_hostile_bot_goes_on_to_its_export(tmp_path: Path, arbiter: Arbiter) -> None:
     (tmp_path / "hostile").mkdir()
     (tmp_path / "hostile/hostile.py").write_text(HOSTILE)
@@ -96,6 +103,12 @@ def test_a_tournament_with_a_hostile_bot_goes_on_to_its_export(tmp_path: Path, a
         [*COMMAND, *words], cwd=tmp_path, stdout=PIPE, stderr=PIPE, env=clean_environment(), text=True
     )
     try:
+        until = time.monotonic() + WAIT_S
+        while not any("[arbiter] the bot had 48 processes" in text for text in notes_of_hostile(tmp_path)):
+            assert run.poll() is None, run.communicate()
+            assert time.monotonic() < until, notes_of_hostile(tmp_path)
+            time.sleep(0.1)
+        (tmp_path / "hostile/noticed").touch()
         said, complaint = run.communicate(timeout=WAIT_S)
     finally:
         run.kill()
@@ -118,7 +131,7 @@ def test_a_tournament_with_a_hostile_bot_goes_on_to_its_export(tmp_path: Path, a
     assert transcripts
     for transcript in transcripts:
         assert arbiter("verify", str(transcript), "--key", str(tmp_path / "out/keys.json")).code == 0
-    notes = "".join(file.read_text() for file in tmp_path.glob("arbiter-runs/cup/run-1/bots/hostile/*"))
+    notes = "".join(notes_of_hostile(tmp_path))
     assert "starts processes until: Resource temporarily unavailable" in notes
     assert "fills /tmp until: No space left on device" in notes
     assert "; took more than 200 MiB of memory and was ended (memory_mb)\n" in notes

@@ -89,6 +89,11 @@ class BotLog:
                 self._last.append(line.text)
         self._forget(until_ms)
 
+    def noted(self, words: str, now_ms: int) -> None:
+        """Add a line of this program's own: what the bot did."""
+        end = b"\n" if self._rest else b""
+        self.wrote(end + f"[arbiter] {words}\n".encode(), now_ms)
+
     def died(self, words: str, now_ms: int) -> None:
         """Record how the bot's process ended. Its last lines are saved even if they exceed the limit."""
         if self._rest:

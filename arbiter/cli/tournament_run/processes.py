@@ -143,7 +143,13 @@ class Processes:
         """Run a bot until it ends; return its exit code, or the negative signal number, and the limits that it hit."""
         host, _, port = self.address.rpartition(":")
         try:
-            bot = await BotProcess.start(self._programs[name], host, int(port), self._sandbox)
+            bot = await BotProcess.start(
+                self._programs[name],
+                host,
+                int(port),
+                self._sandbox,
+                lambda hit: self.bot_logs[name].noted(f"the bot {hit.words}", now_ms()),
+            )
         except (OSError, OperatorError) as error:
             raise Failure(f"{name} can't be started: {error}") from None
         self._bots[name] = bot
