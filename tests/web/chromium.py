@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeAlias
 
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, ConsoleMessage, Page, expect
 
 from arbiter.matches.commands import Abort, Create, Play, Resign
 from arbiter.matches.match import Phase, with_position
 from arbiter.testing.server import Served
 
-expect.set_options(timeout=30_000)  # a busy machine is slow, and what is expected comes at once else
+PATIENCE_MS: Final = 60_000  #: a busy machine is slow, and what is expected comes at once else
+expect.set_options(timeout=PATIENCE_MS)
 
 Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Page]]
 """Opens a page of the server in a window of its own; what it is given says how the window is."""
@@ -27,12 +28,17 @@ async def opened(chromium: Browser, server: Served, **given: Any) -> AsyncIterat
     """Open a window with a page; what goes wrong in it fails the test."""
     context = await chromium.new_context(base_url=server.running.page, **given)
     page = await context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda message: wrong.append(message.text) if _is_error(message) else None)
     yield page
     assert wrong == []
     await context.close()
+
+
+def _is_error(message: ConsoleMessage) -> bool:
+    return message.type == "error" and "ERR_INTERNET_DISCONNECTED" not in message.text  # a test takes the network away
 
 
 class Played:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
+from arbiter.games import registry
 from arbiter.testing.server import Served
 from tests.web.chromium import Open, playing
 
@@ -100,3 +101,42 @@ async def test_a_person_signs_in_and_out(server: Served, browser: Open) -> None:
         await page.click("text=Sign out")
         await expect(page.locator(".who-am-i a")).to_have_text("Sign in")
         assert [each["name"] for each in await page.context.cookies()] == []
+
+
+async def test_the_legal_moves_of_a_ply_are_shown(server: Served, browser: Open) -> None:
+    async with playing(server, "hop-it") as match, browser() as page:
+        await match.moves(2)
+        await match.resign()
+        await page.goto(f"{match.address}?ply=0")
+        await page.check("[data-legal]")
+        count = len(registry.game("hop-it").moves(registry.game("hop-it").initial()))
+        await expect(page.locator("[data-legal-said]")).to_have_text(f"{count} legal moves")
+        cell = registry.game("hop-it").board.index
+        await page.click(f".pick[data-cell='{cell['b2']}']")
+        await page.click(f".pick[data-cell='{cell['c2']}']")
+        await expect(page.locator("[data-legal-said]")).to_have_text("b2-c2 is legal here.")
+        await page.click("[data-go=on]")
+        await expect(page.locator("[data-legal-said]")).to_contain_text("legal moves")
+        await page.uncheck("[data-legal]")
+        await expect(page.locator(".pick")).to_have_count(0)
+
+
+@pytest.mark.parametrize("how", ["frozen", "offline"])
+async def test_a_page_that_was_away_catches_up(server: Served, browser: Open, how: str) -> None:
+    async with playing(server, "hop-it") as match, browser() as page:
+        await match.moves(1)
+        await page.goto(match.address)
+        await expect(page.locator("[data-moves] li")).to_have_count(1)
+        tab = await page.context.new_cdp_session(page)
+        if how == "frozen":  # as a browser does with a tab that is hidden for long
+            await tab.send("Page.setWebLifecycleState", {"state": "frozen"})
+        else:
+            await page.context.set_offline(True)
+        moves = await match.moves(5)
+        if how == "frozen":
+            await tab.send("Page.setWebLifecycleState", {"state": "active"})
+        else:
+            await page.context.set_offline(False)
+        await expect(page.locator("[data-moves] li a")).to_have_text(moves)
+        await expect(page.locator("output")).to_have_text("6/6")
+        await expect(page.locator(".lost")).to_have_count(0)

@@ -8,13 +8,13 @@ export class Legal {
   readonly #said: Element | null;
   readonly #picker: Picker;
   #shown = "";
+  #choices: Choices | undefined;
 
   constructor(root: HTMLElement, svg: SVGSVGElement, board: Board, changed: () => void) {
     const find = <E extends Element>(selector: string): E | null => root.querySelector<E>(selector);
     [this.#box, this.#said] = [find("[data-legal]"), find("[data-legal-said]")];
     this.#picker = new Picker(svg, board, null, find("[data-legal-options]"), (move) => {
-      this.#shown = "";
-      changed();
+      if (this.#choices) this.#picker.offer(this.#choices);
       this.#say(`${move} is legal here.`);
     });
     this.#box?.addEventListener("change", changed);
@@ -31,11 +31,11 @@ export class Legal {
     const answer = await fetch(`/matches/${match}/choices?ply=${ply}`);
     if (this.#shown !== wanted) return;
     if (!answer.ok) return this.#say("They can't be read now.");
-    const choices = await answer.json() as Choices;
+    this.#choices = await answer.json() as Choices;
     if (this.#shown !== wanted) return;
-    const count = choices.moves.length;
+    const count = this.#choices.moves.length;
     this.#say(count === 1 ? "1 legal move" : `${count} legal moves`);
-    this.#picker.offer(choices);
+    this.#picker.offer(this.#choices);
   }
 
   #say(words: string): void {

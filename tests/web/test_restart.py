@@ -1,0 +1,57 @@
+"""A server that is killed in the middle of a person's match, and started again: in a real browser."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.async_api import async_playwright, expect
+
+from arbiter.games import registry
+from arbiter.runtime.loopback import free_port
+from tests.cli.command import Server
+from tests.clients.toolchains import require
+from tests.web import chromium
+
+pytestmark = [pytest.mark.toolchain, pytest.mark.long]
+
+
+async def test_a_person_plays_on_after_the_server_was_killed(tmp_path: Path) -> None:
+    require("chromium", why="the page is tried in it")
+    address = f"127.0.0.1:{free_port()}"
+    options = ("--web", address, "--bot", "random")
+    server = Server(tmp_path, *options)
+    cell = registry.game("hop-it").board.index
+    async with async_playwright() as tools:
+        browser = await tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = await browser.new_page(base_url=f"http://{address}/")
+        page.set_default_timeout(chromium.PATIENCE_MS)
+        listed = page.locator("[data-moves] li a")
+        await page.goto("/register")
+        await page.fill("[name=name]", "walter")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("h1")).to_have_text("Welcome, walter")
+        await page.goto("/play")
+        await page.fill("[name=named]", "random")
+        await page.select_option("[name=game]", "hop-it")
+        await page.select_option("[name=seat]", "1")
+        await page.click("main button:text-is('Play')")
+        await page.wait_for_url(re.compile("/matches/"))
+        await page.click(f".pick[data-cell='{cell['b2']}']")
+        await page.click(f".pick[data-cell='{cell['c2']}']")
+        await expect(listed).to_have_count(2)
+        assert server.stop(signal.SIGKILL) == -signal.SIGKILL
+        await expect(page.locator(".lost")).to_contain_text("The connection is lost")
+        again = Server(tmp_path, *options, port=int(server.address.rpartition(":")[2]))
+        await expect(page.locator(".lost")).to_have_count(0)
+        await expect(page.locator("[data-result]")).to_have_text("under way")
+        await page.click(".pick >> nth=0")
+        for _ in range(8):
+            if not await page.locator(".pick").count():
+                break
+            await page.click(".pick >> nth=0")
+        await expect(listed).to_have_count(4)
+        await browser.close()
+        assert again.stop() == 0
