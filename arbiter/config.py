@@ -42,9 +42,14 @@ class Limits(_Section):
     message_bytes: int = Field(default=4_194_304, ge=1_024, le=268_435_456, description="largest message, either way")
     message_items: Count = Field(default=2_000, ge=1, description="acts or moves in one message of a stream")
     calls_a_second: Count = Field(
-        default=2_000,
+        default=300,
         ge=1,
         description="calls of one player, or of one address without a token, other than those that play",
+    )
+    call_rows: Count = Field(
+        default=5,
+        ge=1,
+        description="rows of an answer (matches, players, moves of a match that is over) that count as one more call",
     )
     unknown_tokens_a_minute: Count = Field(
         default=60,
@@ -65,7 +70,7 @@ class Limits(_Section):
     tokens_of_player: Count = Field(default=100, ge=1, description="tokens of one player that are not revoked")
     open_invitations: Count = Field(default=1_000, ge=1, description="invitations that nobody has used yet")
     page_size: Count = Field(default=100, ge=1, description="items on a page where the request names no size")
-    largest_page_size: Count = Field(default=1_000, ge=1, description="most items on a page")
+    largest_page_size: Count = Field(default=200, ge=1, description="most items on a page")
     line_moves: Count = Field(default=5_000, ge=1, description="moves in a line of play")
     rules_ms: Milliseconds = Field(default=5_000, ge=10, description="work on one request for rules")
     rules_memory_bytes: int = Field(

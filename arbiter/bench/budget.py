@@ -1,15 +1,19 @@
 """The budget: what one player who does whatever its limits allow costs the moves of others, and the server's memory.
 
-Pairs of players who think play on; beside them one player reads everything from the beginning, on as many streams as it
-may, again and again. Then it asks for the same and reads nothing.
+Pairs of players who think play on. Beside them one player reads everything from the beginning, on as many streams as it
+may, again and again; asks for the same and reads nothing; watches everything; makes calls at its full rate, cheap ones
+and ones with long answers. Rounds with and without it take turns, so that what else the machine does in these minutes
+weighs on both.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from statistics import median
+from typing import Any, Final, NamedTuple
 
 from arbiter_protos.v1 import player_pb2
 
@@ -17,9 +21,10 @@ from arbiter.bench.playing_server import connected
 from arbiter.bench.processes import BenchProcess
 from arbiter.bench.report import Bound, Progress, Report, percentile
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
-from arbiter.bench.server_process import opened
+from arbiter.bench.server_process import ServerProcess, opened
 
 READERS: Final = "arbiter.bench.readers"
+CALLERS: Final = "arbiter.bench.callers"
 HISTORY_RATE: Final = 3_000.0  #: moves a second, at most, by which the number of matches for the history is reckoned
 SETTLE_S: Final = 1.0
 AFTER_S: Final = 3.0  #: a server that has little to do gives memory back each second
@@ -30,88 +35,167 @@ MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Pairs, who think for `think_ms`; seconds of play that make the history, and of each measurement; streams."""
+    """Pairs, who think for `think_ms`; seconds of play that make the history; streams, and calls at once.
+
+    rounds: of each attack, and as many without it; each lasts `seconds`.
+    """
 
     pairs: int = 8
     think_ms: float = 50.0
     history_s: float = 8.0
-    seconds: float = 10.0
+    seconds: float = 4.0
+    rounds: int = 5
     reading: int = 60
     unread: int = 500
     watching: int = 500
+    calling: int = 250
+    listing: int = 16
     folder: Path | None = None
 
 
+class Attack(NamedTuple):
+    """What the one player does: a process with its plan. memory: how many MiB more the server may have; None: any."""
+
+    name: str
+    what: str
+    module: str
+    plan: Mapping[str, Any]
+    memory: float | None = None
+
+
 def bench_budget(plan: Plan, progress: Progress) -> Report:
-    """Measure the moves' latency alone, beside a reader, and beside one that does not read; and memory."""
-    report = Report("budget", f"{plan.pairs} pairs who think {plan.think_ms:g} ms, beside one player who reads history")
+    """Measure the moves' latency with and without each attack, in turn; and the server's memory."""
+    report = Report("budget", f"{plan.pairs} pairs who think {plan.think_ms:g} ms, beside one player who attacks")
     games = scripts(GAME, SCRIPTS)
     with opened(plan.folder) as server_process:
-        makers = [("first", "second")]
         pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.pairs)]
-        (token,) = server_process.tokens(["reader"], player_pb2.SCOPE_OBSERVE)
-        progress("making history")
-        tokens = [server_process.tokens([pair[side] for pair in makers]) for side in (0, 1)]
-        made = server_process.matches(GAME, makers * (1 + int(HISTORY_RATE * plan.history_s / min(map(len, games)))))
-        with connected(server_process.address, tokens, games, made, 16, 0.0) as makers_of_history:
-            for side in reversed(makers_of_history):
-                side.send(seconds=plan.history_s)
-            moves = sum(side.next_answer()["moves"] for side in makers_of_history)
-        report.add("history", "moves on record", moves, "moves")
-        most = 3 * (plan.seconds + SETTLE_S) * 1_000 / plan.think_ms
+        history = _make_history(plan, server_process, games, report, progress)
+        attacks = _attacks(plan, server_process, history)
+        moves = 3 * len(attacks) * plan.rounds * (plan.seconds + 2 * SETTLE_S) * 1_000 / plan.think_ms
         tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
-        made = server_process.matches(GAME, pairs * (2 + int(most / min(map(len, games)))))
+        made = server_process.matches(GAME, pairs * (2 + int(moves / min(map(len, games)))))
         with connected(server_process.address, tokens, games, made, 1, plan.think_ms) as players:
-            alone = _measure(plan, players, "alone", report, progress)
+            _round(plan.seconds, players)  # whatever is slow once
             before = server_process.server.resident_bytes()
-            for name, streams, after, reads, memory in (
-                ("reading", plan.reading, "0", True, None),
-                ("unread", plan.unread, "0", False, UNREAD_MIB),
-                ("watching", plan.watching, "", True, None),
-            ):
-                attack = {
-                    "address": server_process.address,
-                    "token": token,
-                    "streams": streams,
-                    "after": after,
-                    "reads": reads,
-                }
-                with BenchProcess(READERS, **attack) as readers:
-                    readers.next_answer()
-                    time.sleep(SETTLE_S)
-                    _measure(plan, players, name, report, progress, alone)
-                    grown = (server_process.server.resident_bytes() - before) / MIB
-                    found = readers.ask()
-                report.add(f"{name}_mib", f"memory more, {streams} streams {name}", grown, "MiB", memory, Bound.MOST)
-                report.add(f"{name}_read_mib", "read meanwhile", found["bytes"] / MIB, "MiB")
+            for attack in attacks:
+                _measure(plan, attack, server_process, players, before, report, progress)
             progress("until the memory is given back")
             time.sleep(AFTER_S)
-            report.add(
-                "left_mib", "memory more, afterwards", (server_process.server.resident_bytes() - before) / MIB, "MiB"
-            )
+            grown = (server_process.server.resident_bytes() - before) / MIB
+            report.add("left_mib", "memory more, after all", grown, "MiB")
     return report
+
+
+def _make_history(
+    plan: Plan, server_process: ServerProcess, games: list[list[str]], report: Report, progress: Progress
+) -> str:
+    """Play moves that can be read afterwards; return a match of them."""
+    progress("making history")
+    tokens = [server_process.tokens([player]) for player in ("first", "second")]
+    matches = 1 + int(HISTORY_RATE * plan.history_s / min(map(len, games)))
+    made = server_process.matches(GAME, [("first", "second")] * matches)
+    with connected(server_process.address, tokens, games, made, 16, 0.0) as makers:
+        for side in reversed(makers):
+            side.send(seconds=plan.history_s)
+        moves = sum(side.next_answer()["moves"] for side in makers)
+    report.add("history", "moves on record", moves, "moves")
+    return made[0]
+
+
+def _attacks(plan: Plan, server_process: ServerProcess, match_id: str) -> list[Attack]:
+    (token,) = server_process.tokens(["reader"], player_pb2.SCOPE_OBSERVE)
+    caller = {"address": server_process.address, "token": token}
+    calls = caller | {"match_id": match_id}
+    return [
+        Attack(
+            "reading",
+            f"reads history on {plan.reading} streams",
+            READERS,
+            caller | {"streams": plan.reading, "after": "0", "reads": True},
+        ),
+        Attack(
+            "unread",
+            f"asks for it on {plan.unread} and reads nothing",
+            READERS,
+            caller | {"streams": plan.unread, "after": "0", "reads": False},
+            UNREAD_MIB,
+        ),
+        Attack(
+            "watching",
+            f"watches all on {plan.watching}",
+            READERS,
+            caller | {"streams": plan.watching, "after": "", "reads": True},
+        ),
+        Attack(
+            "calling",
+            f"makes {plan.calling} calls at once, again and again",
+            CALLERS,
+            calls | {"method": "GetPlayer", "at_once": plan.calling},
+        ),
+        Attack(
+            "listing",
+            f"reads the longest lists, {plan.listing} at once",
+            CALLERS,
+            calls | {"method": "ListMatches", "at_once": plan.listing},
+        ),
+        Attack(
+            "looking",
+            f"looks at a match that is over, {plan.listing} times at once",
+            CALLERS,
+            calls | {"method": "GetMatch", "at_once": plan.listing},
+        ),
+    ]
+
+
+class _Round(NamedTuple):
+    moves: int
+    latencies: list[float]
+
+    @property
+    def p99(self) -> float:
+        return percentile(self.latencies, 99)
+
+
+def _round(seconds: float, players: tuple[BenchProcess, BenchProcess]) -> _Round:
+    for side in reversed(players):
+        side.send(seconds=seconds)
+    answers = [side.next_answer() for side in players]
+    return _Round(sum(side["moves"] for side in answers), [ms for side in answers for ms in side["latencies"]])
 
 
 def _measure(
     plan: Plan,
+    attack: Attack,
+    server_process: ServerProcess,
     players: tuple[BenchProcess, BenchProcess],
-    name: str,
+    before: int,
     report: Report,
     progress: Progress,
-    alone: float = 0.0,
-) -> float:
-    """Add the latency of moves to the report; return its p99."""
-    progress(f"{plan.seconds:g} s of play, {name}")
-    for side in reversed(players):
-        side.send(seconds=plan.seconds)
-    answers = [side.next_answer() for side in players]
-    latencies = [ms for side in answers for ms in side["latencies"]]
-    p99 = percentile(latencies, 99)
+) -> None:
+    """Play rounds without and with an attack, in turn; add the medians of their p99, and the memory, to the report."""
+    server, name = server_process.server, attack.name
+    alone, beside, grown, found = list[_Round](), list[_Round](), 0.0, dict[str, int]()
+    for number in range(plan.rounds):
+        progress(f"one player {attack.what}: round {number + 1} of {plan.rounds}")
+        alone.append(_round(plan.seconds, players))
+        with BenchProcess(attack.module, **attack.plan) as attacker:
+            attacker.next_answer()
+            time.sleep(SETTLE_S)
+            beside.append(_round(plan.seconds, players))
+            grown = max(grown, (server.resident_bytes() - before) / MIB)
+            found = attacker.ask()
+        time.sleep(SETTLE_S)
+    for title, rounds, key in (("alone", alone, f"{name}_alone"), (f"beside one who {attack.what}", beside, name)):
+        seconds = plan.seconds * plan.rounds
+        report.add(f"{key}_moves_per_s", f"moves, {title}", sum(each.moves for each in rounds) / seconds, "moves/s")
+        latencies = [ms for each in rounds for ms in each.latencies]
+        report.add(f"{key}_p50_ms", "acknowledged, p50", percentile(latencies, 50), "ms")
+        report.add(f"{key}_p99_ms", "acknowledged, p99, median of the rounds", median(r.p99 for r in rounds), "ms")
+    ratio = median(after.p99 / without.p99 for without, after in zip(alone, beside, strict=True))
     report.add(
-        f"{name}_moves_per_s", f"moves, {name}", sum(side["moves"] for side in answers) / plan.seconds, "moves/s"
+        f"{name}_ratio", "p99 of that alone, median of the pairs of rounds", ratio, "times", MOST_TIMES, Bound.MOST
     )
-    report.add(f"{name}_p50_ms", f"acknowledged, {name}, p50", percentile(latencies, 50), "ms")
-    report.add(f"{name}_p99_ms", f"acknowledged, {name}, p99", p99, "ms")
-    if alone:
-        report.add(f"{name}_ratio", f"p99, {name}, of that alone", p99 / alone, "times", MOST_TIMES, Bound.MOST)
-    return p99
+    report.add(f"{name}_mib", "memory more, at most", grown, "MiB", attack.memory, Bound.MOST)
+    report.add(f"{name}_read_mib", "read in the last round", found["bytes"] / MIB, "MiB")
+    if "calls" in found:
+        report.add(f"{name}_calls", "calls answered in the last round", found["calls"], "calls")

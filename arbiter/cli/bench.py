@@ -118,28 +118,35 @@ def budget(
     *,
     pairs: Count = 8,
     history: Seconds = 8.0,
-    seconds: Seconds = 10.0,
+    seconds: Seconds = 4.0,
+    rounds: Count = 5,
     reading: Count = 60,
     unread: Count = 500,
     watching: Count = 500,
+    calling: Count = 250,
+    listing: Count = 16,
     folder: Folder = None,
     json: Json = False,
 ) -> None:
     """Measure what one player who does whatever its limits allow costs others. Goals: their moves' p99 within twice.
 
-    Beside pairs who play, it reads all history again and again; then it asks for it and reads nothing; then it watches
-    all that happens. Goal for the memory of what it does not read: 64 MiB.
+    Beside pairs who play, it reads all history again and again; asks for it and reads nothing; watches all that
+    happens; makes calls at its full rate; reads long lists; looks at long matches. Rounds with and without it take
+    turns. Goal for the memory of what it does not read: 64 MiB.
 
     :param pairs: Pairs who play on meanwhile, thinking 50 ms.
     :param history: Seconds of play that make the history.
-    :param seconds: Length of each measurement.
+    :param seconds: Length of each round.
+    :param rounds: Rounds beside each attack, and as many without.
     :param reading: Streams that read all history.
     :param unread: Streams that do not read.
     :param watching: Streams of what happens now.
+    :param calling: Calls that it makes at once.
+    :param listing: Lists, and matches, that it asks for at once.
     """
     from arbiter.bench.budget import Plan, bench_budget
 
-    plan = Plan(pairs, 50.0, history, seconds, reading, unread, watching, folder)
+    plan = Plan(pairs, 50.0, history, seconds, rounds, reading, unread, watching, calling, listing, folder)
     _measure(lambda progress: bench_budget(plan, progress), json)
 
 

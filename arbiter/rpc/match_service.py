@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, Final
 
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import match_pb2_grpc
@@ -16,6 +17,8 @@ from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.wire.match_requests import new_match_of, result_kind_of, wanted_of
 from arbiter.wire.matches import comment_of, listed_message, match_message, receipt_message
+
+AT_ONCE: Final = 50  #: matches of a page that are translated before others have the event loop
 
 
 class MatchServicer(match_pb2_grpc.MatchServiceServicer):
@@ -45,9 +48,12 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         """List matches, newest first."""
         page = PageRequest(request.page_size, request.page_token)
         found = await self._matches.list(call_of(context), wanted_of(request), page)
-        return pb.ListMatchesResponse(
-            matches=[listed_message(item) for item in found.items], next_page_token=found.next_token
-        )
+        answer = pb.ListMatchesResponse(next_page_token=found.next_token)
+        for number, item in enumerate(found.items, 1):
+            answer.matches.append(listed_message(item))
+            if not number % AT_ONCE:
+                await asyncio.sleep(0)  # others have the event loop between two portions of a long page
+        return answer
 
     # -- moves ---------------------------------------------------------------------------------------------------
 

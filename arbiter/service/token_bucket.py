@@ -37,6 +37,12 @@ class TokenBucket:
         self._full_at = full_at
         return 0
 
+    def owe(self, now_ms: int, tokens: int) -> int:
+        """Take tokens that may not be there yet; return in how many milliseconds they will be, 0 if they are."""
+        at = now_ms * self._most
+        self._full_at = max(self._full_at, at) + tokens * self._period_ms
+        return max(0, -(-(self._full_at - at - self._period_ms * self._most) // self._most))
+
     def is_full(self, now_ms: int) -> bool:
         """Say whether all tokens are there."""
         return self._full_at <= now_ms * self._most
@@ -59,6 +65,19 @@ class TokenBuckets:
 
     def take(self, name: str, now_ms: int) -> int:
         """Take a token of a name; return 0, or, if there is none, in how many milliseconds there will be one."""
+        name, bucket = self._bucket(name, now_ms)
+        wait_ms = bucket.take(now_ms)
+        if not wait_ms:
+            self._buckets.move_to_end(name)
+        return wait_ms
+
+    def owe(self, name: str, now_ms: int, tokens: int = 1) -> int:
+        """Take tokens of a name that may not be there yet; return in how many milliseconds they will be."""
+        name, bucket = self._bucket(name, now_ms)
+        self._buckets.move_to_end(name)
+        return bucket.owe(now_ms, tokens)
+
+    def _bucket(self, name: str, now_ms: int) -> tuple[str, TokenBucket]:
         buckets = self._buckets
         while buckets and next(iter(buckets.values())).is_full(now_ms):
             buckets.popitem(last=False)
@@ -66,10 +85,7 @@ class TokenBuckets:
             if len(buckets) >= NAMES_KEPT:
                 name = ""
             buckets.setdefault(name, TokenBucket(self._most, self._period_ms))
-        wait_ms = buckets[name].take(now_ms)
-        if not wait_ms:
-            buckets.move_to_end(name)
-        return wait_ms
+        return name, buckets[name]
 
     def use(self, name: str, now_ms: int) -> None:
         """Take a token of a name. Raises Refusal RATE_LIMITED (facts limit, retry_after_ms) if there is none."""

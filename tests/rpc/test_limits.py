@@ -9,7 +9,17 @@ from typing import Any
 
 import grpc
 import pytest
-from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, server_pb2, server_pb2_grpc
+from arbiter_protos.v1 import (
+    game_pb2,
+    match_pb2,
+    play_pb2,
+    player_pb2,
+    rating_pb2,
+    server_pb2,
+    server_pb2_grpc,
+    tournament_pb2,
+)
+from google.protobuf.message import Message
 
 from arbiter.bootstrap import World
 from arbiter.config import Credit, Limits, Matches, Settings
@@ -24,6 +34,7 @@ from arbiter.service.ports.rules import ListedMove, Listing
 from arbiter.testing.memory import PlainRules
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Metadata, Stubs, refused
+from tests.rpc.methods import METHODS
 
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
@@ -98,6 +109,80 @@ async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyP
         await refused(
             register(player_pb2.RegisterPlayerRequest(name="carol"), metadata=wrong), Reason.RATE_LIMITED, limit="20"
         )
+
+
+async def test_an_answer_of_many_rows_counts_as_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock(monkeypatch)
+    async with server(calls_a_second=20, call_rows=2) as stubs:
+        for n in range(8):
+            await stubs.match(f"r{n}")
+        list_all, everything = stubs.matches.ListMatches, match_pb2.ListMatchesRequest()
+        for _ in range(4):  # one, and four for eight rows: twenty in all
+            assert len((await list_all(everything, metadata=stubs.alice)).matches) == 8
+        await refused(list_all(everything, metadata=stubs.alice), Reason.RATE_LIMITED, retry_after_ms="50")
+        clock.next_second()
+        for _ in range(19):
+            await list_all(match_pb2.ListMatchesRequest(page_size=1, player="nobody"), metadata=stubs.alice)
+        await list_all(everything, metadata=stubs.alice)  # it is answered, and has to be made up for
+        await refused(list_all(everything, metadata=stubs.alice), Reason.RATE_LIMITED, retry_after_ms="250")
+
+
+PAGED = {name for name, method in METHODS.items() if "page_size" in method.input_type.fields_by_name}
+IN_MEMORY = {"GameService.ListGames"}  #: a page of a handful of rows that stand in the code
+
+
+async def test_every_call_with_rows_is_counted_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr(admission.Admission, "charge", lambda self, caller, rows: counted.append(rows))
+    async with server() as stubs:
+        match_id = (await stubs.match()).match_id
+        abort = match_pb2.AbortMatchRequest(match_id=match_id, request_id="a")
+        await stubs.matches.AbortMatch(abort, metadata=stubs.org)
+        spec = tournament_pb2.TournamentSpec(
+            name="cup", format=tournament_pb2.TOURNAMENT_FORMAT_ROUND_ROBIN, games=["pods"], time="1m"
+        )
+        create = tournament_pb2.CreateTournamentRequest(request_id="t", spec=spec)
+        cup = (await stubs.tournaments.CreateTournament(create, metadata=stubs.org)).tournament.tournament_id
+        enter = tournament_pb2.EnterTournamentRequest(tournament_id=cup, request_id="e")
+        await stubs.tournaments.EnterTournament(enter, metadata=stubs.alice)
+        challenge = player_pb2.CreateChallengeRequest(
+            request_id="c", opponent="bob", terms=player_pb2.Terms(game="pods")
+        )
+        await stubs.players.CreateChallenge(challenge, metadata=stubs.alice)
+        requests: dict[str, tuple[Message, int]] = {
+            "MatchService.ListMatches": (match_pb2.ListMatchesRequest(), 1),
+            "MatchService.GetMatch": (match_pb2.GetMatchRequest(match_id=match_id), 3),
+            "PlayerService.ListPlayers": (player_pb2.ListPlayersRequest(), 3),
+            "PlayerService.ListTokens": (player_pb2.ListTokensRequest(), 1),
+            "PlayerService.ListChallenges": (player_pb2.ListChallengesRequest(), 1),
+            "TournamentService.ListTournaments": (tournament_pb2.ListTournamentsRequest(), 1),
+            "TournamentService.GetTournament": (tournament_pb2.GetTournamentRequest(tournament_id=cup), 1),
+            "TournamentService.GetStandings": (tournament_pb2.GetStandingsRequest(tournament_id=cup), 1),
+            "RatingService.GetLeaderboard": (rating_pb2.GetLeaderboardRequest(), 0),
+            "RatingService.GetRating": (rating_pb2.GetRatingRequest(player="alice"), 0),
+            "RatingService.ComparePlayers": (rating_pb2.ComparePlayersRequest(player="alice", other="bob"), 0),
+        }
+        assert requests.keys() >= PAGED - IN_MEMORY
+        for name, (request, rows) in requests.items():
+            counted.clear()
+            service, _, method = name.partition(".")
+            stub = getattr(
+                stubs,
+                {"PlayerService": "players", "MatchService": "matches"}.get(service, "")
+                or service.removesuffix("Service").lower() + "s",
+            )
+            await getattr(stub, method)(request, metadata=stubs.alice)
+            assert [min(found, rows) for found in counted] == [rows], name
+
+
+async def test_calls_that_come_at_once_are_spread_and_all_answered() -> None:
+    """Beyond the first fifty they wait for their share of the second; whoever plays, and others, wait for nobody."""
+    async with server(calls_a_second=200) as stubs:
+        began = asyncio.get_running_loop().time()
+        ask = stubs.players.GetPlayer
+        await asyncio.gather(*(ask(player_pb2.GetPlayerRequest(), metadata=stubs.alice) for _ in range(150)))
+        assert asyncio.get_running_loop().time() - began >= 0.45  # 100 of them, five milliseconds each
+        await asyncio.gather(*(ask(player_pb2.GetPlayerRequest(), metadata=stubs.bob) for _ in range(50)))
 
 
 async def test_who_guesses_tokens_is_stopped_and_who_has_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

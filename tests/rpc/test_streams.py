@@ -176,7 +176,7 @@ async def test_one_of_a_label_says_how_far_it_is_while_others_are_busy() -> None
 
 @pytest.mark.long
 async def test_a_thousand_observers_see_the_same() -> None:
-    async with serving(limits=Limits(streams_of_player=1_000)) as stubs:
+    async with serving(limits=Limits(streams_of_player=1_000, calls_a_second=2_000)) as stubs:
         match_id = (await stubs.match()).match_id
         readers = [Reader(stubs, "match", match_id) for _ in range(1_000)]
         reading = [asyncio.create_task(reader.read(MOVES + 3)) for reader in readers]

@@ -21,6 +21,16 @@ def test_all_at_once_and_then_evenly() -> None:
     assert buckets.take("b", 6_000) == 0
 
 
+def test_what_is_owed_is_made_up_for_before_the_next() -> None:
+    buckets = TokenBuckets(10, SECOND_MS, "calls a second")
+    assert buckets.owe("a", 0, 10) == 0
+    assert buckets.owe("a", 0, 15) == 1_500
+    assert buckets.take("a", 0) == 1_600
+    assert buckets.take("a", 1_599) == 1
+    assert buckets.take("a", 1_600) == 0
+    assert buckets.owe("b", 0) == 0
+
+
 def test_a_name_whose_bucket_is_full_is_forgotten() -> None:
     buckets = TokenBuckets(7, MINUTE_MS, "tries a minute")
     for n in range(1_000):

@@ -26,6 +26,10 @@ UNCOUNTED: Final = frozenset(
 """No rate stands between a player and its live matches."""
 
 
+PACED_FROM: Final = 50
+"""So many calls of a player may come at once; what comes faster than its rate beyond them is spread evenly."""
+
+
 class Call(NamedTuple):
     """Who asks for something: the secret of a token, None without one; and the address that it comes from, as text."""
 
@@ -34,12 +38,18 @@ class Call(NamedTuple):
 
 
 class Admission:
-    """Authentication, scopes and rates of calls. `public`: calls that only look need no token."""
+    """Authentication, scopes and rates of calls. `public`: calls that only look need no token.
+
+    A call counts as one, and as more by the rows of its answer (`charge`). Calls that come at once wait for their share
+    of the second, so that between any two of them others have the event loop.
+    """
 
     def __init__(self, accounts: Accounts, limits: Limits, public: bool = False) -> None:
         self._accounts = accounts
         self._public = public
         self._calls = TokenBuckets(limits.calls_a_second, SECOND_MS, "calls a second")
+        self._pace = TokenBuckets(PACED_FROM, max(1, PACED_FROM * SECOND_MS // limits.calls_a_second), "calls at once")
+        self._rows = limits.call_rows
         most = limits.unknown_tokens_a_minute
         self._guesses = TokenBuckets(most, MINUTE_MS, "calls a minute from one address with a token that is unknown")
         most = limits.registrations_a_minute
@@ -51,12 +61,30 @@ class Admission:
         Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED, RATE_LIMITED, SCOPE_MISSING.
         """
         if self._public and not call.secret and only_reads(action):
-            return self._visitor(call)
+            return await self._visitor(call)
         caller = await self._authenticated(call)
         if action not in UNCOUNTED:
-            self._calls.use(f"player {caller.player}", _now_ms())
+            await self._count(caller)
         check_scope(caller, action)
         return caller
+
+    def charge(self, caller: Caller, rows: int) -> None:
+        """Count a call once more for each `limits.call_rows` rows of its answer, whatever a row is there.
+
+        The answer is given; the caller's next calls wait, or are refused with RATE_LIMITED, until that is made up for.
+        """
+        tokens = rows // self._rows
+        if tokens:
+            for buckets in (self._calls, self._pace):
+                buckets.owe(_counted_as(caller), _now_ms(), tokens)
+
+    async def _count(self, caller: Caller) -> None:
+        """Count a call, and wait for its turn. Raises Refusal RATE_LIMITED."""
+        name, now_ms = _counted_as(caller), _now_ms()
+        self._calls.use(name, now_ms)
+        wait_ms = self._pace.owe(name, now_ms)
+        if wait_ms:
+            await asyncio.sleep(wait_ms / SECOND_MS)
 
     async def newcomer(self, call: Call) -> Caller | None:
         """Return who calls to register a player: somebody with a token, or None for a stranger.
@@ -85,11 +113,11 @@ class Admission:
             return f"address {counted_as(call.address)}"
         return f"player {caller.player}"
 
-    def _visitor(self, call: Call) -> Caller:
+    async def _visitor(self, call: Call) -> Caller:
         """Return a caller without a token, who is counted by address and may only look. No player has such a name."""
-        name = f"address {counted_as(call.address)}"
-        self._calls.use(name, _now_ms())
-        return Caller(name, NO_TOKEN, frozenset({Scope.OBSERVE.value}))
+        visitor = Caller(f"address {counted_as(call.address)}", NO_TOKEN, frozenset({Scope.OBSERVE.value}))
+        await self._count(visitor)
+        return visitor
 
     async def _authenticated(self, call: Call) -> Caller:
         try:
@@ -100,6 +128,11 @@ class Admission:
             if call.secret and refusal.reason is Reason.TOKEN_INVALID:  # a guess: whoever has a good token makes none
                 self._guesses.use(address, now_ms)
             raise
+
+
+def _counted_as(caller: Caller) -> str:
+    """Return the name under which the calls of somebody are counted."""
+    return caller.player if caller.token_id == NO_TOKEN else f"player {caller.player}"
 
 
 def _now_ms() -> int:

@@ -71,9 +71,10 @@ class PlayerGate:
 
     async def list(self, call: Call, page: PageRequest) -> Page[PlayerView]:
         """Return a page of players by name. Raises Refusal ARGUMENT_INVALID."""
-        await self._admission.caller(call, Action.LIST_PLAYERS)
+        caller = await self._admission.caller(call, Action.LIST_PLAYERS)
         size = size_of(page, self._limits)
         found = await self._accounts.players(page.token, size + 1)
+        self._admission.charge(caller, len(found))
         return page_of([self._view(player) for player in found], size, lambda view: view.player.name)
 
     async def describe(self, call: Call, about: str) -> PlayerView:
@@ -133,6 +134,7 @@ class PlayerGate:
         caller = await self._of_player(call, Action.LIST_TOKENS, name)
         size = size_of(page, self._limits)
         found = await self._accounts.tokens(caller, name, page.token, size + 1)
+        self._admission.charge(caller, len(found))
         return page_of(found, size, lambda token: token.token_id)
 
     async def revoke_token(self, call: Call, token_id: str) -> None:
@@ -178,6 +180,7 @@ class PlayerGate:
         caller = await self._admission.caller(call, Action.LIST_CHALLENGES)
         size = size_of(page, self._limits)
         found = await self._challenges.open(caller, page.token, size + 1)
+        self._admission.charge(caller, len(found))
         return page_of(found, size, lambda challenge: challenge.challenge_id)
 
     def _whole(self, terms: Terms) -> Terms:

@@ -72,6 +72,7 @@ class RatingGate:
             board = await self._ratings.board((variant,) if variant else (), of)
         rows, end = board.all_versions if all_versions else board.newest, before + size
         token = f"{board.games}-{end}" if end < len(rows) else ""
+        self._admission.charge(caller, len(rows[before:end]))
         return Leaderboard(board, rows[before:end], len(rows), variant, self._ratings.anchors, token)
 
     async def of_player(self, call: Call, player: str, game: str, history_points: int) -> OfPlayer:
@@ -85,7 +86,9 @@ class RatingGate:
             raise argument_invalid(history_points, "history_points", f"0 to {MOST_POINTS}")
         name = (await self._accounts.player(player)).name
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
-            return OfPlayer(await self._ratings.of_player(name, variant, history_points), variant)
+            standing = await self._ratings.of_player(name, variant, history_points)
+        self._admission.charge(caller, len(standing.versions) + sum(len(marks) for _, marks in standing.history))
+        return OfPlayer(standing, variant)
 
     async def compare(self, call: Call, contest: ComparisonRequest, game: str) -> Compared:
         """Return two players side by side.
@@ -99,7 +102,9 @@ class RatingGate:
         if contest.player == contest.other:
             raise argument_invalid(contest.other, "other", "another player than the first")
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
-            return Compared(await self._ratings.compare(contest, variant), variant)
+            comparison = await self._ratings.compare(contest, variant)
+        self._admission.charge(caller, sum(comparison.total))
+        return Compared(comparison, variant)
 
 
 def _variant(name: str) -> str:

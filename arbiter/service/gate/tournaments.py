@@ -185,23 +185,27 @@ class TournamentGate:
 
     async def get(self, call: Call, tournament_id: str) -> Tournament:
         """Return a tournament as it stands. Raises Refusal TOURNAMENT_NOT_FOUND."""
-        await self._admission.caller(call, Action.GET_TOURNAMENT)
-        return await self._tournaments.get(tournament_id)
+        caller = await self._admission.caller(call, Action.GET_TOURNAMENT)
+        tournament = await self._tournaments.get(tournament_id)
+        self._admission.charge(caller, len(tournament.entrants) + len(tournament.running))
+        return tournament
 
     async def list(self, call: Call, wanted: TournamentQuery, page: PageRequest) -> Page[TournamentSummary]:
         """Return a page of tournaments, newest first. Raises Refusal ARGUMENT_INVALID."""
-        await self._admission.caller(call, Action.LIST_TOURNAMENTS)
+        caller = await self._admission.caller(call, Action.LIST_TOURNAMENTS)
         size = size_of(page, self._limits)
         if wanted.format is None:
             raise argument_invalid("another format", "format", "a format of this server's")
         which = TournamentFilter(wanted.format, wanted.creator, wanted.ended)
         rows = await self._tournaments.summaries(which, number_of(page.token), size + 1)
+        self._admission.charge(caller, len(rows))
         return page_of(rows, size, lambda row: str(row.sequence))
 
     async def standings(self, call: Call, tournament_id: str) -> tuple[str, Table]:
         """Return the id of a tournament, and its standings. Raises Refusal TOURNAMENT_NOT_FOUND."""
-        await self._admission.caller(call, Action.GET_STANDINGS)
+        caller = await self._admission.caller(call, Action.GET_STANDINGS)
         tournament = await self._tournaments.get(tournament_id)
+        self._admission.charge(caller, len(tournament.entrants))
         return tournament.id, await self._tables.of(tournament)
 
 

@@ -1,0 +1,72 @@
+"""A benchmark process: one player who makes calls all the time, as many at once as it may, within its rate.
+
+Plan: `address`, `token`, `method` ("GetPlayer"; "ListMatches": the largest pages; "GetMatch": of `match_id`), and how
+many calls it makes `at_once`. It sends an answer once it has begun, and to each later order: `bytes` of the answers,
+`calls` that were answered and `refused` ones, after which it waits as long as it is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import grpc.aio
+from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_grpc
+
+from arbiter.bench.processes import answer, give_way, order
+from arbiter.runtime.loop import run_server
+
+REFUSED_S = 0.5  #: that it waits after a refusal: longer than it is told, so that it stays within its rate
+
+
+class Callers:
+    """The calls of one player."""
+
+    def __init__(self, address: str, token: str, method: str, match_id: str) -> None:
+        self._metadata = (("authorization", f"Bearer {token}"),)
+        self._channel = grpc.aio.insecure_channel(address)
+        players = player_pb2_grpc.PlayerServiceStub(self._channel)
+        matches = match_pb2_grpc.MatchServiceStub(self._channel)
+        self._call: Any
+        self._call, self._request = {
+            "GetPlayer": (players.GetPlayer, player_pb2.GetPlayerRequest()),
+            "ListMatches": (matches.ListMatches, match_pb2.ListMatchesRequest(page_size=1_000)),
+            "GetMatch": (matches.GetMatch, match_pb2.GetMatchRequest(match_id=match_id, with_moves=True)),
+        }[method]
+        self.bytes = self.calls = self.refused = 0
+
+    async def _once(self) -> None:
+        try:
+            answered = await self._call(self._request, metadata=self._metadata)
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+                raise
+            self.refused += 1
+            await asyncio.sleep(REFUSED_S)
+        else:
+            self.calls += 1
+            self.bytes += answered.ByteSize()
+
+    async def go_on(self, at_once: int) -> None:
+        """Make so many calls at once, and again once all are answered."""
+        while True:
+            await asyncio.gather(*(self._once() for _ in range(at_once)))
+
+
+async def run(address: str, token: str, method: str, match_id: str, at_once: int) -> None:
+    """Call until there are no more orders."""
+    callers = Callers(address, token, method, match_id)
+    task = asyncio.create_task(callers.go_on(at_once))
+    answer(at_once=at_once)
+    while await asyncio.to_thread(order) is not None:
+        if task.done():
+            task.result()
+        answer(bytes=callers.bytes, calls=callers.calls, refused=callers.refused)
+    task.cancel()
+
+
+if __name__ == "__main__":
+    plan = order()
+    assert plan is not None
+    give_way()
+    run_server(run(**plan))
