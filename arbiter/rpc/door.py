@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import grpc
@@ -17,6 +18,10 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 #: requests of one stream message to handle before yielding to other tasks: a message may hold a hundred thousand
 AT_ONCE = 256
+
+PORTION = 50  #: rows of a page to translate before yielding to other tasks
+
+T = TypeVar("T")
 
 
 class Unreadable(NamedTuple):
@@ -98,6 +103,14 @@ def _has_ended(reading: asyncio.Task[Any]) -> None:
     _reading.discard(reading)
     if not reading.cancelled():
         reading.exception()  # of a call that is over
+
+
+async def in_portions(rows: Iterable[T]) -> AsyncIterator[T]:
+    """Yield the rows of a page; others have the event loop between two portions of it."""
+    for number, row in enumerate(rows, 1):
+        yield row
+        if not number % PORTION:
+            await asyncio.sleep(0)
 
 
 async def next_message(context: Context) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, Final
+from typing import Any
 
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import match_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.door import Context, MessageWriter, call_of
+from arbiter.rpc.door import Context, MessageWriter, call_of, in_portions
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.observe import Observations
 from arbiter.rpc.unread import Unread
@@ -17,8 +16,6 @@ from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.wire.match_requests import new_match_of, result_kind_of, wanted_of
 from arbiter.wire.matches import comment_of, listed_message, match_message, receipt_message
-
-AT_ONCE: Final = 50  #: matches of a page that are translated before others have the event loop
 
 
 class MatchServicer(match_pb2_grpc.MatchServiceServicer):
@@ -48,12 +45,8 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         """List matches, newest first."""
         page = PageRequest(request.page_size, request.page_token)
         found = await self._matches.list(call_of(context), wanted_of(request), page)
-        answer = pb.ListMatchesResponse(next_page_token=found.next_token)
-        for number, item in enumerate(found.items, 1):
-            answer.matches.append(listed_message(item))
-            if not number % AT_ONCE:
-                await asyncio.sleep(0)  # others have the event loop between two portions of a long page
-        return answer
+        matches = [listed_message(item) async for item in in_portions(found.items)]
+        return pb.ListMatchesResponse(matches=matches, next_page_token=found.next_token)
 
     # -- moves ---------------------------------------------------------------------------------------------------
 
