@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import unquote
 
@@ -40,7 +41,7 @@ class MessageWriter:
 
     A write that nobody reads for `silence_ms` is given up, and refused with READER_TOO_SLOW, unless `patient`. A write
     may be cancelled: gRPC still sends its message, and the call can end with a status behind it. For that, the headers
-    have to go first, and nothing else may be written.
+    have to go first, in whole, and nothing else may be written.
     """
 
     def __init__(self, context: Context, unread: Unread, limits: Limits, *, patient: bool = False) -> None:
@@ -56,8 +57,8 @@ class MessageWriter:
     async def write(self, message: Any) -> None:
         """Write a message. Raises Refusal READER_TOO_SLOW."""
         if not self._begun:
-            await self._context.send_initial_metadata(())
             self._begun = True
+            await _completed(self._context.send_initial_metadata(()))
         size = len(message) if isinstance(message, bytes) else message.ByteSize()
         pending = self._unread.began(self._peer, size, self._overdue)
         self._task = asyncio.current_task()
@@ -76,6 +77,24 @@ class MessageWriter:
         if self._task is not None:
             self._too_late = True
             self._task.cancel()
+
+
+async def _completed(work: Awaitable[None]) -> None:
+    """Wait for something to its end, also where this is cancelled meanwhile: the cancellation comes after it.
+
+    gRPC notes that the headers went only where nobody cancels that, and else sends them with the status a second time,
+    which fails. Headers wait for no reader (RFC 9113, section 5.2: flow control is for DATA).
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait((task,))
+        if not task.cancelled():
+            task.exception()  # the client has left
+        raise
 
 
 def unread(limits: Limits, resume_from: object = "") -> Refusal:

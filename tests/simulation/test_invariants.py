@@ -10,6 +10,7 @@ import pytest
 
 from arbiter.testing.guarantees import Bookmarked
 from arbiter.testing.simulation.invariants import RunEvidence, violations
+from arbiter.testing.simulation.observations import EndedStream
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
 
@@ -126,6 +127,10 @@ def arrive_later(evidence: Evidence) -> None:
     asked[:] = [one._replace(at_ms=one.at_ms + 1) for one in asked]
 
 
+def leave_a_stream_open(evidence: Evidence) -> None:
+    evidence.history.ended.append(EndedStream("reader0", "Play", "revoked", False, 0.0, None, 4.0))
+
+
 @pytest.mark.parametrize(
     ("tamper", "promise"),
     [
@@ -148,6 +153,7 @@ def arrive_later(evidence: Evidence) -> None:
         (show_a_turn_too_soon, "No event is seen before it is durable"),
         (change_what_was_seen, "Streams tell the record"),
         (arrive_later, "Fair clocks"),
+        (leave_a_stream_open, "A stream that the server ends is over"),
         (lambda evidence: evidence.history.results.clear(), "Every result is told"),
         (lambda evidence: evidence.history.unforeseen.append("a callback raised"), "Nothing unforeseen"),
         (lambda evidence: evidence.history.unfinished.append("m000001"), "Every match ends"),

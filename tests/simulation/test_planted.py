@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import count
 from typing import Any
 
@@ -17,6 +17,9 @@ from arbiter.matches.events import Resumed
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
+from arbiter.rpc import door
+from arbiter.rpc.door import Writer
+from arbiter.rpc.unread import Unread
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.feed import Batch, Feed, Reached, Stream
@@ -180,6 +183,42 @@ def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("arbiter.matches.transitions.no_draw", broken)
 
 
+def ends_a_call_while_it_writes(patch: pytest.MonkeyPatch) -> None:
+    """A stream whose headers go with its first message: no status can follow a message that was not read."""
+
+    async def plain(self: Writer, message: Any) -> None:
+        await self._context.write(message)
+
+    patch.setattr(Writer, "write", plain)
+
+
+def forgets_headers_that_are_on_their_way(patch: pytest.MonkeyPatch) -> None:
+    """A stream that is ended while its headers go, and sends them again."""
+
+    async def hasty(work: Any) -> None:
+        await work
+
+    patch.setattr(door, "_completed", hasty)
+
+
+def waits_for_its_reader(patch: pytest.MonkeyPatch) -> None:
+    """A stream that does not end before what it has written is read."""
+    write = Writer.write
+
+    async def stubborn(self: Writer, message: Any) -> None:
+        writing = asyncio.create_task(write(self, message))
+        while not writing.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait((writing,))
+
+    patch.setattr(Writer, "write", stubborn)
+
+
+def closes_no_connection(patch: pytest.MonkeyPatch) -> None:
+    """A server that keeps the connection of a client that never reads."""
+    patch.setattr(Unread, "close", lambda self, peer, why: None)
+
+
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("plant", "first", "promises"),
@@ -198,6 +237,10 @@ def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
         (forgets_the_resumed_turn, 1, {"Every turn is told"}),
         (lets_the_wrong_seat_lose, 1, {"Typed ends"}),
         (fails_on_a_command, 1, {"Typed ends", "Nothing unforeseen"}),
+        (ends_a_call_while_it_writes, 1, {"Nothing unforeseen"}),
+        (forgets_headers_that_are_on_their_way, 1, {"Nothing unforeseen"}),
+        (waits_for_its_reader, 1, {"A stream that the server ends is over"}),
+        (closes_no_connection, 1, {"A stream that the server ends is over"}),
     ],
 )
 def test_it_is_found(plant: Plant, first: int, promises: set[str], monkeypatch: pytest.MonkeyPatch) -> None:

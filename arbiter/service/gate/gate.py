@@ -49,7 +49,7 @@ class Gate:
     ) -> None:
         limits = settings.limits
         admission = Admission(accounts, limits, settings.reads_are_public)
-        self._streams = streams = OpenStreams(accounts, limits)
+        self.streams = streams = OpenStreams(accounts, limits)
         self.server = ServerGate(settings, clock, transcripts)
         self.games = GameGate(admission, streams, matches, rules, limits)
         self.matches = MatchGate(
@@ -72,4 +72,4 @@ class Gate:
 
     def end_streams(self, refusal: Refusal) -> None:
         """End every stream that is held open, with a reason."""
-        self._streams.end_all(refusal)
+        self.streams.end_all(refusal)

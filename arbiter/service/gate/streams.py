@@ -21,6 +21,10 @@ class OpenStreams:
         self._held: set[Callable[[Refusal], None]] = set()
         self._counts: Counter[tuple[str, str]] = Counter()
 
+    def held_by(self, name: str) -> int:
+        """Return how many streams somebody holds open, of all kinds."""
+        return sum(count for (_, holder), count in self._counts.items() if holder == name)
+
     @contextmanager
     def counted(self, kind: str, name: str, most: int = 0) -> Iterator[None]:
         """Count a stream of a kind that somebody holds open: at most `most`, or as many as a player may.

@@ -107,6 +107,22 @@ class ObservedEvents:
     whole: bool = False
 
 
+class EndedStream(NamedTuple):
+    """The server has ended a stream, because its client was shut out.
+
+    held: whether a message waited that the client did not read. counted_s: how long the stream counted as open after
+    that, open_s: how long until its call was over; None: for ever. silence_s: the patience of the server.
+    """
+
+    reader: str
+    kind: str
+    how: str
+    held: bool
+    counted_s: float | None
+    open_s: float | None
+    silence_s: float
+
+
 class Outage(NamedTuple):
     """The server was down: `head` is the journal's at the stop; graceful: the server stopped its clocks itself."""
 
@@ -125,6 +141,7 @@ class RunObservations:
     streams: list[ServedStream] = field(default_factory=list)
     made: list[CreatedMatch] = field(default_factory=list)
     readings: list[ObservedEvents] = field(default_factory=list)
+    ended: list[EndedStream] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     unforeseen: list[str] = field(default_factory=list)  #: uncaught exceptions, and the arbiter's own errors

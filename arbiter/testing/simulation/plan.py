@@ -61,6 +61,9 @@ class Fault(StrEnum):
     LEAP = "leap"  #: the server's clock jumps ahead, as after a machine was suspended
     CUT_OBSERVER = "cut observer"
     STALL_OBSERVER = "stall observer"
+    # by stopping readers (`arbiter.testing.simulation.readers`):
+    UNREAD = "unread"  #: a client stops reading its stream for ever
+    SHUT_OUT = "shut out"  #: a client's token is revoked, or it is suspended, while its stream is open
     # by chance, each time:
     LOST = "lost"  #: a unary call or its answer
     DOUBLED = "doubled"  #: a unary call arrives twice
@@ -126,7 +129,8 @@ class Plan:
     """A run. Durations are milliseconds; `faults` are events per virtual minute, or probabilities.
 
     faulty_ms: how long there are faults. observers: the number of observers of single matches, of everything, of a
-    label. limits: the server limits that the run sets (see `arbiter.config.Limits`).
+    label. readers: the number of clients that stop reading and are shut out. limits: the server limits that the run
+    sets (see `arbiter.config.Limits`).
     """
 
     seed: int
@@ -136,6 +140,7 @@ class Plan:
     faults: dict[Fault, float]
     faulty_ms: int
     limits: dict[str, int]
+    readers: int = 0
 
     def dice(self, of: str) -> Random:
         """Return the random generator of one part of the run: no part's draws depend on how many another makes."""
@@ -168,6 +173,7 @@ def draw(seed: int, matches: int) -> Plan:
             "ping_ms": dice.choice((1_000, 2_500)),
             "bookmark_ms": dice.choice((1_000, 5_000)),
         },
+        readers=0 if calm else Random(f"{seed} stopped").choice((0, 1, 3)),
     )
 
 

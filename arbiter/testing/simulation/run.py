@@ -23,6 +23,7 @@ from arbiter.testing.simulation.observations import RunObservations
 from arbiter.testing.simulation.others import Observer, Organiser
 from arbiter.testing.simulation.plan import Plan
 from arbiter.testing.simulation.player import SimulatedBot
+from arbiter.testing.simulation.readers import StoppingReader
 from arbiter.testing.simulation.server import Server, Wiring
 
 LONGEST_CALM_S = 600.0  #: after the faults, everything must end within this time
@@ -92,7 +93,10 @@ class _Run:
         self._organiser.begin()
         for observer in self._observers:
             observer.begin()
+        visits = [asyncio.create_task(reader.come_and_go()) for reader in self._readers()]
         await injector.inject(server, self._players, self._observers)
+        for visit in visits:
+            visit.cancel()
         await self._wait_until_idle(loop.time() + LONGEST_CALM_S)
         virtual_ms = round(loop.time() * 1000)
         for player in self._players:
@@ -115,6 +119,12 @@ class _Run:
         return [
             Observer(self._server, self._delays(f"observer {n}", 20), self._plan.dice(f"observer {n}"), find, label)
             for n, (find, label) in enumerate(kinds)
+        ]
+
+    def _readers(self) -> list[StoppingReader]:
+        return [
+            StoppingReader(f"reader{n}", self._server, self._plan.dice(f"reader {n}"), partial(self._match, 0))
+            for n in range(self._plan.readers)
         ]
 
     def _match(self, n: int) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 import structlog
 
@@ -29,6 +29,7 @@ from arbiter.matches.commands import (
 )
 from arbiter.matches.requests import Receipt
 from arbiter.rpc.door import Context
+from arbiter.rpc.observe import Observations as EventStreams
 from arbiter.rpc.play_stream import PlayStreams
 from arbiter.rpc.unread import Unread
 from arbiter.service.observing.feed import Reached
@@ -56,6 +57,13 @@ from arbiter.testing.simulation.play_calls import ENDED, PlayCall, RecordedMessa
 Wiring = Callable[[Settings, World], Arbiter]
 Answer = Receipt | Refusal
 AWAY: Final = Refusal(Reason.STORE_UNAVAILABLE, "nobody listens at this address", retry_after_ms=1_000)
+
+
+class HeldCall(Protocol):
+    """A call of a client that may not read; see `arbiter.testing.simulation.readers`."""
+
+    def over(self) -> None:
+        """Note that its connection is lost."""
 
 
 class Server:
@@ -92,8 +100,11 @@ class Server:
         self._messages = RecordedMessages(arbiter, self.clock, self.history, self.stored, process)
         gate = gate_of(self.settings, world, arbiter)
         limits = self.settings.limits
-        unread = Unread(limits, lambda peer: None, structlog.get_logger("arbiter.rpc"))
-        self._door = PlayStreams(gate.play, arbiter.sessions, self._messages, self.clock, unread, limits)
+        self.gate, self.log = gate, structlog.get_logger("arbiter.rpc")
+        self.held_calls: dict[str, tuple[HeldCall, asyncio.Task[Any]]] = {}  # by peer
+        self.unread = unread = Unread(limits, self._close, self.log)
+        self.observations = EventStreams(gate.matches, unread, limits)
+        self.door = PlayStreams(gate.play, arbiter.sessions, self._messages, self.clock, unread, limits)
 
     @property
     def head(self) -> int:
@@ -170,6 +181,13 @@ class Server:
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
         return task
 
+    def _close(self, peer: str) -> None:
+        """Close the connection of a client that does not read: its calls are over, and their handlers cancelled."""
+        if peer in self.held_calls:
+            call, task = self.held_calls.pop(peer)
+            task.cancel()
+            call.over()
+
     # -- unary calls ---------------------------------------------------------------------------------------------
 
     def request(self, player: str, ask: Request) -> asyncio.Future[Answer]:
@@ -221,7 +239,7 @@ class Server:
     def connect(self, player: str, link: Link) -> None:
         """Accept a Play stream."""
         if self.is_up:
-            self._serve(link, self._play(self._door, player, link))
+            self._serve(link, self._play(self.door, player, link))
         else:
             link.cut(above_after_s=None)
 

@@ -9,6 +9,8 @@ from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violatio
 from arbiter.testing.simulation.observations import ObservedEvents
 
 DURABLE = "No event is seen before it is durable"
+OVER = "A stream that the server ends is over"
+AT_ONCE_S = 3.0  #: a Play stream has two seconds to send what is queued
 
 
 def observers_saw_what_is_stored(case: RunEvidence) -> Iterator[Violation]:
@@ -117,7 +119,17 @@ def turns_reach_their_player(case: RunEvidence) -> Iterator[Violation]:
             yield Violation("Every turn is told", f"{player} lost {match_id} on time at ply {ply}, never told")
 
 
+def ended_streams_are_over(case: RunEvidence) -> Iterator[Violation]:
+    """Check that a stream that the server ended leaves the counts at once, and its call in the server's patience."""
+    for ended in case.history.ended:
+        if ended.counted_s is None or ended.counted_s > AT_ONCE_S:
+            yield Violation(OVER, f"it still counts: {ended}")
+        if ended.open_s is None or ended.open_s > AT_ONCE_S + ended.silence_s * ended.held:
+            yield Violation(OVER, f"its call is open: {ended}")
+
+
 CHECKS = (
+    ended_streams_are_over,
     observers_saw_what_is_stored,
     players_saw_what_is_stored,
     streams_keep_their_promises,

@@ -1,0 +1,222 @@
+"""Clients that stop reading, and an operator who shuts them out while a message of the server waits for them.
+
+The servicers and the interceptor are the server's own. `HeldCall` is gRPC's part of a call, as its asyncio server
+behaves: a message that the client has no room for holds up the writer and everything behind it, the status too; and a
+call does one write at a time, also where the task that began it was cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from random import Random
+from types import SimpleNamespace
+from typing import Any, Final
+
+import grpc
+from arbiter_protos.v1 import match_pb2
+from arbiter_protos.v1 import play_pb2 as pb
+from grpc.aio import AbortError
+
+from arbiter.errors import Refusal
+from arbiter.rpc.interceptor import RefusalInterceptor
+from arbiter.service.players.accounts import Caller, Scope
+from arbiter.testing.simulation.observations import EndedStream, Observations
+from arbiter.testing.simulation.plan import Fault
+from arbiter.testing.simulation.play_calls import HELLO
+from arbiter.testing.simulation.server import Server
+
+OPERATOR: Final = Caller("", "", frozenset({Scope.ADMIN.value}))
+KINDS: Final = ("Play", "Observe a match", "Observe all")
+ENDINGS: Final = ("revoked", "suspended")
+LOOK_S: Final = 0.05  #: between two looks at whether a stream is over
+LONGEST_S: Final = 90.0  #: after which a stream that the server has ended is taken for one that never is
+TWO_BATCHES: Final = "a call was given a second batch while one was under way (TOO_MANY_OPERATIONS)"
+
+
+class HeldCall:
+    """A call whose client reads so many messages and then none: what the servicers need of gRPC's context."""
+
+    def __init__(self, peer: str, secret: str, reads: int, headers_s: float, history: Observations) -> None:
+        self._peer = peer
+        self._secret = secret
+        self._reads = reads
+        self._headers_s = headers_s
+        self._history = history
+        self._hello: list[pb.PlayRequest] = [HELLO]
+        self._headers_begun = self._headers = False
+        self._done: list[Callable[[object], object]] = []
+        self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.held = False  #: whether a message waits that the client does not read
+        self.is_over = False
+
+    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
+        """Return the metadata of the call."""
+        return (("authorization", f"Bearer {self._secret}"),)
+
+    def peer(self) -> str:
+        """Return where the call comes from."""
+        return self._peer
+
+    def add_done_callback(self, callback: Callable[[object], object]) -> None:
+        """Call this once the call is over."""
+        self._done.append(callback)
+
+    async def send_initial_metadata(self, metadata: object) -> None:
+        """Send the headers of the answer; if this is cancelled, gRPC does not know that they went."""
+        self._headers_begun = True
+        await asyncio.sleep(self._headers_s)
+        self._headers = True
+
+    async def read(self) -> Any:
+        """Return the hello of a Play stream, and nothing more until the connection is lost."""
+        if self._hello:
+            return self._hello.pop()
+        await asyncio.shield(self._lost)
+        return grpc.aio.EOF
+
+    async def write(self, message: object) -> None:
+        """Write a message, and wait until it is read; a cancelled write still waits in gRPC."""
+        self._begin_batch()
+        if self._reads:
+            self._reads -= 1
+            await asyncio.sleep(0)
+            return
+        self.held = True
+        await asyncio.shield(self._lost)
+
+    async def abort_with_status(self, status: object) -> None:
+        """End the call with a status, which its client reads behind the message that it has not read."""
+        await self.finish()
+        raise AbortError(str(status))
+
+    async def abort(self, code: object, details: str) -> None:
+        """As `abort_with_status`."""
+        await self.abort_with_status(details)
+
+    async def finish(self) -> None:
+        """Send the status; wait until it is read."""
+        if self._headers_begun and not self._headers:  # then the status takes the headers with it a second time
+            self._fail()
+        if self.held and not self._headers:
+            self._fail()
+        if self.held:
+            await asyncio.shield(self._lost)
+        self.over()
+
+    def over(self) -> None:
+        """Note that the call is over: its status was read, or its connection is lost."""
+        if not self.is_over:
+            self.is_over = True
+            if not self._lost.done():
+                self._lost.set_result(None)
+            for callback in self._done:
+                callback(self)
+
+    def _begin_batch(self) -> None:
+        if self.held:
+            self._fail()
+
+    def _fail(self) -> None:
+        self._history.unforeseen.append(TWO_BATCHES)
+        raise grpc.aio.InternalError(TWO_BATCHES)
+
+
+class StoppingReader:
+    """One client that opens a stream, reads some of it or all, is shut out, and comes back with another token."""
+
+    def __init__(self, name: str, server: Server, dice: Random, find: Callable[[], str | None]) -> None:
+        self._name = name
+        self._server = server
+        self._dice = dice
+        self._find = find
+        self._calls = 0
+
+    async def come_and_go(self) -> None:
+        """Do so again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(self._dice.uniform(0.5, 8.0))
+            if self._server.is_up:
+                with suppress(Refusal):  # its token, or that it was shut out, could not be stored
+                    await self._visit()
+
+    async def _visit(self) -> None:
+        server, dice, faults = self._server, self._dice, self._server.history.faults
+        token, secret = await server.arbiter.accounts.create_token(OPERATOR, self._name, (Scope.PLAY,), "")
+        kind, stops, ending = dice.choice(KINDS), dice.random() < 0.7, dice.choice(ENDINGS)
+        match_id = self._find()
+        if kind == "Observe a match" and match_id is None:
+            return
+        self._calls += 1
+        reads, headers_s = dice.randint(0, 3) if stops else 1_000_000, dice.choice((0.0, 0.0, 2.0))
+        call = HeldCall(f"{self._name}:{self._calls}", secret, reads, headers_s, server.history)
+        arbiter, streams = server.arbiter, server.gate.streams
+        task = server.run(self._serve(call, kind, match_id or ""))
+        server.held_calls[call.peer()] = call, task
+        try:
+            await asyncio.sleep(dice.uniform(0.01, 4.0))
+            if server.arbiter is not arbiter or call.is_over or not streams.held_by(self._name):
+                return  # the server was restarted, or ended it by itself
+            faults[Fault.UNREAD] += stops
+            faults[Fault.SHUT_OUT] += 1
+            if ending == "revoked":
+                await arbiter.accounts.revoke(OPERATOR, token.token_id)
+            else:
+                await arbiter.accounts.suspend(self._name, True)
+            await self._watch(call, kind, ending)
+        finally:
+            if not call.is_over:  # the client goes at last
+                task.cancel()
+                call.over()
+            server.held_calls.pop(call.peer(), None)
+            if ending == "suspended":
+                await self._let_in()
+
+    async def _watch(self, call: HeldCall, kind: str, ending: str) -> None:
+        """Note how long the stream counts, and how long its call is open, after it was ended."""
+        server, arbiter, loop = self._server, self._server.arbiter, asyncio.get_running_loop()
+        began, counted, held = loop.time(), None, call.held
+        while not (call.is_over and counted is not None) and loop.time() - began < LONGEST_S:
+            if counted is None and not server.gate.streams.held_by(self._name):
+                counted = loop.time() - began
+            await asyncio.sleep(LOOK_S)
+            if server.arbiter is not arbiter or not server.is_up:
+                return  # a process that is gone holds nothing
+        open_s = loop.time() - began if call.is_over else None
+        limit_s = server.settings.limits.silence_ms / 1000
+        server.history.ended.append(EndedStream(self._name, kind, ending, held, counted, open_s, limit_s))
+
+    async def _let_in(self) -> None:
+        while True:
+            try:
+                await self._server.arbiter.accounts.suspend(self._name, False)
+            except Refusal:
+                await asyncio.sleep(1.0)
+            else:
+                return
+
+    async def _serve(self, call: HeldCall, kind: str, match_id: str) -> None:
+        """Serve a call as gRPC does, through the server's interceptor."""
+        server = self._server
+        if kind == "Play":
+            handler: Any = grpc.stream_stream_rpc_method_handler(lambda _, context: server.door.serve(context))
+        else:
+            handler = grpc.unary_stream_rpc_method_handler(server.observations.serve)
+        behaviour = await _intercepted(server, handler)
+        one = match_pb2.ObserveMatch(match_id=match_id)
+        request = match_pb2.ObserveRequest(match=one) if match_id and kind == "Observe a match" else None
+        with suppress(AbortError):
+            await behaviour(request or match_pb2.ObserveRequest(all=match_pb2.ObserveAll(after_token="0")), call)
+            await call.finish()
+
+
+async def _intercepted(server: Server, handler: Any) -> Callable[[Any, Any], Awaitable[None]]:
+    async def continuation(details: Any) -> Any:
+        return handler
+
+    interceptor = RefusalInterceptor(server.settings.limits, server.unread, server.log)
+    details: Any = SimpleNamespace(method="/arbiter.v1.Simulated/Stream")
+    wrapped: Any = await interceptor.intercept_service(continuation, details)
+    behaviour: Callable[[Any, Any], Awaitable[None]] = wrapped.stream_stream or wrapped.unary_stream
+    return behaviour
