@@ -31,7 +31,7 @@ OPERATOR: Final = Caller("", "", frozenset({Scope.ADMIN.value}))
 KINDS: Final = ("Play", "Observe a match", "Observe all")
 ENDINGS: Final = ("revoked", "suspended")
 LOOK_S: Final = 0.05  #: between two looks at whether a stream is over
-LONGEST_S: Final = 90.0  #: after which a stream that the server has ended is taken for one that never is
+LONGER_S: Final = 6.0  #: than the server's patience: a stream that it has ended and that is not over then never is
 TWO_BATCHES: Final = "a call was given a second batch while one was under way (TOO_MANY_OPERATIONS)"
 
 
@@ -176,15 +176,15 @@ class StoppingReader:
     async def _watch(self, call: HeldCall, kind: str, ending: str) -> None:
         """Note how long the stream counts, and how long its call is open, after it was ended."""
         server, arbiter, loop = self._server, self._server.arbiter, asyncio.get_running_loop()
+        limit_s = server.settings.limits.silence_ms / 1000
         began, counted, held = loop.time(), None, call.held
-        while not (call.is_over and counted is not None) and loop.time() - began < LONGEST_S:
+        while not (call.is_over and counted is not None) and loop.time() - began < limit_s + LONGER_S:
             if counted is None and not server.gate.streams.held_by(self._name):
                 counted = loop.time() - began
             await asyncio.sleep(LOOK_S)
             if server.arbiter is not arbiter or not server.is_up:
                 return  # a process that is gone holds nothing
         open_s = loop.time() - began if call.is_over else None
-        limit_s = server.settings.limits.silence_ms / 1000
         server.history.ended.append(EndedStream(self._name, kind, ending, held, counted, open_s, limit_s))
 
     async def _let_in(self) -> None:
