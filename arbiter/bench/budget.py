@@ -180,11 +180,11 @@ def _measure(
         alone.append(_round(plan.seconds, players))
         with BenchProcess(attack.module, **attack.plan) as attacker:
             attacker.next_answer()
-            time.sleep(SETTLE_S)
+            time.sleep(min(SETTLE_S, plan.seconds))
             beside.append(_round(plan.seconds, players))
             grown = max(grown, (server.resident_bytes() - before) / MIB)
             found = attacker.ask()
-        time.sleep(SETTLE_S)
+        time.sleep(min(SETTLE_S, plan.seconds))
     for title, rounds, key in (("alone", alone, f"{name}_alone"), (f"beside one who {attack.what}", beside, name)):
         seconds = plan.seconds * plan.rounds
         report.add(f"{key}_moves_per_s", f"moves, {title}", sum(each.moves for each in rounds) / seconds, "moves/s")

@@ -11,12 +11,12 @@ from tests.cli.command import Arbiter
 
 pytestmark = pytest.mark.long
 
-READERS = ("--reading", "3", "--unread", "5", "--watching", "5")
+ATTACKS = ("--reading", "3", "--unread", "5", "--watching", "5", "--calling", "5", "--listing", "2", "--rounds", "1")
 TINY = {
     "moves": ("--matches", "2", "--rounds", "1", "--seconds", "0.2", "--only", "thinking"),
     "fanout": ("--observers", "5", "--matches", "2", "--offered", "200", "--seconds", "0.5"),
     "recovery": ("--matches", "3", "--plies", "4", "--rounds", "1"),
-    "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.5", *READERS),
+    "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),
 }
 GOALS = {
     "moves": {
@@ -25,7 +25,11 @@ GOALS = {
     },
     "fanout": {"deliveries_per_s": 20_000, "delivery_p99_ms": 60},
     "recovery": {"serving_s": 3},
-    "budget": {"reading_ratio": 2, "unread_ratio": 2, "watching_ratio": 2, "unread_mib": 64},
+    "budget": {
+        **dict.fromkeys((f"{attack}_ratio" for attack in ("reading", "unread", "watching")), 2),
+        **dict.fromkeys((f"{attack}_ratio" for attack in ("calling", "listing", "looking")), 2),
+        "unread_mib": 64,
+    },
 }
 
 

@@ -18,7 +18,7 @@ from arbiter.matches.match import Match
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
 from arbiter.rpc import door
-from arbiter.rpc.door import Writer
+from arbiter.rpc.door import MessageWriter
 from arbiter.rpc.unread import Unread
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.registry import MatchRegistry
@@ -186,10 +186,10 @@ def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
 def ends_a_call_while_it_writes(patch: pytest.MonkeyPatch) -> None:
     """A stream whose headers go with its first message: no status can follow a message that was not read."""
 
-    async def plain(self: Writer, message: Any) -> None:
+    async def plain(self: MessageWriter, message: Any) -> None:
         await self._context.write(message)
 
-    patch.setattr(Writer, "write", plain)
+    patch.setattr(MessageWriter, "write", plain)
 
 
 def forgets_headers_that_are_on_their_way(patch: pytest.MonkeyPatch) -> None:
@@ -203,15 +203,15 @@ def forgets_headers_that_are_on_their_way(patch: pytest.MonkeyPatch) -> None:
 
 def waits_for_its_reader(patch: pytest.MonkeyPatch) -> None:
     """A stream that does not end before what it has written is read."""
-    write = Writer.write
+    write = MessageWriter.write
 
-    async def stubborn(self: Writer, message: Any) -> None:
+    async def stubborn(self: MessageWriter, message: Any) -> None:
         writing = asyncio.create_task(write(self, message))
         while not writing.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait((writing,))
 
-    patch.setattr(Writer, "write", stubborn)
+    patch.setattr(MessageWriter, "write", stubborn)
 
 
 def closes_no_connection(patch: pytest.MonkeyPatch) -> None:
