@@ -14,7 +14,7 @@ import grpc.aio
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_grpc
 
 from arbiter.bench.processes import answer, give_way, order
-from arbiter.runtime.loop import run_server
+from arbiter.runtime.loop import run_process
 
 REFUSED_S = 0.5  #: that it waits after a refusal: longer than it is told, so that it stays within its rate
 
@@ -69,4 +69,4 @@ if __name__ == "__main__":
     plan = order()
     assert plan is not None
     give_way()
-    run_server(run(**plan))
+    run_process(run(**plan))

@@ -22,7 +22,7 @@ from grpc.aio import AbortError
 from arbiter.errors import Refusal
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.service.players.accounts import Caller, Scope
-from arbiter.testing.simulation.observations import EndedStream, Observations
+from arbiter.testing.simulation.observations import EndedStream, RunObservations
 from arbiter.testing.simulation.plan import Fault
 from arbiter.testing.simulation.play_calls import HELLO
 from arbiter.testing.simulation.server import Server
@@ -38,7 +38,7 @@ TWO_BATCHES: Final = "a call was given a second batch while one was under way (T
 class HeldCall:
     """A call whose client reads so many messages and then none: what the servicers need of gRPC's context."""
 
-    def __init__(self, peer: str, secret: str, reads: int, headers_s: float, history: Observations) -> None:
+    def __init__(self, peer: str, secret: str, reads: int, headers_s: float, history: RunObservations) -> None:
         self._peer = peer
         self._secret = secret
         self._reads = reads
