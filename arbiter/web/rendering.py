@@ -47,7 +47,14 @@ class Templates:
             loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
         self._environment.tests["lost_by_both"] = lost_by_both
-        self._environment.filters |= {"time": _time, "day": _day, "ended": _ended, "elo": _elo, "points": points}
+        self._environment.filters |= {
+            "time": _time,
+            "day": _day,
+            "ended": _ended,
+            "elo": _elo,
+            "points": points,
+            "sentence": _sentence,
+        }
 
     async def page(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page for whoever asks."""
@@ -87,6 +94,11 @@ def _time(ms: float | None) -> str:
     if ms < 60_000:
         return f"{ms / 1000:.1f} s"
     return f"{int(ms // 60_000)}:{int(ms // 1000 % 60):02d}"
+
+
+def _sentence(message: str) -> str:
+    """Return a message as a sentence of its own."""
+    return message[:1].upper() + message[1:] + ("" if message.endswith((".", "?", "!")) else ".")
 
 
 def _day(ms: int) -> str:

@@ -22,7 +22,8 @@ class Pairing(NamedTuple):
 def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pairing | None]]:
     """Return for each player, in an order, its games against each; None where there are none yet.
 
-    It is empty for more players than MOST_IN_CROSSTABLE. A player's games against itself are left out.
+    It is empty for more players than MOST_IN_CROSSTABLE, and while no two players have met. A player's games against
+    itself are left out.
     """
     if len(players) > MOST_IN_CROSSTABLE:
         return []
@@ -32,6 +33,8 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
         first, second = (0, 0) if lost_by_both(result) else (result.half_points(1), result.half_points(2))
         scores[game.seat1, game.seat2].append(first)
         scores[game.seat2, game.seat1].append(second)
+    if all(one == other for one, other in scores):
+        return []
     return [
         [
             Pairing(points(sum(scores[one, other])), len(scores[one, other]))

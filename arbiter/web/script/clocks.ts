@@ -12,6 +12,7 @@ export function shown(ms: number): string {
 
 export class Clocks {
   readonly #root: Element;
+  readonly #most = new Map<number, number>(); // what a seat had at most, as far as this page has seen
   #state: State | undefined;
   #ahead = Number.POSITIVE_INFINITY; // by how much this browser's time is ahead of the server's, at most
 
@@ -39,7 +40,9 @@ export class Clocks {
       const rest = runs && state.started ? left - Math.max(0, now - state.started) : left;
       const text = shown(rest);
       if (clock.textContent !== text) clock.textContent = text;
-      clock.classList.toggle("low", runs && rest < LOW_MS / 2);
+      const most = Math.max(this.#most.get(seat) ?? 0, rest);
+      this.#most.set(seat, most);
+      clock.classList.toggle("low", runs && rest < Math.min(LOW_MS / 2, most / 4));
     }
   }
 }

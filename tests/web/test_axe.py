@@ -1,0 +1,71 @@
+"""What axe finds in the pages, in a real browser, in light and dark: nothing serious."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+import arbiter
+from arbiter.testing.server import Served
+from tests.clients.toolchains import require
+from tests.web.chromium import Open, playing
+
+pytestmark = [pytest.mark.toolchain, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
+
+SCRIPT = Path(arbiter.__file__).parent / "web" / "script"
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the script of axe."""
+    require("node", "npm", why="axe comes by them")
+    folder = tmp_path_factory.mktemp("axe")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(SCRIPT / name, folder)
+    command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+
+async def found(page: Page, axe: str) -> list[str]:
+    """Return what axe finds in a page that is serious or worse."""
+    await page.evaluate(axe)
+    answer = await page.evaluate("axe.run()")
+    return [
+        f"{page.url}: {each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary'][:300]}"
+        for each in answer["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str, scheme: str) -> None:
+    ((_, bearer),) = await server.token("alice")
+    wrong = []
+    async with playing(server, "elevation") as match, browser(color_scheme=scheme) as page:
+        await match.moves(3)
+        for path in ("/", "/matches", match.address, "/leaderboard", "/games", "/games/pods", "/sign-in", "/register"):
+            await page.goto(path)
+            wrong += await found(page, axe)
+        await page.goto("/sign-in?onward=/play")
+        await page.fill("[name=token]", bearer.partition(" ")[2])
+        await page.keyboard.press("Enter")
+        await expect(page.locator("h1")).to_have_text("Play")
+        wrong += await found(page, axe)
+        await match.moves(match_parity(await match.moves(0)))
+        await page.goto(match.address)
+        await page.locator(".pick").first.focus()
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".picked")).to_have_count(1)
+        wrong += await found(page, axe)
+    assert wrong == []
+
+
+def match_parity(moves: list[str]) -> int:
+    """Return how many moves there are to the next of seat 1, in a game whose seats take turns."""
+    return len(moves) % 2
