@@ -3,14 +3,19 @@
 Each condition draws records with known strengths: every two players meet equally often with each seating, seat 1 is
 worth 50 Elo, and two equal players draw 13 % of their games. Strengths are relative to the mean of the field, as the
 ratings are. The results are: the share for all players' intervals, the share for the interval of the player that the
-condition is about (the new version, the outlier, one of either cluster), and the width of the intervals.
+condition is about (the newest version, the outlier, one of either cluster), and the width of the intervals.
+
+In the last conditions everybody meets only a few others. Whom a player meets may depend on the record so far, as on a
+ladder. It may not depend on strengths that are known from elsewhere: then the schedule itself says who is strong, the
+record does not, and the intervals do not hold (`Condition.ignorable`).
 
 The intervals of one record are not independent, so the standard error counts records, and not players.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
@@ -26,9 +31,54 @@ SEED: Final = 2026
 RECORDS: Final = 200  #: of each condition
 ADVANTAGE: Final = 50.0  #: of seat 1, in Elo
 NU: Final = 0.3  #: the draw parameter
+NEAR: Final = 4  #: neighbours that a player meets on either side
 
 Truth = dict[str, float]
 """Strengths in Elo by player."""
+
+
+Schedule = Callable[[np.random.Generator, Truth, Mapping[str, float]], Iterator[tuple[str, str]]]
+"""Yields the pairs that meet, given the strengths, and the points so far; the points change while it is read."""
+
+
+def everybody(rng: np.random.Generator, truth: Truth, points: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    """Yield all pairs."""
+    return combinations(truth, 2)
+
+
+def neighbours_by_lot(rng: np.random.Generator, truth: Truth, points: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    """Yield each player with the next NEAR in a random order."""
+    return _neighbours([str(player) for player in rng.permutation(list(truth))])
+
+
+def neighbours_by_truth(
+    rng: np.random.Generator, truth: Truth, points: Mapping[str, float]
+) -> Iterator[tuple[str, str]]:
+    """Yield each player with the next NEAR by strength, which the record does not know."""
+    return _neighbours(sorted(truth, key=truth.__getitem__))
+
+
+def neighbours_by_points(
+    rng: np.random.Generator, truth: Truth, points: Mapping[str, float]
+) -> Iterator[tuple[str, str]]:
+    """Yield 2 NEAR rounds in which players meet the next by points so far whom they have not met."""
+    met: set[frozenset[str]] = set()
+    for _ in range(2 * NEAR):
+        lots = dict(zip(truth, rng.random(len(truth)), strict=True))
+        free = sorted(truth, key=lambda player: (points[player], lots[player]))
+        while free:
+            one = free.pop(0)
+            other = next((each for each in free if frozenset((one, each)) not in met), None)
+            if other is not None:
+                free.remove(other)
+                met.add(frozenset((one, other)))
+                yield one, other
+
+
+def _neighbours(order: list[str]) -> Iterator[tuple[str, str]]:
+    for place, player in enumerate(order):
+        for other in order[place + 1 : place + 1 + NEAR]:
+            yield player, other
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +88,7 @@ class Condition:
     name: as in the table. truth: draws the strengths. games: of each pair, an even number. effect: the standard
     deviation of the effects of pairs, in Elo. about: the player whose interval is reported separately; "": none.
     newest: games of that player, spread evenly over its opponents, if it is a new version; 0: as many as the others.
+    schedule: yields the pairs that meet. ignorable: whether the record says all that the schedule follows.
     """
 
     name: str
@@ -46,6 +97,8 @@ class Condition:
     effect: float = 0.0
     about: str = ""
     newest: int = 0
+    schedule: Schedule = everybody
+    ignorable: bool = True
 
 
 class Covered(NamedTuple):
@@ -86,6 +139,16 @@ def version(players: int, spread: float, better: float) -> Callable[[np.random.G
     return draw
 
 
+def versions(players: int, spread: float, count: int) -> Callable[[np.random.Generator], Truth]:
+    """Return a field in which the first player has so many more versions, all equally strong."""
+
+    def draw(rng: np.random.Generator) -> Truth:
+        truth = normal(players, spread)(rng)
+        return truth | {f"p00@{number}": truth["p00"] for number in range(2, count + 2)}
+
+    return draw
+
+
 def _named(strengths: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Truth:
     return {f"p{number:02}": float(strength) for number, strength in enumerate(strengths)}
 
@@ -99,8 +162,14 @@ CONDITIONS: Final = (
         Condition(f"new version {better} Elo better, 20 games", version(10, 300, better), 8, about="p00@2", newest=20)
         for better in (0, 100, 200, 400)
     ),
+    Condition("sixth version in a row unchanged, 20 games", versions(10, 300, 5), 8, about="p00@6", newest=20),
     *(Condition(f"one outlier of +{above} Elo", outlier(10, 50, above), about="p00") for above in (400, 800)),
     *(Condition(f"two clusters {apart} Elo apart", clusters(10, 100, apart), about="p00") for apart in (1200, 1600)),
+    Condition("40 players, 8 met by lot", normal(40, 300), schedule=neighbours_by_lot),
+    Condition("40 players, 8 met near them by points so far", normal(40, 300), schedule=neighbours_by_points),
+    Condition(
+        "40 players, 8 met near them by true strength", normal(40, 300), schedule=neighbours_by_truth, ignorable=False
+    ),
 )
 
 
@@ -113,21 +182,27 @@ def record(rng: np.random.Generator, condition: Condition) -> tuple[Truth, Count
 
 
 def _rows(rng: np.random.Generator, condition: Condition, truth: Truth) -> Iterator[PairCount]:
-    for a, b in combinations(truth, 2):
+    points: defaultdict[str, float] = defaultdict(float)
+    opponents = sum(_name(player) != _name(condition.about) for player in truth)
+    for a, b in condition.schedule(rng, truth, points):
+        if _name(a) == _name(b):
+            continue
         games = condition.games
         if condition.newest and condition.about in (a, b):
-            if a.partition("@")[0] == b.partition("@")[0]:
-                continue
-            games = round(condition.newest / (len(truth) - 2))
-        elif condition.newest and a.partition("@")[0] == b.partition("@")[0]:
-            continue
+            games = round(condition.newest / opponents)
         effect = rng.normal(0, condition.effect) if condition.effect else 0.0
         for seat1, seat2, sign, share in ((a, b, 1, (games + 1) // 2), (b, a, -1, games // 2)):
             u = (truth[seat1] - truth[seat2] + sign * effect + ADVANTAGE) / ELO_PER_NAT
             weights = np.array([np.exp(u / 2), NU, np.exp(-u / 2)])
             wins1, draws, wins2 = rng.multinomial(share, weights / weights.sum()).tolist()
+            points[seat1] += wins1 + draws / 2
+            points[seat2] += wins2 + draws / 2
             if share:
                 yield PairCount(seat1, seat2, wins1, draws, wins2)
+
+
+def _name(player: str) -> str:
+    return player.partition("@")[0]
 
 
 def covered(condition: Condition, records: int = RECORDS, seed: int = SEED) -> Covered:

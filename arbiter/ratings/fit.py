@@ -18,34 +18,17 @@ Only differences of ratings have a meaning, so each interval is relative to some
 of all players (a single player is that mean: 0, without width); with anchors it is the anchors' scale. Two players'
 intervals are not independent: for "is a stronger than b" use `Ratings.difference`.
 
-The table shows how often the intervals contain the truth, in per cent, by condition, and how wide they are in Elo. It
-comes from `python -m arbiter.bench coverage 100` (tests/ratings/test_coverage.py runs fewer). There are ten players and
-4 games a pair unless the condition says otherwise; 20 games with pair effects, 8 with versions. The standard error is
-about 0.8 for all players, and about 3 for the one player.
+How often the intervals contain the truth, in per cent and by condition, is in deploy/CHOOSING.md, in a table that
+`python -m arbiter.bench coverage 100` makes (tests/ratings/test_coverage.py runs fewer records). Two limits are not the
+fit's to remove:
 
-| condition | all players | width | the player that it is about | its width |
-| --- | --- | --- | --- | --- |
-| normal field, spread 150 | 94.5 | 247 |  |  |
-| normal field, spread 300 | 95.1 | 319 |  |  |
-| normal field, spread 600 | 95.3 | 552 |  |  |
-| normal field, spread 800 | 95.5 | 732 |  |  |
-| normal field, spread 300, 4 players | 96.8 | 645 |  |  |
-| normal field, spread 300, 20 games a pair | 96.0 | 146 |  |  |
-| pair effects of 50 Elo | 94.9 | 153 |  |  |
-| pair effects of 100 Elo | 93.5 | 177 |  |  |
-| pair effects of 200 Elo | 94.4 | 275 |  |  |
-| new version 0 Elo better, 20 games | 96.2 | 237 | 99 | 342 |
-| new version 100 Elo better, 20 games | 95.5 | 241 | 96 | 362 |
-| new version 200 Elo better, 20 games | 95.4 | 246 | 88 | 415 |
-| new version 400 Elo better, 20 games | 94.7 | 268 | 82 | 592 |
-| one outlier of +400 Elo | 95.5 | 241 | 89 | 365 |
-| one outlier of +800 Elo | 95.0 | 296 | 87 | 705 |
-| two clusters 1200 Elo apart | 95.8 | 823 | 97 | 829 |
-| two clusters 1600 Elo apart | 92.5 | 1156 | 95 | 1162 |
-
-Where a single number decides, such as the step to one new version, no prior of steps gives valid intervals for every
-size of the step. The table shows the other cases that stay
-below 95 %: large pair effects, and groups that are very far apart.
+- One step to one new version is a single number. An interval that holds for every size of that number can't be much
+  narrower where the number is 0 than one without a prior: by at most 15 % (Pratt, Journal of the American Statistical
+  Association 56 (1961)). So the prior of steps is wide, and only a record with several steps makes it narrower.
+- Whom a player meets may follow from the record so far, as on a ladder or in a Swiss. If it follows from strengths that
+  are known from elsewhere, the schedule says who is strong and the record does not: neighbours in strength score about
+  half of their points against each other, so the whole field looks narrow. Differences of players who met still hold.
+  Games across the field and anchors mend it in part; the same page has figures.
 """
 
 from __future__ import annotations

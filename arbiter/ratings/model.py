@@ -105,11 +105,11 @@ class Prior:
 
     spread: float = 600.0
     spread_doubt: float = 0.7
-    field_freedom: float = 4.0
-    version_spread: float = 100.0
-    version_doubt: float = 0.7
+    field_freedom: float = 3.0
+    version_spread: float = 250.0
+    version_doubt: float = 0.5
     version_freedom: float = 2.0
-    pair_spread: float = 25.0
+    pair_spread: float = 40.0
     pair_doubt: float = 1.0
     advantage_spread: float = 200.0
     draws: float = 0.1

@@ -21,7 +21,7 @@ variance of ln w is 2/(ν + 1 − 2ρ w c²/s² − ρ²).
 
 A field may consist of several groups that are far apart, so that every game between them is nearly certain. Then the
 games only show that the gap is large, while a normal field would determine how large. So the field is cut at its
-largest gaps if that is at least e³ times as likely (`groups_of`). Each group has a centre. The centres have a spread of
+largest gaps if that is at least e² times as likely (`groups_of`). Each group has a centre. The centres have a spread of
 their own, with the prior's width and uncertainty.
 """
 
@@ -44,7 +44,7 @@ _LESS: Final = 0.5  # factor of the next step after one that went too far
 _MORE: Final = 1.2  # and factor otherwise
 _BOUND: Final = 8.0  # the bound of the product of these factors, up and down
 _FLATTEST: Final = 0.5  # minimum curvature by the logarithm of a weight
-_ODDS: Final = 3.0  # nats: minimum evidence for groups
+_ODDS: Final = 2.0  # nats: minimum evidence for groups; normal fields of ten reach it in 1 to 4 % of records
 _CUTS: Final = 4  # maximum cuts of a field into groups
 
 

@@ -11,7 +11,7 @@ February 2026 yet. The `tournament_started` event of every Swiss names the editi
 | requested byes | half a point, for the rounds that a player named when it entered |
 | late entry | paired from the next round on; nothing for the rounds missed |
 | withdrawal | not paired any more |
-| who has the bye | who may have it, with the lowest score of those whose bye leaves a legal pairing |
+| who has the bye | who is left over when the score groups have been paired from the top; not always the lowest score |
 | forfeit | a meeting of walkovers and no-shows alone is not played: it may be paired again; its winner has no bye |
 | acceleration | Baku (C.04.7): the better half of the field has virtual points in the first half of the rounds |
 | forbidden pairs | never meet |
