@@ -38,6 +38,7 @@ NEEDS = (
     Need("lua5.4", "lua5.4", "the sample of a bot in Lua that reads and writes lines"),
     Need("openssl", "openssl", "the certificates for the clients' tests of TLS"),
     Need("g++", "g++", "the C++ client"),
+    Need("ccache", "ccache", "what the compiler of the C++ client made, kept for the next clone"),
     Need("cmake", "cmake", "the build of the C++ client"),
     Need("ninja", "ninja-build", "the build of the C++ client"),
     Need("clang-format", "clang-format", "the format of the C++ client"),

@@ -44,6 +44,7 @@ def test_the_page_has_the_numbers_of_the_formulas(name: str) -> None:
     assert _cells(name) == [f"{FORMULAS[name](elo):,}" for elo in DIFFERENCES]
 
 
+@pytest.mark.long
 def test_the_page_has_every_row_that_the_command_prints() -> None:
     lines: list[str] = []
     bench_stopping(lines.append, trials=1, differences=(100.0,))
@@ -52,6 +53,7 @@ def test_the_page_has_every_row_that_the_command_prints() -> None:
     assert all(f"\n{row} |" in PAGE for row in rows)
 
 
+@pytest.mark.long
 def test_the_page_has_the_simulated_numbers() -> None:
     for name, truth, rule in (
         ("sequential test, A and B equal", 0, sequential(100)),
@@ -62,6 +64,7 @@ def test_the_page_has_the_simulated_numbers() -> None:
         assert simulated(truth, 100, rule, trials=300).mean == pytest.approx(said, rel=0.15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "drawn"), [("test-runs", runs), ("two-intervals", two_intervals)])
 def test_the_pictures_of_the_page_are_fresh(name: str, drawn: Callable[[], str]) -> None:
     fresh = "run python -m arbiter.bench stopping --svg deploy/pictures"

@@ -109,6 +109,7 @@ def test_no_token_is_explained(server: Server, arbiter: Arbiter, monkeypatch: py
     assert arbiter("player", "list").complaint.startswith(f"no token for {server.address}: give --token")
 
 
+@pytest.mark.long
 def test_where_reading_is_public_nobody_needs_a_token(tmp_path: Path, arbiter: Arbiter) -> None:
     (tmp_path / "server").mkdir()
     server = Server(tmp_path / "server", "--public")
@@ -180,6 +181,7 @@ def test_a_match_that_is_over_is_shown_after_any_of_its_moves(server: Server, ar
     assert "say one from 0 to 3" in arbiter("watch", match_id, "--ply", "4").complaint
 
 
+@pytest.mark.long
 def test_no_table_breaks_an_id(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr("arbiter.cli.terminal.on_terminal", lambda: True)

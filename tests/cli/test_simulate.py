@@ -24,6 +24,7 @@ def test_it_begins_no_further_run_when_its_time_is_up(arbiter: Arbiter) -> None:
     assert ran.out.endswith("Every promise was kept, in 1 run.\n")
 
 
+@pytest.mark.long
 def test_a_broken_promise_is_printed_with_its_seed(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Requests, "find", lambda self, caller, request: None)
     ran = arbiter("simulate", "--seeds", "4", "--matches", "10")

@@ -279,6 +279,7 @@ def test_knockouts_say_how_far_and_arenas_count_their_own_points() -> None:
 PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "what", "said"),
     [

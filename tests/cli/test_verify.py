@@ -75,6 +75,7 @@ def test_what_can_not_be_verified_is_one_line(arbiter: Arbiter, tmp_path: Path) 
     assert "cut off" in arbiter("verify", str(broken), "--key", KEYS).complaint
 
 
+@pytest.mark.long
 def test_a_transcript_is_written_as_text_and_read_again(arbiter: Arbiter, tmp_path: Path) -> None:
     file = tmp_path / "match.txt"
     assert arbiter("transcript", "--file", str(GOLDEN / "pods.jsonl"), "--text", "--out", str(file)).code == 0

@@ -134,6 +134,7 @@ def test_clocks_are_written_as_clocks(left_ms: float, text: str) -> None:
     assert clock_text(left_ms) == text
 
 
+@pytest.mark.long
 def test_a_match_that_is_over_is_stepped_through_by_keys(server: Server, arbiter: Arbiter) -> None:
     for name in ("walter", "wendy"):
         arbiter("token", "create", name)

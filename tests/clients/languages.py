@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.clients.toolchains import CLIENTS, held
+from tests.clients.toolchains import CLIENTS, held, kept
 
 TABLE = Path(__file__).parent / "commands.toml"
 
@@ -75,5 +75,7 @@ def built(language: Language) -> Iterator[None]:
 def _build(language: Language) -> None:
     with held(language.name, alone=True):
         for words in language.build:
-            run = subprocess.run(words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=3_000)
+            run = subprocess.run(
+                words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=3_000, env=kept()
+            )
             assert run.returncode == 0, f"{shlex.join(words)} failed:\n{run.stdout[-4_000:]}\n{run.stderr[-4_000:]}"

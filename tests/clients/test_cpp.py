@@ -11,7 +11,7 @@ import pytest
 
 from tests.clients.languages import built, languages
 from tests.clients.table import check
-from tests.clients.toolchains import CLIENTS, require, run
+from tests.clients.toolchains import CLIENTS, kept, require, run
 
 FOLDER = CLIENTS / "cpp"
 
@@ -28,7 +28,9 @@ def test_the_cpp_client() -> None:
 
 def cmake(folder: Path, *words: str) -> str:
     """Run a command in a folder; return what it said. The test fails where the command does."""
-    ran = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=1_500)
+    ran = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, check=False, timeout=1_500, env=kept(folder)
+    )
     if ran.returncode != 0:
         pytest.fail(
             f"{' '.join(words)} ended with {ran.returncode}:\n{ran.stdout[-4_000:]}\n{ran.stderr}", pytrace=False

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 CLIENTS = Path(__file__).parents[2] / "clients"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "arbiter-tests")
 LINES_SHOWN = 80  #: of what a command that failed said last: what failed stands there, not in how it was built
 
 
@@ -39,6 +40,19 @@ def held(client: str, alone: bool) -> Iterator[None]:
         yield
 
 
+def kept(tree: Path = CLIENTS.parent) -> dict[str, str]:
+    """Return this process's environment, with variables that have compilers keep what they made.
+
+    The next clone of the tree on this machine compiles only its own crate in Rust, and in C++ only what has changed.
+
+    tree: the folder of the sources and of what is built from them; its path does not matter to what is kept.
+    """
+    kept = {"CARGO_BUILD_BUILD_DIR": str(CACHE / "cargo")}
+    if shutil.which("ccache") is not None:
+        kept |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "true"}
+    return {**os.environ, **kept}
+
+
 def run(client: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
     """Run a command in the folder of a client, alone; return what it said. The test fails where the command does.
 
@@ -53,7 +67,7 @@ def run(client: str, command: Sequence[str], environment: Mapping[str, str] | No
             text=True,
             check=False,
             timeout=3_000,
-            env={**os.environ, **(environment or {})},
+            env={**kept(), **(environment or {})},
         )
     if ran.returncode != 0:
         end = "\n".join(ran.stdout.splitlines()[-LINES_SHOWN:])

@@ -48,6 +48,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_there_is_a_source_and_a_wheel_of_each(dist: Path) -> None:
     version = arbiter.__version__
     names = {path.name for path in dist.iterdir() if path.is_file()}

@@ -470,6 +470,7 @@ def test_set_positions_agree_with_the_reference(size):
             agree(game, game.play(position, move), reference)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("size", "placing"), [(3, 0.2), (3, 0.5), (4, 0.2), (5, 0.9), (7, 1.0)])
 def test_games_agree_with_the_reference(size, placing):
     rng = random.Random(f"pods games {size} {placing}")

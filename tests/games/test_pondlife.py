@@ -542,6 +542,7 @@ def compare(game, naive, position, state, rng, plies):
         position, state = game.play(position, move), naive.play(state, move)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("values", VARIANTS, ids=str)
 def test_games_agree_with_the_reference(values):
     rng = Random(11)

@@ -19,6 +19,7 @@ WIDTHS = {
 """Mean widths in Elo of intervals that know that the field is normal, and that pairs differ by 25 Elo."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, condition in BY_NAME.items() if condition.ignorable])
 def test_intervals_hold_by_condition(name: str, seeds: int) -> None:
     """The short form runs few records of each condition, `make soak` many; before, the worst had 52 to 91 %."""

@@ -16,6 +16,7 @@ from arbiter.ratings.pairs import SCORES, Pairs
 PAIRS = st.builds(Pairs, *[st.integers(0, 400)] * 5)
 
 
+@pytest.mark.long
 @given(PAIRS)
 def test_both_sides_see_the_same_difference(pairs: Pairs) -> None:
     mine, theirs = difference(pairs), difference(pairs.swapped)
@@ -63,6 +64,7 @@ def test_intervals_of_few_pairs_hold_the_truth(elo: float, pairs: int) -> None:
     assert missed <= 0.05
 
 
+@pytest.mark.long
 def test_who_looks_after_every_pair_finds_a_miss_far_more_often(seeds: int) -> None:
     runs, longest = 2 * seeds, max(LOOKED)
     shares = [0.1, 0.2, 0.4, 0.2, 0.1]

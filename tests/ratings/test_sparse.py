@@ -34,6 +34,7 @@ def sparse_record(players: int, games: int, seed: int = 1) -> Counts:
     return Counts(tuple(sorted(names)), tuple(sorted(PairCount(*pair, *row) for pair, row in rows.items())))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("anchors", [{}, {"p00005": 100.0, "p00017": -200.0}], ids=["free", "anchored"])
 def test_samples_give_the_intervals_of_the_matrix(anchors: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
     counts = sparse_record(PLAYERS, 16)
@@ -55,6 +56,7 @@ def test_samples_give_the_intervals_of_the_matrix(anchors: dict[str, float], mon
         assert abs(next(superiority) - next(superiority)) < 0.02
 
 
+@pytest.mark.long
 def test_more_players_than_a_matrix_takes_are_rated_alike_each_time() -> None:
     counts = sparse_record(normal.MATRIX + 100, 8)
     ratings = fit(counts)

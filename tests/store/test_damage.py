@@ -109,6 +109,7 @@ SHORT: Final = 20  #: seeds of the short form
 HARMS: Final[tuple[Harm, ...]] = (overwritten, zeroed, flipped, one_flip, torn)
 
 
+@pytest.mark.long
 def test_whichever_page_is_damaged_has_a_named_outcome(sound: Sound, store: Store, seeds: int) -> None:
     """In the short form each page is damaged once, in another way than the page before; else in every way."""
     image = store.file.read_bytes()
@@ -170,6 +171,7 @@ def unseen(table: str, column: str, value: str) -> bool:
     return table in NOT_OF_THE_LOG and of_right_type
 
 
+@pytest.mark.long
 def test_whichever_value_is_edited_has_a_named_outcome(sound: Sound, store: Store, seeds: int) -> None:
     everything = list(edits())
     for table, column, where, value in random.Random(7).sample(everything, 32) if seeds <= SHORT else everything:

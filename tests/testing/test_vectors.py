@@ -42,6 +42,7 @@ def test_the_vectors_are_fresh(made: Path) -> None:
         assert (made / path).read_bytes() == (VECTORS / path).read_bytes(), f"{path} changed: make golden, and look"
 
 
+@pytest.mark.long
 def test_what_is_stale_is_removed_and_what_is_written_by_hand_kept(made: Path) -> None:
     assert not (made / "old.json").exists()
     assert (made / files.KEPT).read_text() == "by hand"

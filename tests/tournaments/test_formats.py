@@ -32,6 +32,7 @@ def played(spec: Spec, players: int, seed: int = 1) -> TournamentRun:
     return tournament_run
 
 
+@pytest.mark.long
 def test_random_tournaments_of_every_format_are_legal_and_follow_from_their_logs(seeds: int) -> None:
     formats: Counter[Format] = Counter()
     for seed in range(seeds * 10):

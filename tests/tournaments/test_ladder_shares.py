@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import exp
 
+import pytest
+
 from arbiter.ratings.counts import Counts
 from arbiter.ratings.counts import Game as Played
 from arbiter.ratings.fit import fit
@@ -107,6 +109,7 @@ def _round(
     return [(pair.first, pair.second) for pair in proposal.pairs]
 
 
+@pytest.mark.long
 def test_its_pairs_rate_no_worse_than_random_ones_at_equal_games(seeds: int) -> None:
     fields = max(3, seeds // 8)
     for spread in (300.0, 600.0):

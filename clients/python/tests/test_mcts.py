@@ -67,6 +67,7 @@ def test_it_wins_when_it_can(variant):
     assert len(winning(game, position)) <= len(game.moves(position)) / 7
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", LOSSES_IN_ONE)
 def test_it_does_not_lose_at_once_where_it_need_not(variant):
     game, position, move = searched(variant, LOSSES_IN_ONE[variant], 4_000)
@@ -298,6 +299,7 @@ def test_a_game_without_weights_is_judged_by_its_pieces():
     assert evaluation(game.parse("_ffff_/_ttttt_/_...._/_....._/_...._/_TTTTT_/_FFF._ 1 0")) < 0
 
 
+@pytest.mark.long
 def test_it_beats_the_greedy_bot():
     """Four games of Circle of Life with 400 moves in the tree for each turn: no clock, so always the same games."""
     game = registry.game("circle-of-life")

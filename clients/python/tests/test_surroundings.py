@@ -86,6 +86,7 @@ async def test_a_program_may_be_quiet(peer, message):
     assert (await asyncio.wait_for(process.communicate(), 240))[1] == b""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("token", ["secret", ""])
 async def test_a_server_that_is_not_there_yet_is_waited_for_with_a_line_and_given_up_with_another(token):
     with socket.create_server(("127.0.0.1", 0)) as taken:

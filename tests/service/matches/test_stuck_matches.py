@@ -152,6 +152,7 @@ async def random_faults(seed: int, connected: bool) -> None:
     assert await here.server.journal.unfinished() == [], f"seed {seed}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("connected", [True, False])
 def test_there_is_none_in_a_riot_and_all_ends_once_everybody_is_silent(seeds: int, connected: bool) -> None:
     for seed in range((seeds + 1) // 2):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import string
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,14 @@ from arbiter.service.players.names import NAME
 from arbiter.service.ports.directory import likeness
 
 MARKS = "_.-"
-NAMES = st.from_regex(NAME, fullmatch=True)
+LETTERS = string.ascii_lowercase + string.digits
+PARTS = st.lists(st.tuples(st.sampled_from(MARKS), st.text(LETTERS, min_size=1, max_size=8)), min_size=1, max_size=8)
+NAMES = PARTS.map(lambda parts: "".join(map("".join, parts))[1:41].rstrip(MARKS))
+
+
+@given(NAMES)
+def test_these_are_names(name: str) -> None:
+    assert NAME.fullmatch(name)
 
 
 @pytest.mark.parametrize(
