@@ -49,7 +49,14 @@ def kept(tree: Path = CLIENTS.parent) -> dict[str, str]:
     """
     kept = {"CARGO_BUILD_BUILD_DIR": str(CACHE / "cargo")}
     if shutil.which("ccache") is not None:
-        kept |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "true"}
+        kept |= {
+            "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
+            "CCACHE_BASEDIR": str(tree),
+            "CCACHE_NOHASHDIR": "true",
+            # Its manual asks for these where headers are compiled in advance.
+            "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+            "CXXFLAGS": "-fpch-preprocess",
+        }
     return {**os.environ, **kept}
 
 
