@@ -43,10 +43,11 @@ MOST_LONE: Final = (
 KEEPS_CONNECTION: Final = (
     False  #: whether the writer keeps its connection; no: the pool detects a lost connection when it is taken
 )
-_INSERT: Final = (
+INSERT: Final = (
     "INSERT INTO event (sequence, match_id, revision, subject, seal, body) "
-    "SELECT new.sequence, new.match_id, new.revision, new.subject, new.seal, CASE WHEN known OR EXISTS "
-    "(SELECT 1 FROM event WHERE event.match_id = new.match_id AND event.revision = new.revision - 1) "
+    "SELECT new.sequence, new.match_id, new.revision, new.subject, new.seal, CASE WHEN known OR "
+    # Not EXISTS: in a generic plan that becomes a subplan that reads the whole table.
+    "(SELECT true FROM event WHERE event.match_id = new.match_id AND event.revision = new.revision - 1) "
     "THEN new.body END "  # else null, which the column does not take
     "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::varchar[], %s::boolean[], "
     "%s::bytea[]) AS new (sequence, match_id, revision, body, subject, known, seal)"
@@ -114,7 +115,7 @@ def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
     Raises IntegrityError if a revision exists already or the one before it does not. Raises DBAPIError.
     """
     columns = tuple(list(column) for column in zip(*rows, strict=True))
-    connection.exec_driver_sql(_INSERT, columns).close()
+    connection.exec_driver_sql(INSERT, columns).close()
 
 
 @contextmanager

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
 
+import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
@@ -60,6 +63,19 @@ async def _write(store: Store, name: str, matches: int) -> None:
         asked = [store.journal.append(opening(match_id))]
         asked += [store.journal.append(Append(records(match_id, revision))) for revision in range(2, 6)]
         await asyncio.gather(*asked)
+
+
+async def test_the_record_before_is_looked_up_by_its_index_when_the_plan_is_generic(postgres: str) -> None:
+    """PostgreSQL makes such a plan after a few executions; it must not read the whole table for each group."""
+    async with open_store(postgres):
+        pass
+    prepared = re.sub(r"%s", lambda _, number=itertools.count(1): f"${next(number)}", adapter.INSERT)
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("SET plan_cache_mode = force_generic_plan")
+        connection.execute(f"PREPARE append AS {prepared}")
+        plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN EXECUTE append({', '.join(['NULL'] * 7)})"))
+    assert "Index Cond: ((match_id = (new.match_id)::text) AND (revision = (new.revision - 1)))" in plan
+    assert "Seq Scan on event" not in plan
 
 
 async def test_of_two_writers_of_a_revision_one_wins(postgres: str) -> None:
