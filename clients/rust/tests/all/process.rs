@@ -1,6 +1,6 @@
 //! The samples as processes: they end cleanly when they are told to, and say in one line why they can't go on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use arbiter_client::proto::match_event::Event as What;
@@ -15,7 +15,10 @@ use crate::peer::{Peer, soon};
 /// Returns a command that runs a sample, with nothing of the tests' environment that concerns it.
 fn sample(name: &str, server: &str, folder: &TempDir) -> Command {
     let tests = std::env::current_exe().expect("the tests run from a file");
-    let program: PathBuf = tests.parent().and_then(|deps| deps.parent()).expect("a folder").join("examples").join(name);
+    let profile = tests.ancestors().nth(2).and_then(Path::file_name).expect("the folder of a profile");
+    // Not beside the tests: cargo may keep what it compiles in one folder (`build.build-dir`), and programs in another.
+    let programs = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join(programs).join(profile).join("examples").join(name);
     let mut command = Command::new(program);
     for variable in ["TOKEN", "ROOT_CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"] {
         command.env_remove(format!("ARBITER_{variable}"));
