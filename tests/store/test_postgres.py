@@ -69,7 +69,8 @@ async def test_the_record_before_is_looked_up_by_its_index_when_the_plan_is_gene
     """PostgreSQL makes such a plan after a few executions; it must not read the whole table for each group."""
     async with open_store(postgres):
         pass
-    prepared = re.sub(r"%s", lambda _, number=itertools.count(1): f"${next(number)}", adapter.INSERT)
+    numbers = itertools.count(1)
+    prepared = re.sub("%s", lambda _: f"${next(numbers)}", adapter.INSERT)
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("SET plan_cache_mode = force_generic_plan")
         connection.execute(f"PREPARE append AS {prepared}")
