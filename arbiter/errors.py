@@ -116,5 +116,13 @@ def _not_allowed(reason: Reason, what: object, where: str, allowed: str, of: str
     )
 
 
+def limit_reached(message: str, limit: int, retry_after_ms: int = 0) -> Refusal:
+    """Return the refusal RATE_LIMITED: what there is too much of, how much is allowed, and when to try again.
+
+    retry_after_ms: 0 where trying again is of no use before something has ended.
+    """
+    return Refusal(Reason.RATE_LIMITED, message, limit=limit, retry_after_ms=retry_after_ms)
+
+
 class OperatorError(Exception):
     """A mistake of the person who runs a command: one clear line for the terminal, and a non-zero exit."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, limit_reached
 from arbiter.runtime.rules_worker import frame, spent
 from arbiter.runtime.worker import Worker
 from arbiter.service.ports.journal import RETRY_MS
@@ -96,18 +96,16 @@ class RulesPool:
             raise Refusal(Reason.DRAINING, "the server is stopping: ask again when it is back", retry_after_ms=RETRY_MS)
         tickets = self._waiting.get(caller)
         if tickets is not None and len(tickets) >= self._limits.rules_waiting:
-            raise Refusal(
-                Reason.RATE_LIMITED,
+            raise limit_reached(
                 f"{len(tickets)} of your requests for rules wait already: read their answers first",
-                limit=self._limits.rules_waiting,
-                retry_after_ms=self._limits.rules_ms,
+                self._limits.rules_waiting,
+                self._limits.rules_ms,
             )
         if self.waiting >= self._limits.rules_waiting_in_all:
-            raise Refusal(
-                Reason.RATE_LIMITED,
+            raise limit_reached(
                 f"{self.waiting} requests for rules wait already, the maximum: send it again in a while",
-                limit=self._limits.rules_waiting_in_all,
-                retry_after_ms=self._limits.rules_ms,
+                self._limits.rules_waiting_in_all,
+                self._limits.rules_ms,
             )
         ticket = _Ticket(caller, frame((kind, arguments), last=True))
         self._waiting.setdefault(caller, deque()).append(ticket)

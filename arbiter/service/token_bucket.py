@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Refusal, limit_reached
 
 SECOND_MS: Final = 1_000
 MINUTE_MS: Final = 60_000
@@ -97,4 +97,4 @@ class TokenBuckets:
 def rate_limited(most: int, what: str, wait_ms: int) -> Refusal:
     """Return the refusal for what was done too often; `what` is a noun for people, in the plural, with the period."""
     message = f"more than {most} {what}: try again in {wait_ms} ms"
-    return Refusal(Reason.RATE_LIMITED, message, limit=most, retry_after_ms=wait_ms)
+    return limit_reached(message, most, wait_ms)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Refusal, limit_reached
 from arbiter.service.players.accounts import Accounts, Caller, shut_out
 
 
@@ -33,11 +33,10 @@ class OpenStreams:
         """
         most, key = most or self._limits.streams_of_player, (kind, name)
         if self._counts[key] >= most:
-            raise Refusal(
-                Reason.RATE_LIMITED,
+            raise limit_reached(
                 f"{most} streams of {kind} are open for {name}, the maximum: end some first",
-                limit=most,
-                retry_after_ms=self._limits.bookmark_ms,
+                most,
+                self._limits.bookmark_ms,
             )
         self._counts[key] += 1
         try:

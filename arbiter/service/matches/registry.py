@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal, argument_invalid, shortened
+from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import creation, evolution, time_control, transitions
@@ -352,6 +352,4 @@ def _seat_not_yours(player: str, match_id: str) -> Refusal:
 
 
 def _crowded(what: str, most: int) -> Refusal:
-    return Refusal(
-        Reason.RATE_LIMITED, f"{most} {what} are open, the maximum: end some first", limit=most, retry_after_ms=0
-    )
+    return limit_reached(f"{most} {what} are open, the maximum: end some first", most)

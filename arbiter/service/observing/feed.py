@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple, Self
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal, argument_invalid
+from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Match, Phase
 from arbiter.service.lookup import findable
@@ -252,11 +252,10 @@ class Feed:
         self, subscriptions: dict[str, _Subscriptions], match_id: str, reader: str
     ) -> Iterator[Subscription[Published]]:
         if self._open >= self._limits.observers:
-            raise Refusal(
-                Reason.RATE_LIMITED,
+            raise limit_reached(
                 f"{self._open} streams of events are open, the maximum: try again later",
-                limit=self._limits.observers,
-                retry_after_ms=self._limits.bookmark_ms,
+                self._limits.observers,
+                self._limits.bookmark_ms,
             )
         self._open += 1
         subscription = Subscription[Published](

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal, argument_invalid, shortened
+from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
 from arbiter.games import registry
 from arbiter.matches import time_control
 from arbiter.matches.commands import Create
@@ -167,12 +167,7 @@ class Challenges:
         most = self._limits.open_challenges_of_player
         made = await self._directory.add_challenge(wanted, most)
         if made is None:
-            raise Refusal(
-                Reason.RATE_LIMITED,
-                f"{most} challenges of yours are open, the maximum: withdraw some first",
-                limit=most,
-                retry_after_ms=0,
-            )
+            raise limit_reached(f"{most} challenges of yours are open, the maximum: withdraw some first", most)
         return made
 
     def _command(self, challenge: Challenge, opponent: str) -> Create:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal, argument_invalid, shortened
+from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
 from arbiter.service.lookup import findable
 from arbiter.service.players.names import check_new_name
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token
@@ -149,7 +149,7 @@ class Accounts:
         """Make an invitation to register once. Raises Refusal RATE_LIMITED while too many wait to be used."""
         secret, most = self._ids.secret(), self._limits.open_invitations
         if not await self._directory.add_invitation(digest_of(secret), most):
-            raise _too_many(f"{most} invitations are open, the maximum: let some be used first", most)
+            raise limit_reached(f"{most} invitations are open, the maximum: let some be used first", most)
         return secret
 
     async def player(self, name: str) -> Player:
@@ -224,7 +224,7 @@ class Accounts:
             await self._make_sure_of(name)
         most = self._limits.tokens_of_player
         if not await self._directory.add_token(token, most):
-            raise _too_many(f"{name} has {most} tokens, the maximum: revoke some first", most)
+            raise limit_reached(f"{name} has {most} tokens, the maximum: revoke some first", most)
         return token, secret
 
     async def _make_sure_of(self, name: str) -> None:
@@ -302,10 +302,6 @@ def place(token: str) -> str:
     if not findable(token):
         raise argument_invalid(token, "page_token", "a token that this server gave, or nothing")
     return token
-
-
-def _too_many(sentence: str, most: int) -> Refusal:
-    return Refusal(Reason.RATE_LIMITED, sentence, limit=most, retry_after_ms=0)
 
 
 def _no_player(name: str) -> Refusal:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal, shortened
+from arbiter.errors import Reason, Refusal, limit_reached, shortened
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.lookup import findable
@@ -129,12 +129,7 @@ class TournamentRegistry:
             return known
         most = self._limits.open_tournaments
         if len(self._drivers) >= most:
-            raise Refusal(
-                Reason.RATE_LIMITED,
-                f"{most} tournaments are open, the maximum: end some first",
-                limit=most,
-                retry_after_ms=0,
-            )
+            raise limit_reached(f"{most} tournaments are open, the maximum: end some first", most)
         tournament_id = self._ids.new(tournament_log.ID_PREFIX)
         tournament, made = engine.create(tournament_id, spec, creator, request, self._dependencies.clock.now_ms())
         chain = Chain(tournament_id)
