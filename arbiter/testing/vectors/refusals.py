@@ -84,16 +84,16 @@ def _odd_refusals() -> list[tuple[str, refusal_pb2.Refusal]]:
     """Return refusals that no arbiter sends today, but that a client must understand."""
     draining = code_of(Reason.DRAINING).value[0]
     rows: list[tuple[str, int, int, dict[str, str]]] = [
-        ("a reason newer than the client", 9_999, 9, {"limit": "3"}),
-        ("a newer reason that passes", 9_999, 14, {"retry_after_ms": "20"}),
+        ("an unknown reason", 9_999, 9, {"limit": "3"}),
+        ("an unknown reason of a temporary refusal", 9_999, 14, {"retry_after_ms": "20"}),
         ("no reason", 0, 5, {}),
-        ("a code newer than the client", 9, 99, {"id": "m-1"}),
+        ("an unknown code", 9, 99, {"id": "m-1"}),
         ("no code", 9, 0, {}),
-        ("to be repeated at once", 28, draining, {"retry_after_ms": "0"}),
-        ("to be repeated after a word", 28, draining, {"retry_after_ms": "soon"}),
-        ("to be repeated after less than nothing", 28, draining, {"retry_after_ms": "-5"}),
-        ("to be repeated after a fraction", 28, draining, {"retry_after_ms": "1.5"}),
-        ("to be repeated after digits of another script", 28, draining, {"retry_after_ms": "٣"}),
+        ("retry_after_ms is 0", 28, draining, {"retry_after_ms": "0"}),
+        ("retry_after_ms is a word", 28, draining, {"retry_after_ms": "soon"}),
+        ("retry_after_ms is negative", 28, draining, {"retry_after_ms": "-5"}),
+        ("retry_after_ms is a fraction", 28, draining, {"retry_after_ms": "1.5"}),
+        ("retry_after_ms has digits of another script", 28, draining, {"retry_after_ms": "٣"}),
         ("facts of other names", 28, draining, {"": "", "retry_after": "9", "ключ": "значение"}),
     ]
     odd = []
@@ -102,7 +102,7 @@ def _odd_refusals() -> list[tuple[str, refusal_pb2.Refusal]]:
         message.MergeFromString(number_field(1, reason))  # an open enumeration may get new numbers
         odd.append((name, message))
     more = refusal_pb2.Refusal(reason=refusal_pb2.REFUSAL_REASON_TOKEN_INVALID, code=16, message="with fields to come")
-    return [*odd, ("fields newer than the client", with_newer_fields(more))]
+    return [*odd, ("unknown fields", with_newer_fields(more))]
 
 
 def _other_statuses() -> list[dict[str, Any]]:

@@ -178,7 +178,7 @@ DAMAGES: Final = (
     Alteration("cut-off", "the last line has no end", lambda lines: lines, end=b""),
     Alteration("unsigned", "without its signature", lambda lines: lines[:-1]),
     Alteration("unfinished", "without its end and signature", lambda lines: lines[:-2]),
-    Alteration("empty", "no line at all but the first's end", lambda lines: [b""]),
+    Alteration("empty", "one line, which is empty", lambda lines: [b""]),
     Alteration("dropped", "an event is left out", lambda lines: [*lines[:4], *lines[5:]]),
     Alteration("doubled", "an event stands there twice", lambda lines: [*lines[:5], *lines[4:]]),
     Alteration("swapped", "two events have changed places", lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]]),
