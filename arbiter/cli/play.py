@@ -18,7 +18,7 @@ from arbiter_client import credentials
 from arbiter_client.channel import server_address
 
 from arbiter.bootstrap import serving
-from arbiter.cli import house_bot, logs
+from arbiter.cli import bundled_bot, logs
 from arbiter.cli.connection import Connection
 from arbiter.cli.failure import Failure
 from arbiter.cli.person import Person, TakeBack
@@ -69,7 +69,7 @@ def play(
         raise Failure("--opponent needs a --server, and does not go with --against")
     bot = "" if opponent else against or "greedy"
     if bot:
-        house_bot.check(bot)
+        bundled_bot.check(bot)
     if connection is None:
         registry.game(game)  # report a typing mistake before a server starts
     logs.configure("error")
@@ -100,7 +100,7 @@ async def _play(terms: arb.Terms, bot: str, opponent: str, connection: Connectio
                 minded = [group.create_task(stream)]
                 if bot:
                     process = await stack.enter_async_context(
-                        house_bot.playing(bot, place.server, bot_token, place.tls)
+                        bundled_bot.playing(bot, place.server, bot_token, place.tls)
                     )
                     minded.append(group.create_task(_fail_with_bot(process)))
                     await _wait_for_stream(client, opponent)
@@ -128,7 +128,7 @@ async def _one_match(client: arb.Client, person: Person, opponent: str, terms: a
         raise Failure(f"{opponent} declines: {person.declined}")
 
 
-async def _fail_with_bot(process: house_bot.HouseBot) -> None:
+async def _fail_with_bot(process: bundled_bot.BundledBot) -> None:
     """Raise Failure when the bot's process ends, because nobody would answer the person's moves."""
     raise Failure(await process.wait_for_exit())
 

@@ -112,10 +112,10 @@ async def _until_told(settings: Settings, save_token: bool, new: bool, bots: tup
 
 def _check_bots(names: tuple[str, ...]) -> None:
     if names:
-        from arbiter.cli import house_bot  # as below: a server without bots need not wait for the client's imports
+        from arbiter.cli import bundled_bot  # as below: a server without bots need not wait for the client's imports
 
         for name in names:
-            house_bot.check(name)
+            bundled_bot.check(name)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from typing import Final
 from arbiter_client import NO_TLS
 
 from arbiter.bootstrap import RunningServer
-from arbiter.cli import house_bot
+from arbiter.cli import bundled_bot
 from arbiter.cli.terminal import say
 from arbiter.service.players.accounts import PLAYER_SCOPES, Accounts, Caller, Scope
 
@@ -27,7 +27,9 @@ async def playing(names: Sequence[str], running: RunningServer, address: str, se
         ends = []
         for name in names:
             token = await _token(running.arbiter.accounts, name)
-            bot = await stack.enter_async_context(house_bot.playing(name, address, token, None if secured else NO_TLS))
+            bot = await stack.enter_async_context(
+                bundled_bot.playing(name, address, token, None if secured else NO_TLS)
+            )
             ends.append(asyncio.create_task(_report(bot)))
         try:
             yield
@@ -36,7 +38,7 @@ async def playing(names: Sequence[str], running: RunningServer, address: str, se
                 task.cancel()
 
 
-async def _report(bot: house_bot.HouseBot) -> None:
+async def _report(bot: bundled_bot.BundledBot) -> None:
     say(f"{await bot.wait_for_exit()}; the server goes on without it.")
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import arbiter_client as arb
 
-from arbiter.cli import house_bot
+from arbiter.cli import bundled_bot
 from arbiter.cli.failure import Failure
 from arbiter.cli.opening_file import with_lines
 from arbiter.errors import Reason, Refusal, parameter_invalid
@@ -193,8 +193,8 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
     if ("bot" in values) == ("command" in values):
         raise _invalid(values.get("bot", ""), f"{where}.bot", "either bot, which is bundled, or command")
     bundled = _text(values, "bot", where)
-    if bundled and bundled not in house_bot.names():
-        raise _invalid(bundled, f"{where}.bot", f"one of {', '.join(house_bot.names())}, or else a command")
+    if bundled and bundled not in bundled_bot.names():
+        raise _invalid(bundled, f"{where}.bot", f"one of {', '.join(bundled_bot.names())}, or else a command")
     name = _text(values, "name", where) or bundled
     if not NAME.fullmatch(name):
         allowed = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"

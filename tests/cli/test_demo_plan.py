@@ -7,10 +7,10 @@ from pathlib import Path
 import arbiter_client as arb
 import pytest
 
+from arbiter.cli.bundled_bot import names
 from arbiter.cli.demo.plan import BOTS, LADDER_GAMES, DemoSettings, bots, canonical, terms_in
 from arbiter.cli.demo.report import rated_games
 from arbiter.cli.failure import Failure
-from arbiter.cli.house_bot import names
 from arbiter.errors import Refusal
 from arbiter.games.registry import BUNDLED
 from arbiter.ratings.counts import Game

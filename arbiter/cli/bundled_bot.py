@@ -36,7 +36,7 @@ def check(name: str) -> None:
         raise Failure(f"there is no bot {name!r}: the bots are {', '.join(names())}")
 
 
-class HouseBot:
+class BundledBot:
     """A bot's process."""
 
     def __init__(self, name: str, process: BotProcess) -> None:
@@ -58,7 +58,7 @@ class HouseBot:
 
 
 @asynccontextmanager
-async def playing(name: str, server: str, token: str, tls: Tls | None) -> AsyncIterator[HouseBot]:
+async def playing(name: str, server: str, token: str, tls: Tls | None) -> AsyncIterator[BundledBot]:
     """Run a bot on a server inside the context, as the player of a token; in a sandbox if one is available.
 
     The environment gives its transport security, unless `tls` is NO_TLS.
@@ -74,7 +74,7 @@ async def playing(name: str, server: str, token: str, tls: Tls | None) -> AsyncI
         process = await BotProcess.start(program, host.strip("[]"), int(port), sandbox)
     except (OSError, OperatorError) as error:
         raise Failure(f"the bot {name} can't be started: {error}") from None
-    bot = HouseBot(name, process)
+    bot = BundledBot(name, process)
     try:
         yield bot
     finally:
