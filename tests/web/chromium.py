@@ -10,9 +10,11 @@ from typing import Any, Final, TypeAlias
 
 from playwright.async_api import Browser, ConsoleMessage, Page, expect
 
+from arbiter.games.contract import AnyGame
 from arbiter.matches.commands import Abort, Create, Play, Resign
 from arbiter.matches.match import Phase, with_position
 from arbiter.testing.server import Served
+from arbiter.web.choices import picks
 
 PATIENCE_MS: Final = 60_000  #: a busy machine is slow, and what is expected comes at once else
 expect.set_options(timeout=PATIENCE_MS)
@@ -79,3 +81,25 @@ async def playing(server: Served, game: str) -> AsyncIterator[Played]:
         match = Played(server, (await arbiter.matches.create(command)).id)
         yield match
         await match.end()
+
+
+async def shown_position(page: Page, game: AnyGame) -> Any:
+    """Return the position after the moves that a page of a match lists."""
+    position = game.initial()
+    for move in await page.locator("[data-moves] li a").all_text_contents():
+        position = game.play(position, move)
+    return position
+
+
+async def compose(page: Page, game: AnyGame, position: Any, move: str, keyboard: bool = False) -> None:
+    """Pick a move on the board, part by part: by clicks, or with the keyboard."""
+    for _, cell, words in picks(game, move, game.steps(position, move)):
+        if cell >= 0:
+            target = page.locator(f".pick[data-cell='{cell}']")
+            await (target.press("Enter") if keyboard else target.click())
+        option = page.locator("[data-options]").get_by_role("button", name=words, exact=True)
+        if await option.count():
+            await (option.press("Enter") if keyboard else option.click())
+    whole = page.locator("[data-options]").get_by_role("button", name=f"Play {move}", exact=True)
+    if await whole.count():
+        await (whole.press("Enter") if keyboard else whole.click())

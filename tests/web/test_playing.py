@@ -16,8 +16,7 @@ from playwright.async_api import Page, expect
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.testing.server import Served
-from arbiter.web.choices import picks
-from tests.web.chromium import Open
+from tests.web.chromium import Open, compose, shown_position
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.asyncio(loop_scope="module")]
 
@@ -79,19 +78,6 @@ async def sit_down(page: Page, variant: str, opponent: str) -> None:
     await page.wait_for_url(re.compile("/matches/"))
 
 
-async def compose(page: Page, game: AnyGame, position: object, move: str) -> None:
-    """Pick a move on the board, part by part."""
-    for _, cell, words in picks(game, move, game.steps(position, move)):
-        option = page.locator("[data-options]").get_by_role("button", name=words, exact=True)
-        if cell >= 0:
-            await page.click(f".pick[data-cell='{cell}']")
-        if await option.count():
-            await option.click()
-    whole = page.locator("[data-options]").get_by_role("button", name=f"Play {move}", exact=True)
-    if await whole.count():
-        await whole.click()
-
-
 @pytest.mark.parametrize("variant", LINES)
 async def test_a_whole_game_by_clicks_against_a_bot(server: Served, browser: Open, bot: str, variant: str) -> None:
     game, line = registry.game(variant), LINES[variant].split()
@@ -135,10 +121,8 @@ async def test_a_move_by_dragging_and_one_by_keyboard(server: Served, browser: O
         await expect(page.locator(".picked")).to_have_count(0)
         await page.keyboard.press("ArrowRight")
         await page.keyboard.press("ArrowUp")
-        for _ in range(8):
-            await page.keyboard.press("Enter")
-            if not await page.locator(".pick").count():
-                break
+        position = await shown_position(page, game)
+        await compose(page, game, position, game.moves(position)[-1], keyboard=True)
         await expect(page.locator("[data-moves] li a")).to_have_count(4)
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.accept()))
         await page.click("text=Resign")
