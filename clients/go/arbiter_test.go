@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // realArbiter is an arbiter process on a folder of its own: it can be killed, and started again on the same record.
@@ -236,7 +236,7 @@ func TestTLS(t *testing.T) {
 	a.create(security, "hop-it", "alice", "alice")
 	next(t, "end", bot.ended)
 
-	var lost *ConnectionFailed
+	var lost *ConnectionError
 	stranger, err := NewClient(ClientOptions{Server: a.address, Token: a.admin, TLS: &TLS{}, Patience: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // Bot is a bot. Embed Defaults, and write Profile and Choose; every other method has a default there.

@@ -84,7 +84,7 @@ func checkedAddress(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	number, digits := strconv.ParseUint(port, 10, 16)
 	if err != nil || host == "" || digits != nil || number == 0 {
-		return "", &ConnectionFailed{Message: fmt.Sprintf("%q is no address: write HOST:PORT, such as %s", address, DefaultServer)}
+		return "", &ConnectionError{Message: fmt.Sprintf("%q is no address: write HOST:PORT, such as %s", address, DefaultServer)}
 	}
 	return address, nil
 }
@@ -129,7 +129,7 @@ func newConnection(address, token string, security *TLS, timeout, patience time.
 	}
 	c.channel, err = grpc.NewClient(address, options...)
 	if err != nil {
-		return nil, &ConnectionFailed{Message: fmt.Sprintf("can't connect to %s: %v", address, err), Cause: err}
+		return nil, &ConnectionError{Message: fmt.Sprintf("can't connect to %s: %v", address, err), Cause: err}
 	}
 	return c, nil
 }
@@ -145,7 +145,7 @@ func (c *connection) authorized(ctx context.Context) context.Context {
 
 // ask makes a call that is answered once. A request that may be carried out twice, or that carries its id, is sent again
 // while the server can't be reached, for as long as the connection's patience. It returns *ArbiterError or
-// *ConnectionFailed, or the context's error.
+// *ConnectionError, or the context's error.
 func ask[A any](ctx context.Context, c *connection, again bool, call func(context.Context) (A, error)) (A, error) {
 	giveUp := time.Now().Add(c.patience)
 	pauses := newBackoff()
@@ -182,7 +182,7 @@ func mayPass(err error) bool {
 	if errors.As(err, &refusal) {
 		return refusal.Temporary()
 	}
-	var lost *ConnectionFailed
+	var lost *ConnectionError
 	return errors.As(err, &lost)
 }
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 const seekForm = "GAME [TIME] [rated] [seat=1|2]"

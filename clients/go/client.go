@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // ClientOptions say which server a client asks, and as whom.
@@ -27,12 +27,12 @@ type ClientOptions struct {
 }
 
 // Client makes calls of a server that are answered once, and watches matches. Methods return *ArbiterError,
-// *ConnectionFailed, or the context's error. Calls that it has no method for are made with stubs of Channel.
+// *ConnectionError, or the context's error. Calls that it has no method for are made with stubs of Channel.
 type Client struct {
 	*connection
 }
 
-// NewClient returns a client; it connects with its first call. It returns *ConnectionFailed for what is no address, and
+// NewClient returns a client; it connects with its first call. It returns *ConnectionError for what is no address, and
 // *CredentialsError.
 func NewClient(options ClientOptions) (*Client, error) {
 	address, err := checkedAddress(either(options.Server, os.Getenv("ARBITER_SERVER"), DefaultServer))

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/BurntSushi/toml"
 )
@@ -57,7 +56,7 @@ func SaveToken(server, player, token string) error {
 		return failed(err)
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+	if err := lockFile(lock); err != nil {
 		return failed(err)
 	}
 	entries, err := readCredentials(path)

@@ -12,7 +12,7 @@ import (
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // Reason says why a request was refused: the names of RefusalReason in refusal.proto, without their prefix. The facts
@@ -70,18 +70,18 @@ func (e *ArbiterError) RetryAfter() time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// ConnectionFailed means that no arbiter answers; the text says where, why, and what to do. The same request again may
+// ConnectionError means that no arbiter answers; the text says where, why, and what to do. The same request again may
 // succeed later.
-type ConnectionFailed struct {
+type ConnectionError struct {
 	Message string
 	Cause   error // gRPC's error, where there was one
 }
 
 // Unwrap returns gRPC's error, where there was one.
-func (e *ConnectionFailed) Unwrap() error { return e.Cause }
+func (e *ConnectionError) Unwrap() error { return e.Cause }
 
 // Error returns the sentence for people.
-func (e *ConnectionFailed) Error() string { return e.Message }
+func (e *ConnectionError) Error() string { return e.Message }
 
 // CredentialsError means that a token, a certificate or the credentials file can't be used.
 type CredentialsError struct{ Message string }
@@ -89,17 +89,17 @@ type CredentialsError struct{ Message string }
 // Error returns the sentence for people.
 func (e *CredentialsError) Error() string { return e.Message }
 
-// BotFailed means that a bot returned an error, panicked, or chose nothing, in a run with OnErrorRaise.
-type BotFailed struct {
+// BotError means that a bot returned an error, panicked, or chose nothing, in a run with OnErrorRaise.
+type BotError struct {
 	Message string
 	Cause   error
 }
 
 // Error returns the sentence for people.
-func (e *BotFailed) Error() string { return e.Message }
+func (e *BotError) Error() string { return e.Message }
 
 // Unwrap returns the bot's own error.
-func (e *BotFailed) Unwrap() error { return e.Cause }
+func (e *BotError) Unwrap() error { return e.Cause }
 
 func fromRefusal(refusal *pb.Refusal) *ArbiterError {
 	code := codes.Code(refusal.GetCode())
@@ -121,14 +121,14 @@ func reasonOf(number pb.RefusalReason) Reason {
 	return Reason(strings.TrimPrefix(name, "REFUSAL_REASON_"))
 }
 
-// fromRPC returns the error behind a failed call to the server at an address: *ArbiterError or *ConnectionFailed.
+// fromRPC returns the error behind a failed call to the server at an address: *ArbiterError or *ConnectionError.
 func fromRPC(err error, address string) error {
 	st, _ := status.FromError(err)
 	switch failure := fromStatus(st.Proto(), address).(type) {
 	case *ArbiterError:
 		failure.Cause = err
 		return failure
-	case *ConnectionFailed:
+	case *ConnectionError:
 		failure.Cause = err
 		return failure
 	default:
@@ -160,10 +160,10 @@ func fromStatus(st *spb.Status, address string) error {
 	unconnected := code == codes.DeadlineExceeded && strings.Contains(said, "connection error")
 	switch {
 	case code == codes.Unavailable || unconnected:
-		return &ConnectionFailed{Message: fmt.Sprintf("no arbiter answers at %s: is it running there, are host and port right, "+
+		return &ConnectionError{Message: fmt.Sprintf("no arbiter answers at %s: is it running there, are host and port right, "+
 			"and does it speak TLS or not as you do? (%s)", address, said)}
 	case code == codes.DeadlineExceeded:
-		return &ConnectionFailed{Message: fmt.Sprintf("the arbiter at %s did not answer in time: try again (%s)", address, said)}
+		return &ConnectionError{Message: fmt.Sprintf("the arbiter at %s did not answer in time: try again (%s)", address, said)}
 	case code == codes.Unimplemented:
 		return &ArbiterError{Reason: ReasonUnknown, Code: code, Message: fmt.Sprintf("what answers at %s is no arbiter, "+
 			"or one of another version: is the port right? (%s)", address, said)}

@@ -1,6 +1,6 @@
 """Generate the Go code of the protocol: `go generate`, or `python generate.py TARGET` for another folder.
 
-protoc comes with the arbiter's own development tools (grpcio-tools); its plugins are tools of this module, so that
+protoc comes with the arbiter's own development tools (grpcio-tools); its plugins are tools of the module in tools/, so that
 go.sum pins them.
 """
 
@@ -14,7 +14,7 @@ from grpc_tools import protoc
 
 HERE = Path(__file__).resolve().parent
 PROTOS = HERE.parents[1] / "protos"
-PACKAGE = "arbiter/clients/go/arbiterpb"
+PACKAGE = "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 PLUGINS = ("google.golang.org/protobuf/cmd/protoc-gen-go", "google.golang.org/grpc/cmd/protoc-gen-go-grpc")
 
 
@@ -24,7 +24,7 @@ def main() -> int:
     target.mkdir(parents=True, exist_ok=True)
     names = sorted(path.name for path in (PROTOS / "arbiter" / "v1").glob("*.proto"))
     with tempfile.TemporaryDirectory() as tools:
-        subprocess.run(["go", "build", "-o", f"{tools}/", *PLUGINS], cwd=HERE, check=True)
+        subprocess.run(["go", "build", "-o", f"{tools}/", *PLUGINS], cwd=HERE / "tools", check=True)
         options = ["module=" + PACKAGE, *(f"Marbiter/v1/{name}={PACKAGE}" for name in names)]
         status = protoc.main(
             [

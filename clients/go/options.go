@@ -12,7 +12,7 @@ type OnError int
 const (
 	OnErrorResign OnError = iota // the match
 	OnErrorWait                  // the time on its clock
-	OnErrorRaise                 // the whole run, which ends with *BotFailed
+	OnErrorRaise                 // the whole run, which ends with *BotError
 )
 
 // Options say where and as whom a bot plays. The zero value takes everything from the environment.

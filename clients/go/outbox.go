@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // outbox holds acts on their way to the server. A request keeps its id and is sent again on every new stream until its

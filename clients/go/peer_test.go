@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // wait is a limit for tests that hang: what is waited for takes as long as a busy machine needs.

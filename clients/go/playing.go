@@ -33,7 +33,7 @@ func Run(bot Bot, options Options) error {
 // most.
 //
 // It returns *ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
-// player), *ConnectionFailed, *CredentialsError, *BotFailed, or the context's error.
+// player), *ConnectionError, *CredentialsError, *BotError, or the context's error.
 func Play(ctx context.Context, bot Bot, options Options) error {
 	profile := bot.Profile()
 	profile.Version = either(profile.Version, "1")
@@ -111,7 +111,7 @@ func identify(ctx context.Context, client *Client, name string, options Options)
 		return &CredentialsError{"who plays? Give a name to register, or a token (ARBITER_NAME or ARBITER_TOKEN)"}
 	}
 	// Registering is asked for once: first see, for as long as patience lasts, that there is somebody to ask.
-	var nobody *ConnectionFailed
+	var nobody *ConnectionError
 	if _, err := client.ServerInfo(ctx); errors.As(err, &nobody) || ctx.Err() != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 const longestReason = 200 // characters of the reason for declining a challenge

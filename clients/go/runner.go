@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 const repeatAfter = 500 * time.Millisecond // where a temporary refusal does not say
@@ -405,7 +405,7 @@ func (r *runner) failed(seat *seat, turn *Turn, err error) Choice {
 	switch r.options.OnError {
 	case OnErrorRaise:
 		where := fmt.Sprintf("%s failed in match %s at ply %d: %v", either(r.profile.Name, "the bot"), seat.match.ID, turn.GetPly(), err)
-		r.finish(&BotFailed{where, err})
+		r.finish(&BotError{where, err})
 		return nil
 	case OnErrorWait:
 		log.Error("the bot failed, and its clock runs on")
@@ -529,7 +529,7 @@ func (r *runner) callback(what string, call func()) {
 	switch {
 	case err == nil:
 	case r.options.OnError == OnErrorRaise:
-		r.finish(&BotFailed{fmt.Sprintf("%s failed in %s: %v", either(r.profile.Name, "the bot"), what, err), err})
+		r.finish(&BotError{fmt.Sprintf("%s failed in %s: %v", either(r.profile.Name, "the bot"), what, err), err})
 	default:
 		r.log.Error("the bot failed", "in", what, "error", err)
 	}

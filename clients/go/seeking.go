@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // place holds terms that shall be open, and the seek that is; refused if the server does not take them.

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 const helloWait = 10 * time.Second // how long the server's hello may take
@@ -28,7 +28,7 @@ type session struct {
 }
 
 // run plays until stopping is closed; the outbox is to be closed with it. It returns an *ArbiterError where the server
-// ends the session for good, or *ConnectionFailed.
+// ends the session for good, or *ConnectionError.
 func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 	giveUp := time.Now().Add(s.client.patience)
 	for {
@@ -88,7 +88,7 @@ func (s *session) oneStream(ctx context.Context) error {
 // ended returns why a stream ended: what its status says, or the notice before, or that nothing was heard.
 func (s *session) ended(err error, notice *ArbiterError, watch *watchdog) error {
 	if watch.barked.Load() {
-		return &ConnectionFailed{Message: fmt.Sprintf("the arbiter at %s has been silent for %v", s.client.address, watch.limit())}
+		return &ConnectionError{Message: fmt.Sprintf("the arbiter at %s has been silent for %v", s.client.address, watch.limit())}
 	}
 	failure := fromRPC(err, s.client.address)
 	var refusal *ArbiterError

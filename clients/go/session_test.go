@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 func ping(number uint64) *pb.PlayItem {
@@ -216,7 +216,7 @@ func TestARunThatRaises(t *testing.T) {
 	stream := p.meet()
 	stream.turn(turnAt("m1", 0))
 	err := next(t, "outcome", outcome)
-	var failed *BotFailed
+	var failed *BotError
 	if !errors.As(err, &failed) || !errors.Is(err, lost) {
 		t.Errorf("the run ended with %v", err)
 	}
@@ -293,7 +293,7 @@ func TestASilentServerIsLeft(t *testing.T) {
 }
 
 func TestAServerThatIsNotThere(t *testing.T) {
-	var failed *ConnectionFailed
+	var failed *ConnectionError
 	err := Play(t.Context(), always("a"), Options{Server: "127.0.0.1:1", Token: "secret", Patience: 200 * time.Millisecond})
 	if !errors.As(err, &failed) {
 		t.Errorf("the run ended with %v", err)

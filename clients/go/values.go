@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // LiveMatch is a match that the bot plays, from its first turn to its end. A match of the bot against itself is two of

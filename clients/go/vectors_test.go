@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	pb "arbiter/clients/go/arbiterpb"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 func vectors[V any](t *testing.T, name string) V {
@@ -52,7 +52,7 @@ func (e expectedError) check(t *testing.T, err error) {
 	t.Helper()
 	var refusal *ArbiterError
 	if !errors.As(err, &refusal) {
-		var lost *ConnectionFailed
+		var lost *ConnectionError
 		if e.Error != "ConnectionFailed" || !errors.As(err, &lost) {
 			t.Errorf("expected %s, found %v", e.Error, err)
 		}

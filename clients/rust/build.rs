@@ -1,8 +1,10 @@
-//! Makes the protocol's Rust code from the repository's `.proto` files, without a `protoc`.
+//! Makes the protocol's Rust code from the `.proto` files, without a `protoc`.
+//!
+//! `protos` is a link to the repository's; a package has the files themselves there.
 
 use std::error::Error;
 
-const PROTOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../protos");
+const PROTOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/protos");
 const FILES: [&str; 5] = ["game", "play", "rating", "server", "tournament"];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.clients.packages import block, meet, shell, unpack
 from tests.clients.table import check
 from tests.clients.toolchains import CLIENTS, require, run
 
@@ -37,10 +39,27 @@ def test_its_generated_code_is_fresh(tmp_path: Path) -> None:
     assert made == kept, "run `go generate` in clients/go and commit the result"
 
 
+@pytest.mark.timeout(3_600)
+def test_a_module_elsewhere_takes_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
+    require("go", "git", why="a bot is built with the Go client from an archive of the tree")
+    tree = unpack(tmp_path, "clients/go")
+    shell(block("go", "sh", "go get"), tmp_path)
+    folder = tmp_path / "my-bot"
+    (folder / "main.go").write_text(block("go", "go", "arbiter.Main("))
+    (folder / "watch").mkdir()
+    (folder / "watch" / "main.go").write_text(block("go", "go", "arbiter.NewClient("))
+    shell(block("go", "sh", "go build"), folder)
+    ours = (tree / "clients" / "go" / "go.mod").read_text()
+    assert re.search(r"^go 1\.24", ours, re.MULTILINE), "Go 1.24 is enough: `go vet` knows what is newer"
+    for required in (ours, (folder / "go.mod").read_text()):
+        assert "protoc" not in required, "the programs that generate code are no requirement of who uses the client"
+    meet(block("go", "sh", "arbiter serve"), folder, block("go", "sh", "MATCH"))
+
+
 def test_its_readme_shows_the_sample() -> None:
     sample = (GO / "samples" / "first_move" / "main.go").read_text()
     assert len(sample.splitlines()) <= 40
-    assert sample[sample.index("package main") :] in (GO / "README.md").read_text()
+    assert block("go", "go", "arbiter.Main(") == sample[sample.index("package main") :]
 
 
 @pytest.mark.timeout(3_600)

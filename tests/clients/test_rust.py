@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+import shutil
+import tomllib
 from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.clients.packages import TREE, block, meet, shell, unpack
 from tests.clients.table import check
-from tests.clients.toolchains import CLIENTS, require, run
+from tests.clients.toolchains import CLIENTS, held, require, run
+
+FOLDER = CLIENTS / "rust"
 
 LINTED = {"RUSTC_WORKSPACE_WRAPPER": "clippy-driver", "CLIPPY_ARGS": "--deny__CLIPPY_HACKERY__warnings"}
 """Has cargo compile our own crate by clippy's compiler, as `cargo clippy -- --deny warnings` does.
@@ -25,6 +32,50 @@ def test_the_rust_client() -> None:
     passed = sum(int(count) for count in re.findall(r"^test result: ok\. (\d+) passed; 0 failed", said, re.MULTILINE))
     assert passed > 0, said
     print(f"{passed} tests ran")
+
+
+@pytest.mark.timeout(3_600)
+def test_its_package_builds_by_itself_and_a_bot_with_it_as_its_readme_says(tmp_path: Path) -> None:
+    require("cargo", "git", why="the package of the Rust client is made from an archive of the tree")
+    ours = unpack(tmp_path, "clients/rust", "protos") / "clients" / "rust"
+    # What it depends on has been compiled there, with that profile.
+    built = {"CARGO_TARGET_DIR": str(FOLDER / "target"), "CARGO_PROFILE_DEV_DEBUG": "0"}
+    with held("rust", alone=True):
+        shell("cargo package --locked --no-verify --quiet", ours, built)
+        (package,) = (FOLDER / "target" / "package").glob("game-arbiter-client-*.crate")
+        shutil.rmtree(tmp_path / TREE)  # from here on there is nothing but the package
+        ours.mkdir(parents=True)
+        shell(f"tar -xzf {package} --strip-components 1 -C {ours}", tmp_path)
+        shell(block("rust", "sh", "cargo add"), tmp_path)
+        folder = tmp_path / "my-bot"
+        shutil.copy(ours / "Cargo.lock", folder)
+        # The same features of the same versions as the client's own tests, so that little has to be compiled again.
+        used = tomllib.loads((FOLDER / "Cargo.toml").read_text())["dev-dependencies"]
+        shell("".join(f"cargo add --quiet --offline {added(name, wants)}\n" for name, wants in used.items()), folder)
+        (folder / "src" / "main.rs").write_text(block("rust", "rust", "cli::main("))
+        (folder / "src" / "bin").mkdir()
+        (folder / "src" / "bin" / "watch.rs").write_text(block("rust", "rust", "Client::new("))
+        using = block("rust", "rust", "fn wins(") + "fn main() {\n    let _ = wins;\n}\n"
+        (folder / "src" / "bin" / "wins.rs").write_text(using)
+        shell(block("rust", "sh", "cargo build"), folder, built)
+        program = folder / "target" / "debug" / "my-bot"
+        program.parent.mkdir(parents=True)
+        shutil.move(FOLDER / "target" / "debug" / "my-bot", program)
+    meet(block("rust", "sh", "arbiter serve"), folder, block("rust", "sh", "MATCH"), built)
+
+
+def added(name: str, wants: str | dict[str, Any]) -> str:
+    """Return what `cargo add` takes for an entry of Cargo.toml."""
+    if isinstance(wants, str):
+        return f"{name}@{wants}"
+    words = ["--no-default-features"] * (not wants.get("default-features", True))
+    return " ".join([f"{name}@{wants['version']}", *words, "--features", ",".join(wants["features"])])
+
+
+def test_its_readme_shows_the_sample() -> None:
+    sample = (FOLDER / "samples" / "first_move.rs").read_text()
+    assert len(sample.splitlines()) <= 40
+    assert block("rust", "rust", "cli::main(").partition("use ")[2] == sample.partition("use ")[2]
 
 
 def test_its_modules_import_each_other_in_no_circle() -> None:

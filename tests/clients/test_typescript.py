@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
+from tests.clients.packages import block, meet, shell, unpack
 from tests.clients.table import check
-from tests.clients.toolchains import require, run
+from tests.clients.toolchains import CLIENTS, require, run
+
+INSTALL = ("npm", "install", "--no-save", "--prefer-offline", "--no-audit", "--no-fund")
+CACHED = {"npm_config_prefer_offline": "true", "npm_config_audit": "false", "npm_config_fund": "false"}
 
 
 @pytest.mark.timeout(3_600)
 def test_the_typescript_client() -> None:
     require("node", "npm", why="the TypeScript client is built and tested by them")
-    run("typescript", ["npm", "install", "--no-save", "--prefer-offline", "--no-audit", "--no-fund"])
+    run("typescript", INSTALL)
     said = run("typescript", ["npm", "test"])
     told = {name: int(count) for name, count in re.findall(r"^\S (tests|pass) (\d+)$", said, re.MULTILINE)}
     assert told.get("tests", 0) > 0, said
     assert told["pass"] == told["tests"], said
     print(f"{told['tests']} tests ran")
+
+
+@pytest.mark.timeout(3_600)
+def test_its_package_is_made_from_an_archive_and_a_bot_with_it_as_its_readme_says(tmp_path: Path) -> None:
+    require("node", "npm", "git", why="the package of the TypeScript client is made from an archive of the tree")
+    tree = unpack(tmp_path, "clients/typescript")
+    shell(block("typescript", "sh", "npm pack"), tmp_path, CACHED)
+    folder = tmp_path / "my-bot"
+    package = folder / "node_modules" / "game-arbiter-client"
+    for place in package.glob("dist/**/*.js.map"):
+        for source in json.loads(place.read_text())["sources"]:
+            assert (place.parent / source).resolve().is_relative_to(package.resolve())
+            assert (place.parent / source).is_file(), f"{place.name} leads to {source}, which is not in the package"
+    assert any(package.glob("dist/**/*.js.map"))
+    shutil.rmtree(tree)  # what is installed needs nothing of it
+    (folder / "bot.ts").write_text(block("typescript", "ts", "await main("))
+    (folder / "watch.ts").write_text(block("typescript", "ts", "new Client("))
+    shell(block("typescript", "sh", "npx tsc  "), folder)
+    meet(block("typescript", "sh", "arbiter serve"), folder, block("typescript", "sh", "MATCH"))
+
+
+def test_its_readme_shows_the_sample() -> None:
+    sample = (CLIENTS / "typescript" / "samples" / "first_move.ts").read_text()
+    assert len(sample.splitlines()) <= 40
+    assert block("typescript", "ts", "await main(") == sample
 
 
 @pytest.mark.timeout(3_600)

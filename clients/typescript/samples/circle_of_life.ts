@@ -1,8 +1,8 @@
 // A bot with rules of its own: it looks ahead in Circle of Life, as deep as its clock allows, without asking the server.
 //
 // It searches by iterative deepening with alpha-beta, and counts what each seat has eaten.
-import { Bot, breathe, type Move, main, type Turn } from "arbiter-client";
-import { CELLS, CircleOfLife, type Position } from "arbiter-client/rules/circle_of_life";
+import { Bot, breathe, type Move, main, type Turn } from "game-arbiter-client";
+import { CELLS, CircleOfLife, type Position } from "game-arbiter-client/rules/circle_of_life";
 
 const WIN = 1_000;
 const DEEPEST = 6;

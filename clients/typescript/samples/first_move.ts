@@ -1,5 +1,5 @@
 // The smallest bot: it plays the first legal move.
-import { Bot, type FinishedMatch, main, type Turn } from "arbiter-client";
+import { Bot, type FinishedMatch, main, type Turn } from "game-arbiter-client";
 
 class FirstMove extends Bot {
   readonly name = "first-move";

@@ -2,7 +2,7 @@
 //
 // node dist/samples/observer.js           everything from now on
 // node dist/samples/observer.js MATCH     one match, from its beginning
-import { Client, type MatchEvent, program, ResultKind } from "arbiter-client";
+import { Client, type MatchEvent, program, ResultKind } from "game-arbiter-client";
 
 function describe({ event, kind }: MatchEvent): string {
   switch (event.case) {

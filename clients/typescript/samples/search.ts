@@ -1,7 +1,7 @@
 // A bot with a simple search and no rules of its own: the server plays the moves for it.
 //
 // It looks at its own moves and at the opponent's answers to the best of them, and counts pieces.
-import { Bot, type Line, main, type Turn, then } from "arbiter-client";
+import { Bot, type Line, main, type Turn, then } from "game-arbiter-client";
 
 const WIDTH = 8; // own moves to look at
 const DEPTH_WIDTH = 2; // of these, how many to look at with the opponent's answers

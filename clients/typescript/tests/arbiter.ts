@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Client, type ClientOptions, Scope, type Tls } from "arbiter-client";
+import { Client, type ClientOptions, Scope, type Tls } from "game-arbiter-client";
 import { PlayerService } from "../src/generated/arbiter/v1/player_pb.js";
 import { soon } from "./queue.js";
 

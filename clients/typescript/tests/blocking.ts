@@ -1,5 +1,5 @@
 // A bot whose thought never lets go of its thread.
-import { Bot, main, type Turn } from "arbiter-client";
+import { Bot, main, type Turn } from "game-arbiter-client";
 
 class Blocking extends Bot {
   readonly name = "blocking";

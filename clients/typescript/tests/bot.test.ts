@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import { Bot, BotFailed, breathe, type Choice, Client, type LiveMatch, type Turn } from "arbiter-client";
+import { Bot, BotFailed, breathe, type Choice, Client, type LiveMatch, type Turn } from "game-arbiter-client";
 import { PlayItemSchema } from "../src/generated/arbiter/v1/play_pb.js";
 import { BotRunner } from "../src/runner.js";
 import { ended, letter, match, refusal, turn } from "./messages.js";

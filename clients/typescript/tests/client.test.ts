@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ArbiterError, Client, ConnectionFailed, MatchService, Phase, Scope } from "arbiter-client";
+import { ArbiterError, Client, ConnectionFailed, MatchService, Phase, Scope } from "game-arbiter-client";
 import { refusal } from "./messages.js";
 import { Peer } from "./peer.js";
 import { soon, until } from "./queue.js";

@@ -15,8 +15,8 @@ import {
   type PlayOptions,
   play,
   type Turn,
-} from "arbiter-client";
-import { CircleOfLife } from "arbiter-client/rules/circle_of_life";
+} from "game-arbiter-client";
+import { CircleOfLife } from "game-arbiter-client/rules/circle_of_life";
 import { Arbiter } from "./arbiter.js";
 import { certificates } from "./certificates.js";
 import { start } from "./programs.js";

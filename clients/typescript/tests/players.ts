@@ -1,7 +1,7 @@
 /** Bots for tests, and playing them on a peer. */
 
 import type { TestContext } from "node:test";
-import { Bot, type Choice, type PlayOptions, play, type Turn } from "arbiter-client";
+import { Bot, type Choice, type PlayOptions, play, type Turn } from "game-arbiter-client";
 import type { Peer } from "./peer.js";
 
 /** Makes its choices one after the other, and keeps its turns. */

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { CircleOfLife } from "arbiter-client/rules/circle_of_life";
+import { CircleOfLife } from "game-arbiter-client/rules/circle_of_life";
 import { ended, refusal, turn } from "./messages.js";
 import { Peer } from "./peer.js";
 import { start } from "./programs.js";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ArbiterError, type Challenge, type PlayOptions, TournamentPhase } from "arbiter-client";
+import { ArbiterError, type Challenge, type PlayOptions, TournamentPhase } from "game-arbiter-client";
 import { ended, match, refusal, turn } from "./messages.js";
 import { Peer } from "./peer.js";
 import { playing, Scripted } from "./players.js";

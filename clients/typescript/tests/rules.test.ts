@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import test from "node:test";
-import { CircleOfLife, type Position, RuleError } from "arbiter-client/rules/circle_of_life";
+import { CircleOfLife, type Position, RuleError } from "game-arbiter-client/rules/circle_of_life";
 import { vectors } from "./vectors.js";
 
 interface Ply {

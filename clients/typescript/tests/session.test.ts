@@ -9,7 +9,7 @@ import {
   ConnectionFailed,
   type FinishedMatch,
   type Turn,
-} from "arbiter-client";
+} from "game-arbiter-client";
 import { ended, letter, match, refusal, turn } from "./messages.js";
 import { Peer } from "./peer.js";
 import { playing, Scripted } from "./players.js";

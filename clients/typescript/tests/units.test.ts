@@ -8,7 +8,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
-import { ConnectionFailed, CredentialsError, credentials, DEFAULT_SERVER } from "arbiter-client";
+import { ConnectionFailed, CredentialsError, credentials, DEFAULT_SERVER } from "game-arbiter-client";
 import { Backoff } from "../src/backoff.js";
 import { serverAddress } from "../src/channel.js";
 import { split, termsOf } from "../src/cli.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { type DescField, type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { Metadata, status } from "@grpc/grpc-js";
-import { ArbiterError, type Code, ConnectionFailed } from "arbiter-client";
+import { ArbiterError, type Code, ConnectionFailed } from "game-arbiter-client";
 import { fromRefusal, fromRpc } from "../src/errors.js";
 import { PlayItemSchema, PlayResponseSchema } from "../src/generated/arbiter/v1/play_pb.js";
 import { RefusalSchema } from "../src/generated/arbiter/v1/refusal_pb.js";

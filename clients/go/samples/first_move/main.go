@@ -7,7 +7,7 @@ import (
 	"context"
 	"fmt"
 
-	arbiter "arbiter/clients/go"
+	arbiter "github.com/game-arbiter/arbiter/clients/go"
 )
 
 // FirstMove plays the first legal move.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"syscall"
 
-	arbiter "arbiter/clients/go"
-	pb "arbiter/clients/go/arbiterpb"
+	arbiter "github.com/game-arbiter/arbiter/clients/go"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // describe returns an event as a line of text.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	arbiter "arbiter/clients/go"
-	pb "arbiter/clients/go/arbiterpb"
+	arbiter "github.com/game-arbiter/arbiter/clients/go"
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 const (

@@ -1,0 +1,113 @@
+"""The clients as a stranger gets them: an archive of the tree, and the commands and code that their READMEs show."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import arbiter_client as arb
+import pytest
+
+from arbiter.runtime.loopback import free_port
+from tests.clients.toolchains import CLIENTS
+from tests.e2e.processes import BIN, Server
+
+TREE = "path/to/arbiter"  #: where the READMEs have a checkout or an unpacked archive of the tree
+TIMEOUT_S = 1_500
+
+
+def blocks(client: str, language: str, page: str = "README.md") -> list[str]:
+    """Return the code blocks of a language on a client's page, in their order."""
+    text = (CLIENTS / client / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def block(client: str, language: str, has: str) -> str:
+    """Return the one code block of a language on a client's README that has these words."""
+    found = [text for text in blocks(client, language) if has in text]
+    assert len(found) == 1, f"{len(found)} blocks of clients/{client}/README.md have {has!r}"
+    return found[0]
+
+
+def unpack(folder: Path, *parts: str) -> Path:
+    """Unpack an archive of parts of the tree, as it is committed, to where the READMEs have it; return that folder."""
+    tree = folder / TREE
+    tree.mkdir(parents=True)
+    command = ("git", "archive", "HEAD", *parts)
+    archive = subprocess.run(command, cwd=CLIENTS.parent, capture_output=True, check=True)
+    subprocess.run(("tar", "-x"), cwd=tree, input=archive.stdout, check=True)
+    return tree
+
+
+def shell(commands: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
+    """Run a block of shell commands in a folder; return what it said. The test fails where one of the commands does."""
+    ran = subprocess.run(
+        ("bash", "-euo", "pipefail", "-c", commands),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT_S,
+        env={**os.environ, **(environment or {})},
+    )
+    if ran.returncode != 0:
+        said = f"{ran.stdout[-4_000:]}\n{ran.stderr[-4_000:]}"
+        pytest.fail(f"these commands ended with {ran.returncode}:\n{commands}\n{said}", pytrace=False)
+    return ran.stdout
+
+
+def meet(commands: str, folder: Path, reader: str, environment: Mapping[str, str] | None = None) -> None:
+    """Have two bots play a match on a real server, by the block of a README that shows how, typed line by line.
+
+    `arbiter serve` is that server, on a port of its own. Lines that start bots go on in the background; what follows
+    them waits until the players are there. The match has to end by the rules of the game.
+
+    reader: the command that shows a MATCH, as a README has it: where reading is public it needs no token.
+    environment: of that command, beside that of this process.
+    """
+    server = Server(folder, free_port(), options=["--public"])
+    server.start()
+    try:
+        _meet(server, commands, folder, reader, environment or {})
+    finally:
+        status = server.stop()
+    assert status == 0
+
+
+def _meet(server: Server, commands: str, folder: Path, reader: str, environment: Mapping[str, str]) -> None:
+    where = {**server.environment, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    names = re.findall(r"--name (\w+)", commands)
+    made = ""
+    started: list[subprocess.Popen[str]] = []
+    with arb.BlockingClient(server.address, token=server.admin_token) as organiser, ExitStack() as bots:
+        for line in commands.splitlines():
+            command = line.partition("#")[0].strip()
+            if command.startswith("arbiter match create"):
+                while not set(names) <= {player.name for player in organiser.list_players()}:
+                    # Each look is a call to the server: nothing is waited for by the clock.
+                    assert all(bot.poll() is None for bot in started), (folder / "programs.log").read_text()
+                made = shell(command, folder, where).split()[0]
+            elif command and not command.startswith("arbiter serve"):
+                words = ["bash", "-c", f"exec {command.removesuffix('&')}"]
+                started.append(bots.enter_context(server.running(words, folder, {"PATH": where["PATH"]})))
+        assert made, "the block creates no match"
+        *_, last = organiser.observe(made)
+        match = organiser.get_match(made, with_moves=True)
+        players = [player.name for player in organiser.list_players()]
+        stranger = {
+            **where,
+            "ARBITER_CREDENTIALS": str(folder / "nobody.toml"),
+            "ARBITER_NAME": "nobody",
+            **environment,
+        }
+        shown = shell(reader.replace("MATCH", made), folder, stranger)
+        assert [player.name for player in organiser.list_players()] == players, "reading registers nobody"
+    result = match.result
+    assert result is not None, last
+    assert re.search(rf"^\d+ {re.escape(match.moves[-1])}$", shown, re.MULTILINE), shown
+    assert shown.endswith(f"over by {result.reason}\n"), shown
+    assert result.cause is arb.Cause.RULES, (result, (folder / "programs.log").read_text())
