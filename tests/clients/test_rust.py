@@ -13,7 +13,7 @@ import pytest
 
 from tests.clients.packages import TREE, block, meet, shell, unpack
 from tests.clients.table import check
-from tests.clients.toolchains import CLIENTS, held, require, run
+from tests.clients.toolchains import CLIENTS, kept, require, run
 
 FOLDER = CLIENTS / "rust"
 
@@ -38,29 +38,26 @@ def test_the_rust_client() -> None:
 def test_its_package_builds_by_itself_and_a_bot_with_it_as_its_readme_says(tmp_path: Path) -> None:
     require("cargo", "git", why="the package of the Rust client is made from an archive of the tree")
     ours = unpack(tmp_path, "clients/rust", "protos") / "clients" / "rust"
-    # What it depends on has been compiled there, with that profile.
-    built = {"CARGO_TARGET_DIR": str(FOLDER / "target"), "CARGO_PROFILE_DEV_DEBUG": "0"}
-    with held("rust", alone=True):
-        shell("cargo package --locked --no-verify --quiet", ours, built)
-        (package,) = (FOLDER / "target" / "package").glob("game-arbiter-client-*.crate")
-        shutil.rmtree(tmp_path / TREE)  # from here on there is nothing but the package
-        ours.mkdir(parents=True)
-        shell(f"tar -xzf {package} --strip-components 1 -C {ours}", tmp_path)
-        shell(block("rust", "sh", "cargo add"), tmp_path)
-        folder = tmp_path / "my-bot"
-        shutil.copy(ours / "Cargo.lock", folder)
-        # The same features of the same versions as the client's own tests, so that little has to be compiled again.
-        used = tomllib.loads((FOLDER / "Cargo.toml").read_text())["dev-dependencies"]
-        shell("".join(f"cargo add --quiet --offline {added(name, wants)}\n" for name, wants in used.items()), folder)
-        (folder / "src" / "main.rs").write_text(block("rust", "rust", "cli::main("))
-        (folder / "src" / "bin").mkdir()
-        (folder / "src" / "bin" / "watch.rs").write_text(block("rust", "rust", "Client::new("))
-        using = block("rust", "rust", "fn wins(") + "fn main() {\n    let _ = wins;\n}\n"
-        (folder / "src" / "bin" / "wins.rs").write_text(using)
-        shell(block("rust", "sh", "cargo build"), folder, built)
-        program = folder / "target" / "debug" / "my-bot"
-        program.parent.mkdir(parents=True)
-        shutil.move(FOLDER / "target" / "debug" / "my-bot", program)
+    # What it depends on has been compiled for the client's tests, with that profile.
+    built = {**kept(), "CARGO_PROFILE_DEV_DEBUG": "0"}
+    shell("cargo package --locked --no-verify --quiet", ours, built)
+    package = tmp_path / "package.crate"
+    shutil.move(next((ours / "target" / "package").glob("game-arbiter-client-*.crate")), package)
+    shutil.rmtree(tmp_path / TREE)  # from here on there is nothing but the package
+    ours.mkdir(parents=True)
+    shell(f"tar -xzf {package} --strip-components 1 -C {ours}", tmp_path)
+    shell(block("rust", "sh", "cargo add"), tmp_path)
+    folder = tmp_path / "my-bot"
+    shutil.copy(ours / "Cargo.lock", folder)
+    # The same features of the same versions as the client's own tests, so that little has to be compiled again.
+    used = tomllib.loads((FOLDER / "Cargo.toml").read_text())["dev-dependencies"]
+    shell("".join(f"cargo add --quiet --offline {added(name, wants)}\n" for name, wants in used.items()), folder)
+    (folder / "src" / "main.rs").write_text(block("rust", "rust", "cli::main("))
+    (folder / "src" / "bin").mkdir()
+    (folder / "src" / "bin" / "watch.rs").write_text(block("rust", "rust", "Client::new("))
+    using = block("rust", "rust", "fn wins(") + "fn main() {\n    let _ = wins;\n}\n"
+    (folder / "src" / "bin" / "wins.rs").write_text(using)
+    shell(block("rust", "sh", "cargo build"), folder, built)
     meet(block("rust", "sh", "arbiter serve"), folder, block("rust", "sh", "MATCH"), built)
 
 
