@@ -1,7 +1,7 @@
 """Generate the Go code of the protocol: `go generate`, or `python generate.py TARGET` for another folder.
 
-protoc comes with the arbiter's own development tools (grpcio-tools); its plugins are tools of the module in tools/, so that
-go.sum pins them.
+protoc comes with the arbiter's own development tools (grpcio-tools); its plugins are tools of the module in
+tools/, so that go.sum pins them.
 """
 
 import subprocess
