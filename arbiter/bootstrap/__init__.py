@@ -2,7 +2,7 @@
 
 from arbiter.bootstrap.serving import RunningServer, doors, gate_of, serving, started
 from arbiter.bootstrap.store import Store, check_store, open_record, open_store, rebuild_store, shown_store
-from arbiter.bootstrap.tokens import create_token, create_tokens
+from arbiter.bootstrap.tokens import create_token, create_tokens, replace_token
 from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import NO_JUDGES, World, open_world
 
@@ -21,6 +21,7 @@ __all__ = [
     "open_store",
     "open_world",
     "rebuild_store",
+    "replace_token",
     "serving",
     "shown_store",
     "started",
