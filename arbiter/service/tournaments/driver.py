@@ -18,11 +18,11 @@ from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.matches.live import DRAINING
-from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.journal import StoreDamaged, StoreFailed
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import StoredLog, maker
 from arbiter.service.tournaments.log import Listener, TournamentLog
-from arbiter.service.tournaments.matches import RETRY_S, abort, creation, occasion_of, report
+from arbiter.service.tournaments.matches import DAMAGED, RETRY_S, abort, creation, occasion_of, report
 from arbiter.service.tournaments.pairing_input import PairingInput
 from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
 from arbiter.service.tournaments.ports import Dependencies, PairingFailed
@@ -374,6 +374,10 @@ class TournamentDriver:
         while True:
             try:
                 match = await self._dependencies.matches.match(match_id)
+            except StoreDamaged as damage:  # nobody can go on with it, or say how it ended: the game is played again
+                self._log.error("match_set_aside", game=number, match=match_id, error=damage.why)
+                self._enqueue(do.ReportResult(number, match_id, None, DAMAGED, ""))
+                return
             except StoreFailed:
                 await asyncio.sleep(RETRY_S)
                 continue

@@ -30,7 +30,8 @@ from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Tournament
 
 RETRY_S: Final = RETRY_MS / 1000
-KNOWN: Final = frozenset({Reason.MATCH_NOT_ACTIVE, Reason.MATCH_NOT_FOUND})
+KNOWN: Final = frozenset({Reason.MATCH_NOT_ACTIVE, Reason.MATCH_NOT_FOUND, Reason.RECORD_DAMAGED})
+DAMAGED: Final = "record damaged"  #: why the match of a game is void whose record can't be read
 
 
 class GameAttempt(NamedTuple):
@@ -137,7 +138,7 @@ async def _organise(matches: MatchRegistry, match_id: str, command: Abort | Adju
             await matches.act(match_id, command)
         except Refusal as refusal:
             if refusal.reason in KNOWN:
-                return  # it has ended already
+                return  # it has ended already, or can't go on
             await asyncio.sleep(RETRY_S)
         else:
             return

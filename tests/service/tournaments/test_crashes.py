@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
 from arbiter.errors import Refusal
-from arbiter.service.ports.journal import Append, StoreFailed, Subject
+from arbiter.service.ports.journal import Append, RecordDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.testing.clock import run, virtually
+from arbiter.testing.memory import MemoryJournal
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format, Spec
@@ -107,6 +110,37 @@ async def _crashed_after(format_: Format, most: int | None) -> int:
             await contest.act(tournament_id, do.Start("org", "start"))
     await contest.ended(tournament_id)
     return appends
+
+
+@virtually
+async def test_a_game_whose_match_has_a_damaged_record_is_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    contest = Contest(4)
+    tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, at_once=2))
+    while not (under_way := (await contest.tournament(tournament_id)).running):  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0.001)
+    game, damaged = next((number, running.match) for number, running in under_way.items())
+    read, read_many = MemoryJournal.read, MemoryJournal.read_many
+
+    async def found(journal: MemoryJournal, match_id: str, *which: Any, **more: Any) -> list[StoredRecord]:
+        if match_id == damaged:
+            raise RecordDamaged(match_id, 1, "its seal does not hold")
+        return await read(journal, match_id, *which, **more)
+
+    async def found_many(journal: MemoryJournal, match_ids: Sequence[str]) -> list[StoredRecord]:
+        return await read_many(journal, [match_id for match_id in match_ids if match_id != damaged])
+
+    monkeypatch.setattr(MemoryJournal, "read", found)
+    monkeypatch.setattr(MemoryJournal, "read_many", found_many)
+    await contest.crash()
+    async with asyncio.timeout(4_000):
+        while (await contest.tournament(tournament_id)).phase is not Phase.ENDED:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(1)
+    records = await contest.server.journal.read(tournament_id, subject=Subject.TOURNAMENT)
+    log = tournament_log.load(tournament_id, records)
+    (voided,) = [event for event in log.events if isinstance(event, ev.Voided) and event.match == damaged]
+    assert (voided.game, voided.reason) == (game, "record damaged")
+    assert log.tournament.results[game].match not in ("", damaged)
+    assert len(log.tournament.results) == 6
 
 
 @virtually
