@@ -167,7 +167,7 @@ def test_a_match_that_is_over_is_shown_after_any_of_its_moves(server: Server, ar
     arbiter("token", "create", "bob")
     terms = ("pods(size=3)", "--time", "5m", "--at-once")
     match_id = arbiter("match", "create", *terms, "alice", "bob", "--opening", "a1 e3 b1").out.strip()
-    assert "--ply is for matches that are over" in arbiter("watch", match_id, "--ply", "3").complaint
+    assert "--ply is for matches that have" in arbiter("watch", match_id, "--ply", "3").complaint
     arbiter("match", "adjudicate", match_id, "--winner", "1", "--note", "late")
     over = arbiter("match", "show", match_id).out
     assert "pods(size=3) – alice wins: adjudicated (late)\n" in over
