@@ -87,7 +87,7 @@ class Live:
                 yield b"id: %d\ndata: %s\n\n" % (event.sequence, await self._form(event))
 
     async def _form(self, event: Published) -> bytes:
-        match = await self._gate.matches.of_event(event.match_id)
+        match = await self._gate.matches.at_event(event)
         return await self._drawings.of(event, match, self._gate.server.facts().now_ms)
 
 

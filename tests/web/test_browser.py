@@ -56,6 +56,26 @@ async def test_a_forged_record_is_not_verified(server: Served, browser: Open) ->
         await expect(page.locator(".bad")).to_contain_text("Not verified")
 
 
+async def test_a_connection_that_is_never_made_is_tried_again(server: Served, browser: Open) -> None:
+    async with playing(server, "pods(size=3)") as match, browser() as page:
+        first: list[Any] = []
+
+        async def hold(route: Any) -> None:
+            if first:
+                await route.continue_()
+            else:
+                first.append(route)
+
+        await page.route("**/events?*", hold)
+        await page.clock.install()
+        async with page.expect_request("**/events?*"):
+            await page.goto(match.address)
+        async with page.expect_request("**/events?*"):
+            await page.clock.fast_forward(10_001)
+        await match.moves(1)
+        await expect(page.locator("[data-moves] li")).to_have_count(1)
+
+
 async def test_boards_of_the_front_page_are_live(server: Served, browser: Open) -> None:
     async with playing(server, "pods(size=4)") as match, browser(color_scheme="dark") as page:
         await match.moves(1)

@@ -12,9 +12,11 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Create
+from arbiter.matches.match import Match
 from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.rights import Action, only_reads, open_to_all
+from arbiter.service.record.matches import load_match
 from arbiter.testing.server import served
 from arbiter.web import drawings
 from arbiter.web.drawings import Drawings
@@ -54,6 +56,24 @@ async def test_a_match_is_told_in_order_and_from_any_revision(page: Site) -> Non
     assert events((await page.get(f"{path}?after=5")).text) == told[5:]
     back = await page.get(f"{path}?after=1", **{"Last-Event-ID": "7"})
     assert events(back.text) == told[7:]
+
+
+async def test_an_event_that_the_journal_has_before_the_live_match_is_told_as_it_stands(
+    page: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match = await played(page.server, "hop-it", 3, resign=True)
+    matches = page.server.arbiter.matches
+    early = load_match(await matches.record(match.id, 0, 1))
+
+    async def behind(match_id: str) -> Match:
+        return early
+
+    monkeypatch.setattr(matches, "match", behind)
+    monkeypatch.setattr(matches, "begun", behind)
+    told = events((await page.get(f"/matches/{match.id}/events")).text)
+    assert [data["revision"] for _, data in told] == [number for number, _ in told]
+    assert [data["move"]["move"] for _, data in told if "move" in data] == list(match.moves)
+    assert told[-1][1]["result"] == "bob wins: resignation"
 
 
 @pytest.mark.parametrize("game", ["circle-of-life", "elevation", "hop-it", "pods", "pondlife"])

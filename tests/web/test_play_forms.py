@@ -63,7 +63,9 @@ async def test_challenges_are_declined_and_withdrawn(page: Site) -> None:
         sent = await post(page, "/challenges", form=form, named=named, game="pods", time="10m", request=f"to {named}")
         waiting = sent.headers["location"]
         assert (await post(page, waiting, form=form, answer="decline", onward="/play")).headers["location"] == "/play"
-        assert "not open any more" in (await page.get(waiting)).text
+        closed = (await page.get(waiting)).text
+        assert "not open any more" in closed
+        assert "data-renew" in closed, "it may have been accepted, and its match is about to be there"
 
 
 @pytest.mark.parametrize("path", ["/challenges", "/challenges/c1", "/matches/m1/moves", "/matches/m1/acts"])

@@ -41,6 +41,8 @@ from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Filter, MatchSummary
+from arbiter.service.record.matches import load_match
+from arbiter.service.record.published import Published
 from arbiter.service.tournaments.matches import tournament_of
 from arbiter.service.tournaments.registry import TournamentRegistry
 
@@ -299,6 +301,13 @@ class MatchGate:
     async def of_event(self, match_id: str) -> Match:
         """Return the match of an event that an observer is told of, as it began, or further on."""
         return await self._matches.begun(match_id)
+
+    async def at_event(self, event: Published) -> Match:
+        """Return the match of an event that an observer is told of, as it stood after the event, or further on."""
+        match = await self._matches.match(event.match_id)
+        if match.revision < event.revision:  # the journal had the event before the live match heard that it is durable
+            match = load_match(await self._matches.record(event.match_id, 0, event.revision))
+        return match
 
     @asynccontextmanager
     async def transcript(self, call: Call, match_id: str) -> AsyncIterator[AsyncIterator[bytes]]:

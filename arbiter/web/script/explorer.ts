@@ -1,4 +1,5 @@
 // The explorer of a game: plays both sides on a board, with the legal moves that the server sends.
+import { ask } from "./ask.ts";
 import { Board } from "./board.ts";
 import { Picker } from "./picker.ts";
 import type { Choices, Position } from "./shapes.ts";
@@ -20,7 +21,7 @@ export function explorer(root: HTMLElement): void {
   async function show(animate: boolean): Promise<void> {
     const now = ++wanted;
     const query = new URLSearchParams({ moves: line.join(" ") });
-    const answer = await fetch(`/games/${encodeURIComponent(root.dataset["game"] ?? "")}/line?${query}`);
+    const answer = await ask(`/games/${encodeURIComponent(root.dataset["game"] ?? "")}/line?${query}`);
     const place = find("[data-said]");
     if (now !== wanted) return;
     const said = await answer.json() as Choices & Position & { message?: string };

@@ -1,5 +1,6 @@
 // The front page: a grid of live boards, kept current by one stream. Some seconds after a match of it has ended, and
 // every few seconds while nothing is played, the page takes its content anew from the server.
+import { ask } from "./ask.ts";
 import { Board } from "./board.ts";
 import { Clocks } from "./clocks.ts";
 import { listen } from "./live.ts";
@@ -43,7 +44,7 @@ export function grid(root: HTMLElement): void {
   }
   let renewal: number | undefined;
   const query = [...cards.keys()].map((id) => `match=${encodeURIComponent(id)}`).join("&");
-  const stream = listen(`/live?${query}`, (state) => {
+  const stream = listen(() => `/live?${query}`, (state) => {
     cards.get(state.match)?.take(state);
     if (state.over) {
       renewal ??= setTimeout(() => {
@@ -59,7 +60,7 @@ export function grid(root: HTMLElement): void {
 // Takes the content of the page anew; tries again later where the server does not answer.
 async function renew(): Promise<void> {
   try {
-    const answer = await fetch(location.href);
+    const answer = await ask(location.href);
     if (!answer.ok) throw new Error(answer.statusText);
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
     const next = fresh?.querySelector<HTMLElement>("[data-page=grid]");

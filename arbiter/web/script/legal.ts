@@ -1,4 +1,5 @@
 // Shows the legal moves of the ply that is looked at: they can be composed as in play, and are not sent.
+import { ask } from "./ask.ts";
 import type { Board } from "./board.ts";
 import { Picker } from "./picker.ts";
 import type { Choices } from "./shapes.ts";
@@ -28,7 +29,7 @@ export class Legal {
     this.#picker.clear();
     this.#say("");
     if (!wanted) return;
-    const answer = await fetch(`/matches/${match}/choices?ply=${ply}`);
+    const answer = await ask(`/matches/${match}/choices?ply=${ply}`);
     if (this.#shown !== wanted) return;
     if (!answer.ok) return this.#say("They can't be read now.");
     this.#choices = await answer.json() as Choices;

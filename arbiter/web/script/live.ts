@@ -1,22 +1,46 @@
 // A stream of states. The browser comes back by itself, and says with Last-Event-ID what it has; this says so meanwhile.
+import { PATIENCE_MS } from "./ask.ts";
 import type { State } from "./shapes.ts";
 
-export function listen(url: string, take: (state: State) => void): EventSource {
-  const source = new EventSource(url);
+// Opens a stream; a connection that is not made in time is tried again. `url` tells what to ask for by then.
+export function listen(url: () => string, take: (state: State) => void): { close(): void } {
   const lost = document.createElement("p");
   lost.className = "lost";
   lost.setAttribute("role", "status");
-  source.onmessage = (event: MessageEvent<string>) => take(JSON.parse(event.data) as State);
-  source.onopen = () => lost.remove();
-  source.onerror = () => {
-    lost.textContent = source.readyState === EventSource.CLOSED
-      ? "The server ended the connection. Load the page again to go on."
-      : "The connection is lost. What you see may be old; it is tried again.";
-    document.body.append(lost);
-  };
-  source.addEventListener("over", () => {
-    source.close();
+  let [source, waiting]: [EventSource | undefined, number | undefined] = [undefined, undefined];
+
+  function close(): void {
+    clearTimeout(waiting);
+    source?.close();
     lost.remove();
-  });
-  return source;
+  }
+
+  function wait(): void {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => { source?.close(); open(); }, PATIENCE_MS);
+  }
+
+  function open(): void {
+    const opened = new EventSource(url());
+    source = opened;
+    wait();
+    opened.onmessage = (event: MessageEvent<string>) => take(JSON.parse(event.data) as State);
+    opened.onopen = () => {
+      clearTimeout(waiting);
+      lost.remove();
+    };
+    opened.onerror = () => {
+      const ended = opened.readyState === EventSource.CLOSED;
+      lost.textContent = ended
+        ? "The server ended the connection. Load the page again to go on."
+        : "The connection is lost. What you see may be old; it is tried again.";
+      document.body.append(lost);
+      if (ended) clearTimeout(waiting);
+      else wait();
+    };
+    opened.addEventListener("over", close);
+  }
+
+  open();
+  return { close };
 }

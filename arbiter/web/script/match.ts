@@ -132,7 +132,8 @@ export function match(root: HTMLElement): void {
   clocks.set(state, true);
   place();
   show();
-  if (!state.over) listen(`/matches/${state.match}/events?after=${state.revision}${seat ? "&seated=1" : ""}`, take);
+  const events = (): string => `/matches/${state.match}/events?after=${state.revision}${seat ? "&seated=1" : ""}`;
+  if (!state.over) listen(events, take);
   setInterval(() => clocks.tick(), 100);
 }
 

@@ -1,4 +1,6 @@
 // Keeps a part of a page current that has no stream: it is taken anew from the server every so often.
+import { ask } from "./ask.ts";
+
 const MOST = 400; // times, so that a page that is forgotten does not ask for ever
 
 export function renew(part: HTMLElement, wait = Number(part.dataset["renew"]), left = MOST): void {
@@ -9,7 +11,7 @@ export function renew(part: HTMLElement, wait = Number(part.dataset["renew"]), l
 async function once(part: HTMLElement): Promise<HTMLElement | undefined> {
   if (document.hidden || part.contains(document.activeElement)) return part; // nothing moves under a finger
   try {
-    const answer = await fetch(location.href);
+    const answer = await ask(location.href);
     if (answer.redirected) {
       location.assign(answer.url);
       return undefined;

@@ -1,4 +1,5 @@
 // A person's seat at a match: its moves, draws and resignation go to the server, which says what comes of them.
+import { ask } from "./ask.ts";
 import type { Board } from "./board.ts";
 import { Picker } from "./picker.ts";
 import { renew } from "./renew.ts";
@@ -74,7 +75,7 @@ export class Seat {
 
   async #ask(ply: number): Promise<void> {
     try {
-      const answer = await fetch(`/matches/${this.#state?.match}/choices?ply=${ply}`);
+      const answer = await ask(`/matches/${this.#state?.match}/choices?ply=${ply}`);
       if (!answer.ok) throw new Error(answer.statusText);
       const choices = await answer.json() as Choices;
       if (this.#offered !== ply || !this.#mine() || !this.#live) return;
@@ -98,7 +99,7 @@ export class Seat {
     const request = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16)).join("-");
     const body = new URLSearchParams({ form: this.#root.dataset["form"] ?? "", request, ...fields });
     try {
-      const answer = await fetch(`/matches/${this.#state?.match}/${where}`, {
+      const answer = await ask(`/matches/${this.#state?.match}/${where}`, {
         method: "POST", body, headers: { accept: "application/json" },
       });
       const said = await answer.json() as { message?: string };
