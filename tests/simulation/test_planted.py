@@ -20,11 +20,15 @@ from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
 from arbiter.rpc import door
 from arbiter.rpc.door import MessageWriter
 from arbiter.rpc.unread import Unread
+from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.matches import MatchGate, OfMatch, Watched
+from arbiter.service.gate.rights import Action
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.feed import Batch, Feed, Reached, Stream
 from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.delivery import Delivery
+from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append
 from arbiter.service.record.published import Published
@@ -84,8 +88,8 @@ def skips_an_event(patch: pytest.MonkeyPatch) -> None:
     """A stream that resumes one revision too far."""
     of_match = Feed.of_match
 
-    def skipping(self: Feed, match_id: str, after: int) -> AbstractAsyncContextManager[Stream]:
-        return of_match(self, match_id, after + 1 if after else 0)
+    def skipping(self: Feed, match_id: str, after: int, reader: str) -> AbstractAsyncContextManager[Stream]:
+        return of_match(self, match_id, after + 1 if after else 0, reader)
 
     patch.setattr(Feed, "of_match", skipping)
 
@@ -94,8 +98,8 @@ def repeats_an_event(patch: pytest.MonkeyPatch) -> None:
     """A stream of everything that resumes one place too early."""
     of_all = Feed.of_all
 
-    def repeating(self: Feed, after: int | None, label: str) -> AbstractAsyncContextManager[Stream]:
-        return of_all(self, after - 1 if after else after, label)
+    def repeating(self: Feed, after: int | None, label: str, reader: str) -> AbstractAsyncContextManager[Stream]:
+        return of_all(self, after - 1 if after else after, label, reader)
 
     patch.setattr(Feed, "of_all", repeating)
 
@@ -105,8 +109,8 @@ def runs_ahead_with_its_bookmarks(patch: pytest.MonkeyPatch) -> None:
     of_all = Feed.of_all
 
     @asynccontextmanager
-    async def ahead(self: Feed, after: int | None, label: str) -> AsyncIterator[AsyncIterator[Batch]]:
-        async with of_all(self, after, label) as stream:
+    async def ahead(self: Feed, after: int | None, label: str, reader: str) -> AsyncIterator[AsyncIterator[Batch]]:
+        async with of_all(self, after, label, reader) as stream:
             yield (Reached(batch.place + 1) if isinstance(batch, Reached) else batch async for batch in stream)
 
     patch.setattr(Feed, "of_all", ahead)
@@ -183,6 +187,32 @@ def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("arbiter.matches.transitions.no_draw", broken)
 
 
+def takes_a_caller_for_another(patch: pytest.MonkeyPatch) -> None:
+    """A gate that now and then takes a caller of the game for the one before it."""
+    caller, callers = Admission.caller, list[Caller]()
+
+    async def mistaken(self: Admission, call: Call, action: Action) -> Caller:
+        found = await caller(self, call, action)
+        if action is Action.SUBMIT_MOVE:
+            callers.append(found)
+            return callers[-2] if len(callers) % 3 == 2 else found
+        return found
+
+    patch.setattr(Admission, "caller", mistaken)
+
+
+def observes_from_elsewhere(patch: pytest.MonkeyPatch) -> None:
+    """A gate that passes on another place to resume after than the observer named."""
+    stream = MatchGate._stream
+
+    def misread(self: MatchGate, watched: Watched | None, reader: str) -> AbstractAsyncContextManager[Stream]:
+        if isinstance(watched, OfMatch) and watched.after_revision:
+            watched = OfMatch(watched.match_id, watched.after_revision + 1)
+        return stream(self, watched, reader)
+
+    patch.setattr(MatchGate, "_stream", misread)
+
+
 def ends_a_call_while_it_writes(patch: pytest.MonkeyPatch) -> None:
     """A stream whose headers go with its first message: no status can follow a message that was not read."""
 
@@ -237,6 +267,8 @@ def closes_no_connection(patch: pytest.MonkeyPatch) -> None:
         (forgets_the_resumed_turn, 1, {"Every turn is told"}),
         (lets_the_wrong_seat_lose, 1, {"Typed ends"}),
         (fails_on_a_command, 1, {"Typed ends", "Nothing unforeseen"}),
+        (takes_a_caller_for_another, 1, {"Nobody plays for another"}),
+        (observes_from_elsewhere, 1, {"Gap-free", "Resumable"}),
         (ends_a_call_while_it_writes, 1, {"Nothing unforeseen"}),
         (forgets_headers_that_are_on_their_way, 1, {"Nothing unforeseen"}),
         (waits_for_its_reader, 1, {"A stream that the server ends is over"}),

@@ -110,8 +110,9 @@ class ObservedEvents:
 class EndedStream(NamedTuple):
     """The server has ended a stream, because its client was shut out.
 
-    held: whether a message waited that the client did not read. counted_s: how long the stream counted as open after
-    that, open_s: how long until its call was over; None: for ever. silence_s: the patience of the server.
+    held: whether a message waited that the client did not read, then or later: a Play stream is ended with its last
+    messages. counted_s: how long the stream counted as open after that, open_s: how long until its call was over; None:
+    for ever. silence_s: the patience of the server.
     """
 
     reader: str

@@ -10,11 +10,12 @@ from typing import Any
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Abort, Adjudicate, OrganiserRequest, ResultKind
 from arbiter.testing.guarantees import Received
+from arbiter.testing.simulation.gate_calls import Answer
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.observations import CreatedMatch, ObservedEvents
 from arbiter.testing.simulation.plan import ORGANISER, MatchPlan
 from arbiter.testing.simulation.player import TRY_AGAIN
-from arbiter.testing.simulation.server import Answer, Server
+from arbiter.testing.simulation.server import Server
 
 PATIENCE_S = 3.0  #: timeout after which the organiser repeats a request
 

@@ -177,7 +177,7 @@ class StoppingReader:
         """Note how long the stream counts, and how long its call is open, after it was ended."""
         server, arbiter, loop = self._server, self._server.arbiter, asyncio.get_running_loop()
         limit_s = server.settings.limits.silence_ms / 1000
-        began, counted, held = loop.time(), None, call.held
+        began, counted = loop.time(), None
         while not (call.is_over and counted is not None) and loop.time() - began < limit_s + LONGER_S:
             if counted is None and not server.gate.streams.held_by(self._name):
                 counted = loop.time() - began
@@ -185,7 +185,7 @@ class StoppingReader:
             if server.arbiter is not arbiter or not server.is_up:
                 return  # a process that is gone holds nothing
         open_s = loop.time() - began if call.is_over else None
-        server.history.ended.append(EndedStream(self._name, kind, ending, held, counted, open_s, limit_s))
+        server.history.ended.append(EndedStream(self._name, kind, ending, call.held, counted, open_s, limit_s))
 
     async def _let_in(self) -> None:
         while True:

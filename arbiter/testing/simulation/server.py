@@ -1,8 +1,8 @@
 """A simulated server: an arbiter on the simulated network, which crashes and restarts.
 
 Each process has its own disk, clock and arbiter; the data that outlives them is in `stored`. Play streams use the real
-servicer (`arbiter.rpc.play_stream`); unary calls and observers are served by code that does what the real servicers
-do. Everything that passes is recorded in the history.
+servicer (`arbiter.rpc.play_stream`); unary calls and observers ask the real gate (`gate_calls`). Everything that passes
+is recorded in the history.
 """
 
 from __future__ import annotations
@@ -16,18 +16,7 @@ import structlog
 from arbiter.bootstrap import Arbiter, Store, World, gate_of, wire
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason, Refusal
-from arbiter.games.contract import Seat
-from arbiter.matches.commands import (
-    AnswerDraw,
-    ClaimDraw,
-    Create,
-    OfferDraw,
-    OrganiserRequest,
-    Play,
-    Resign,
-    SeatRequest,
-)
-from arbiter.matches.requests import Receipt
+from arbiter.matches.commands import Create, OrganiserRequest
 from arbiter.rpc.door import Context
 from arbiter.rpc.observe import Observations as EventStreams
 from arbiter.rpc.play_stream import PlayStreams
@@ -42,20 +31,13 @@ from arbiter.testing.clock import VirtualClock
 from arbiter.testing.guarantees import Bookmarked, Received
 from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRules
 from arbiter.testing.simulation.disk import Chance, Disk, FaultyDirectory
+from arbiter.testing.simulation.gate_calls import OBSERVER, SCOPES, Answer, GateCalls
 from arbiter.testing.simulation.network import Link
-from arbiter.testing.simulation.observations import (
-    CreatedMatch,
-    Outage,
-    ReceivedRequest,
-    Request,
-    RunObservations,
-    SentAnswer,
-)
-from arbiter.testing.simulation.plan import Plan
+from arbiter.testing.simulation.observations import CreatedMatch, Outage, ReceivedRequest, Request, RunObservations
+from arbiter.testing.simulation.plan import ORGANISER, Plan
 from arbiter.testing.simulation.play_calls import ENDED, PlayCall, RecordedMessages
 
 Wiring = Callable[[Settings, World], Arbiter]
-Answer = Receipt | Refusal
 AWAY: Final = Refusal(Reason.STORE_UNAVAILABLE, "nobody listens at this address", retry_after_ms=1_000)
 
 
@@ -103,6 +85,7 @@ class Server:
         self.gate, self.log = gate, structlog.get_logger("arbiter.rpc")
         self.held_calls: dict[str, tuple[HeldCall, asyncio.Task[Any]]] = {}  # by peer
         self.unread = unread = Unread(limits, self._close, self.log)
+        self.calls = GateCalls(gate.matches, self._secrets, self.history, self.stored)
         self.observations = EventStreams(gate.matches, unread, limits)
         self.door = PlayStreams(gate.play, arbiter.sessions, self._messages, self.clock, unread, limits)
 
@@ -114,10 +97,11 @@ class Server:
     # -- lifecycle -----------------------------------------------------------------------------------------------
 
     async def register(self, players: list[str]) -> None:
-        """Create the players, with a token each."""
+        """Create the players, the organiser and the observers' account, with a token each."""
         operator = Caller("", "", frozenset({Scope.ADMIN.value}))
-        for name in players:
-            _, self._secrets[name] = await self.arbiter.accounts.create_token(operator, name, (Scope.PLAY,), "")
+        for name in (*players, ORGANISER, OBSERVER):
+            scopes = (SCOPES.get(name, Scope.PLAY),)
+            _, self._secrets[name] = await self.arbiter.accounts.create_token(operator, name, scopes, "")
 
     async def start(self, clock_jump_ms: int = 0) -> None:
         """Start a process whose clock differs by this much from the one before; retry until the store can be read."""
@@ -195,44 +179,15 @@ class Server:
         if not self.is_up:
             return _now(AWAY)
         self.history.asked.append(ReceivedRequest(player, ask, self.clock.now_ms(), streamed=False))
-        answered = self.arbiter.matches.request(player, ask.match_id, lambda seat: self._command(ask, seat))
-        answered.add_done_callback(lambda done: self._given(player, ask.match_id, ask.request, done.result()))
-        return answered
-
-    def _given(self, player: str, match_id: str, request: str, answer: Answer) -> None:
-        self.history.given.append(SentAnswer(player, match_id, request, answer, self.head))
-
-    def _command(self, ask: Request, seat: Seat) -> SeatRequest:
-        match ask.verb:
-            case "move":
-                return Play(seat, ask.request, ask.ply, ask.move, self.clock.now_ms())
-            case "offer":
-                return OfferDraw(seat, ask.request)
-            case "answer":
-                return AnswerDraw(seat, ask.request, ask.accept)
-            case "claim":
-                return ClaimDraw(seat, ask.request)
-            case _:
-                return Resign(seat, ask.request)
+        return self.run(self.calls.request(player, ask))
 
     def create(self, command: Create) -> asyncio.Future[CreatedMatch]:
         """Create a match for the organiser."""
-        return self.run(self._create(command)) if self.is_up else _failed(AWAY)
-
-    async def _create(self, command: Create) -> CreatedMatch:
-        made = CreatedMatch(command.request, (await self.arbiter.matches.create(command)).id, 0)
-        made = made._replace(head=self.head)
-        self.history.made.append(made)
-        return made
+        return self.run(self.calls.create(command)) if self.is_up else _failed(AWAY)
 
     def judge(self, match_id: str, command: OrganiserRequest) -> asyncio.Future[Answer]:
         """End a match for the organiser."""
-        return self.run(self._judge(match_id, command)) if self.is_up else _now(AWAY)
-
-    async def _judge(self, match_id: str, command: OrganiserRequest) -> Answer:
-        answer = await self.arbiter.matches.answer(match_id, command)
-        self._given(command.by, match_id, command.request, answer)
-        return answer
+        return self.run(self.calls.judge(match_id, command)) if self.is_up else _now(AWAY)
 
     # -- Play streams --------------------------------------------------------------------------------------------
 
@@ -260,14 +215,13 @@ class Server:
     def observe(self, match_id: str, label: str, after: int | None, link: Link) -> None:
         """Accept a stream of events: of a match, or of everything (with a label) if `match_id` is ''."""
         if self.is_up:
-            self._serve(link, self._observe(self.arbiter, match_id, label, after, link))
+            self._serve(link, self._observe(self.calls, match_id, label, after, link))
         else:
             link.cut(above_after_s=None)
 
-    async def _observe(self, arbiter: Arbiter, match_id: str, label: str, after: int | None, link: Link) -> None:
-        feed = arbiter.feed
+    async def _observe(self, calls: GateCalls, match_id: str, label: str, after: int | None, link: Link) -> None:
         try:
-            async with feed.of_match(match_id, after or 0) if match_id else feed.of_all(after, label) as stream:
+            async with calls.observe(match_id, label, after) as stream:
                 async for batch in stream:
                     link.down.send((self.head, _items(batch)))
                     await link.down.room()
