@@ -37,12 +37,14 @@ $(VENV)/.ready: pyproject.toml uv.lock protos/python/pyproject.toml clients/pyth
 COMPILED := $(CURDIR)/$(VENV)/compiled
 # Before a command: have it run on the compiled modules, not on those of the working folder.
 NATIVE ?= PYTHONSAFEPATH=1 PYTHONPATH=$(COMPILED)
+# What the compiler has made is kept for the next clone, where there is ccache.
+CCACHED := $(if $(shell command -v ccache),CC="ccache $${CC:-cc}" CCACHE_BASEDIR="$(CURDIR)" CCACHE_NOHASHDIR=true)
 native: $(COMPILED)/.ready ## compile the busiest modules (mypyc; needs a C compiler), to run with what `make bench` says
 
 $(COMPILED)/.ready: $(VENV)/.ready hatch_build.py pyproject.toml $(shell find arbiter -name '*.py')
 	@command -v $${CC:-cc} >/dev/null || { echo "To compile takes a C compiler: install gcc, or add NATIVE= to do without"; exit 1; }
 	rm -rf $(COMPILED) $(VENV)/wheel
-	HATCH_BUILD_HOOKS_ENABLE=1 $(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir $(VENV)/wheel .
+	$(CCACHED) HATCH_BUILD_HOOKS_ENABLE=1 $(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir $(VENV)/wheel .
 	$(UV) pip install --quiet --no-deps --python $(BIN)/python --target $(COMPILED) $(VENV)/wheel/*.whl
 	@touch $@
 

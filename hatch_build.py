@@ -8,30 +8,29 @@ mypyc 2.4.1 compiles them, an exception that one handles while it waits is seen,
 from __future__ import annotations
 
 import ast
+import shutil
 from collections.abc import Sequence
 from contextlib import chdir
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 GROUP = "arbiter"  #: the extension that holds all of them is called after it; the others only lead there
+PLACE = "build/compiled"  #: the compiler's folder. It has the same path in each clone, so that ccache knows its files.
 
 
 class Compile(BuildHookInterface[Any]):
     """Compiles what the list `compiled` of the hook names: paths, or patterns of them, from the project's folder."""
 
-    _place: TemporaryDirectory[str] | None = None
-
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and put the extensions beside their modules in the wheel. Raises ValueError for a name of none."""
         if version == "editable":
             return
-        self._place = TemporaryDirectory(prefix="arbiter-compiled-")
-        lib = Path(self._place.name, "lib")
+        self._remove()  # what a build that was broken off has left
         with chdir(self.root):  # mypyc names modules after their paths from here
-            self._compile(self._modules(), Path(self._place.name), lib)
+            self._compile(self._modules())
+        lib = Path(self.root, PLACE, "lib")
         made = (path for path in lib.rglob("*") if path.is_file())
         build_data["force_include"].update({str(path): str(path.relative_to(lib)) for path in made})
         build_data["pure_python"] = False
@@ -39,8 +38,10 @@ class Compile(BuildHookInterface[Any]):
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what the compiler left."""
-        if self._place is not None:
-            self._place.cleanup()
+        self._remove()
+
+    def _remove(self) -> None:
+        shutil.rmtree(Path(self.root, PLACE), ignore_errors=True)
 
     def _modules(self) -> list[str]:
         modules: list[str] = []
@@ -54,7 +55,7 @@ class Compile(BuildHookInterface[Any]):
                 raise ValueError(f"{module} has coroutines: it can't be compiled, take it out of pyproject.toml")
         return modules
 
-    def _compile(self, modules: Sequence[str], place: Path, lib: Path) -> None:
+    def _compile(self, modules: Sequence[str]) -> None:
         # Imported here: who builds the pure wheel needs neither.
         from mypyc.build import mypycify
         from setuptools import Distribution
@@ -65,9 +66,9 @@ class Compile(BuildHookInterface[Any]):
             multi_file=True,
             opt_level=self.config["opt-level"],
             debug_level="0",
-            target_dir=str(place / "c"),
+            target_dir=f"{PLACE}/c",
         )
         build: Any = Distribution({"name": GROUP, "ext_modules": extensions}).get_command_obj("build_ext")
-        build.build_lib, build.build_temp = str(lib), str(place / "temp")
+        build.build_lib, build.build_temp = f"{PLACE}/lib", f"{PLACE}/temp"
         build.ensure_finalized()
         build.run()

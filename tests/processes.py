@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import select
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 WAIT_S = 240  #: only a test that hangs takes that long, however busy the machine
+LOOK_S = 0.05  #: between two looks at what other processes do, which need the processor for it
 
 
 def writing_to(place: Path) -> dict[int, str]:
@@ -43,6 +46,14 @@ def wait_for_end(process: int) -> None:
             assert select.select([handle], [], [], WAIT_S)[0], f"process {process} goes on"
         finally:
             os.close(handle)
+
+
+def until(true: Callable[[], object]) -> None:
+    """Wait until what other processes do makes something true. Raises AssertionError if they never do."""
+    give_up_s = time.monotonic() + WAIT_S
+    while not true():
+        assert time.monotonic() < give_up_s, "it never became true"
+        time.sleep(LOOK_S)
 
 
 def _command(entry: Path) -> str:

@@ -59,8 +59,8 @@ async def open_world(settings: Settings, committed: Committed | None = None, new
         # Live matches have a worker of their own, so that requests of strangers do not delay players.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
-            await pool.start()
             stack.push_async_callback(pool.close)
+        await pools[1].start()  # a turn does not wait for it; whoever asks about rules first may
         pairing = PairingProcess(store.journal)
         stack.push_async_callback(pairing.close)
         rating = RatingProcess()

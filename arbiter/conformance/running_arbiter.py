@@ -57,8 +57,8 @@ async def running_arbiter() -> AsyncIterator[RunningArbiter]:
         async with AsyncExitStack() as stack:
             pools = (RulesPool(settings.limits, 1, nice=0), RulesPool(settings.limits, 1, nice=0))
             for pool in pools:
-                await pool.start()
                 stack.push_async_callback(pool.close)
+            await pools[1].start()
             store = Store(MemoryJournal(), MemoryDirectory())
             yield World(store, clock, SystemIds(clock), *pools, NoKeys(), InProcessPairing(), InProcessRating())
 

@@ -33,6 +33,8 @@ class RulesPool:
     A caller has one running job and a bounded queue. The workers serve the callers round-robin: after a job, its caller
     goes to the end of the line. So a caller with heavy requests only waits for itself. Another caller waits at most for
     the rest of one running job, and not at all while a worker is free.
+
+    A worker is started when a job waits that no other one is free for, unless `start` has been called.
     """
 
     def __init__(self, limits: Limits, workers: int, nice: int = 5) -> None:
@@ -42,13 +44,18 @@ class RulesPool:
         self._waiting: OrderedDict[str, deque[_Ticket]] = OrderedDict()
         self._running: set[str] = set()
         self._work = asyncio.Condition()
+        self._idle = 0  #: tasks that wait for a job
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
     async def start(self) -> None:
-        """Start the workers now, so that they are ready for the first job."""
+        """Start all workers now, so that they are ready for the first job."""
         for _ in range(self._count):
-            self._tasks.append(asyncio.create_task(self._serve(await self._hire()), name="rules-worker"))
+            self._add(await self._hire())
+
+    def _add(self, worker: Worker | None = None) -> None:
+        """Add a task that serves with a worker, or starts one for its first job."""
+        self._tasks.append(asyncio.create_task(self._serve(worker), name="rules-worker"))
 
     async def close(self) -> None:
         """Stop the workers. Running and queued jobs are cancelled; later ones are refused as DRAINING."""
@@ -109,6 +116,9 @@ class RulesPool:
             )
         ticket = _Ticket(caller, frame((kind, arguments), last=True))
         self._waiting.setdefault(caller, deque()).append(ticket)
+        ready = sum(caller not in self._running for caller in self._waiting)
+        if ready > self._idle and len(self._tasks) < self._count:
+            self._add()
         async with self._work:
             self._work.notify()
         try:
@@ -170,7 +180,11 @@ class RulesPool:
                         self._running.add(caller)
                         return ticket
                 else:
-                    await self._work.wait()
+                    self._idle += 1
+                    try:
+                        await self._work.wait()
+                    finally:
+                        self._idle -= 1
 
     async def _run(self, worker: Worker, ticket: _Ticket) -> bool:
         """Run a job on a worker. Return whether the worker can take another one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 from arbiter.runtime.loopback import free_port
 from tests.clients.toolchains import CLIENTS
 from tests.e2e.processes import BIN, Server
+from tests.processes import until
 
 TREE = "path/to/arbiter"  #: where the READMEs have a checkout or an unpacked archive of the tree
 TIMEOUT_S = 1_500
@@ -78,18 +79,24 @@ def meet(commands: str, folder: Path, reader: str, environment: Mapping[str, str
     assert status == 0
 
 
+def _are_there(
+    organiser: arb.BlockingClient, names: Sequence[str], bots: Sequence[subprocess.Popen[str]], folder: Path
+) -> bool:
+    """Return whether the players of bots are registered. The test fails where a bot has ended."""
+    assert all(bot.poll() is None for bot in bots), (folder / "programs.log").read_text()
+    return set(names) <= {player.name for player in organiser.list_players()}
+
+
 def _meet(server: Server, commands: str, folder: Path, reader: str, environment: Mapping[str, str]) -> None:
     where = {**server.environment, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     names = re.findall(r"--name (\w+)", commands)
     made = ""
     started: list[subprocess.Popen[str]] = []
-    with arb.BlockingClient(server.address, token=server.admin_token) as organiser, ExitStack() as bots:
+    with server.client() as organiser, ExitStack() as bots:
         for line in commands.splitlines():
             command = line.partition("#")[0].strip()
             if command.startswith("arbiter match create"):
-                while not set(names) <= {player.name for player in organiser.list_players()}:
-                    # Each look is a call to the server: nothing is waited for by the clock.
-                    assert all(bot.poll() is None for bot in started), (folder / "programs.log").read_text()
+                until(lambda: _are_there(organiser, names, started, folder))
                 made = shell(command, folder, where).split()[0]
             elif command and not command.startswith("arbiter serve"):
                 words = ["bash", "-c", f"exec {command.removesuffix('&')}"]

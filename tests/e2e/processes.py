@@ -11,6 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import arbiter_client as arb
+
+from tests.processes import until
+
 BIN = Path(sys.executable).parent
 
 
@@ -100,6 +104,15 @@ class Server:
         )
         assert not check or run.returncode == 0, run.stderr
         return run.stdout
+
+    def client(self) -> arb.BlockingClient:
+        """Return a client with the first token, which may do everything."""
+        return arb.BlockingClient(self.address, token=self.admin_token)
+
+    def wait_for_players(self, *names: str) -> None:
+        """Wait until these players are registered, as bots do it when they start."""
+        with self.client() as client:
+            until(lambda: set(names) <= {player.name for player in client.list_players()})
 
     @contextlib.contextmanager
     def running(

@@ -10,16 +10,23 @@ import arbiter_client as arb
 import pytest
 
 from tests.e2e.processes import BIN, Server
+from tests.processes import until
 
 pytestmark = pytest.mark.long
+
+
+def create_match(server: Server) -> None:
+    """Create a match of two players, who never come."""
+    with server.client() as client:
+        for name in ("alice", "bob"):
+            client.create_token(name)
+        client.create_match("hop-it", ("alice", "bob"), time_control="1m")
 
 
 @pytest.fixture
 def played(server: Server) -> Server:
     """A server that has stored a match, and was stopped."""
-    for name in ("alice", "bob"):
-        server.arbiter("player", "register", name)
-    server.arbiter("match", "create", "hop-it", "alice", "bob", "--time", "1m")
+    create_match(server)
     assert server.stop() == 0
     return server
 
@@ -51,7 +58,7 @@ def test_an_old_copy_is_served_only_when_asked_for(played: Server) -> None:
     copy = played.folder / "copy.db"
     shutil.copy(store, copy)
     played.start()
-    played.arbiter("match", "create", "pods", "alice", "bob", "--time", "1m")
+    create_match(played)
     assert played.stop() == 0
     for file in played.folder.glob("arbiter.db*"):
         file.unlink()
@@ -60,16 +67,12 @@ def test_an_old_copy_is_served_only_when_asked_for(played: Server) -> None:
 
 
 def test_a_log_that_was_deleted_after_a_kill_is_noticed(server: Server) -> None:
-    for name in ("alice", "bob"):
-        server.arbiter("player", "register", name)
-    made = server.arbiter("match", "create", "hop-it", "alice", "bob", "--time", "1m")
-    assert made
+    create_match(server)
     mark = server.folder / "arbiter.keys.mark"
     with sqlite3.connect(server.folder / "arbiter.db") as store:
         [(records,)] = store.execute("SELECT max(sequence) FROM event").fetchall()
     store.close()
-    while f'"records": {records},' not in mark.read_text():
-        pass  # it is written every second
+    until(lambda: f'"records": {records},' in mark.read_text())  # it is written every second
     server.kill()
     (server.folder / "arbiter.db-wal").unlink()
     assert "records, and has held" in refused(server)
@@ -81,7 +84,7 @@ def test_a_record_that_was_changed_is_refused_by_name_and_not_for_another_attemp
         store.execute("UPDATE event SET body = replace(body, 'hop-it', 'hop-at') WHERE revision = 1")
     store.close()
     played.start()
-    with arb.BlockingClient(played.address, token=played.admin_token) as client:
+    with played.client() as client:
         for call in (client.get_match, client.transcript):
             with pytest.raises(arb.ArbiterError, match="whoever runs the server has to repair it") as refused:
                 call(match_id)

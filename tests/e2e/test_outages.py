@@ -5,6 +5,7 @@ What is refused is refused by name, clocks stand still meanwhile, and play goes 
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import signal
 import sys
@@ -162,8 +163,7 @@ async def test_a_client_that_is_stopped_loses_its_own_time_alone(server: Server)
     surroundings = {"ARBITER_NAME": "sleeper"}
     async with at_the_board(server) as (anna, ben), at_the_board(server, "carl", "dora") as (carl, _):
         with server.running([sys.executable, str(bot)], server.folder, surroundings) as sleeper:
-            while "sleeper" not in server.arbiter("player", "list"):
-                pass  # each look is a call to the server: nothing is waited for by the clock
+            await asyncio.to_thread(server.wait_for_players, "sleeper")
             slow = await new_match(server, "sleeper", "carl")
             await carl.told("turn")
             others: list[str] = []

@@ -26,8 +26,7 @@ def test_a_match_in_fifteen_lines(server: Server) -> None:
         for name in ("alice", "bob"):
             surroundings = {"ARBITER_SERVER": server.address, "ARBITER_NAME": name}
             playing.enter_context(server.running([sys.executable, str(bot)], server.folder, surroundings))
-        while {"alice", "bob"} - set(re.findall(r"\w+", server.arbiter("player", "list"))):
-            pass  # each look is a call to the server: nothing is waited for by the clock
+        server.wait_for_players("alice", "bob")
         made = server.arbiter("match", "create", "hop-it", "alice", "bob", "--time", "1m+1s")
         match = re.search(r"m[0-9a-z]{24}", made)
         assert match is not None

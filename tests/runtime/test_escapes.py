@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
@@ -20,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from tests.cli.command import COMMAND, clean_environment
-from tests.processes import descendants
+from tests.processes import descendants, until
 
 STRANGER: Final = 61_000  #: a user of nothing
 LEFT: Final = 3  #: processes that the bot leaves behind
@@ -155,18 +154,18 @@ def test_by_each_command_that_starts_bots_no_attempt_gets_out(base: Path, strang
     assert found.left == 0
 
 
+def bots_of(process: int) -> list[int]:
+    """Return the processes of bundled bots that a process has started."""
+    below = descendants(process).items()
+    return [number for number, line in below if "-m arbiter_client.bots" in line.split(" -- ")[0]]
+
+
 @pytest.mark.parametrize("words", [("play", "hop-it"), ("demo", "--games", "hop-it")], ids=["play", "demo"])
 def test_the_bots_that_come_with_the_arbiter_are_in_a_sandbox_too(base: Path, words: Sequence[str]) -> None:
     process = subprocess.Popen([*COMMAND, *words], cwd=base, stdin=PIPE, stdout=DEVNULL, env=clean_environment())
     try:
-        give_up_s = time.monotonic() + WAIT_S
-        found: dict[int, str] = {}
-        while not found and time.monotonic() < give_up_s:
-            assert process.poll() is None
-            below = descendants(process.pid)
-            found = {
-                number: line for number, line in below.items() if "-m arbiter_client.bots" in line.split(" -- ")[0]
-            }
+        until(lambda: process.poll() is not None or bots_of(process.pid))
+        found = bots_of(process.pid)
         for number in found:
             said = dict(line.split(":\t", 1) for line in Path(f"/proc/{number}/status").read_text().splitlines())
             assert (said["Seccomp"], said["NoNewPrivs"], int(said["CapEff"], 16)) == ("2", "1", 0)
@@ -174,6 +173,7 @@ def test_the_bots_that_come_with_the_arbiter_are_in_a_sandbox_too(base: Path, wo
             for space in ("net", "pid", "mnt", "ipc", "uts"):
                 assert Path(f"/proc/{number}/ns/{space}").readlink() != Path(f"/proc/self/ns/{space}").readlink()
         assert found
+        assert process.poll() is None
     finally:
         process.terminate()
         process.communicate()

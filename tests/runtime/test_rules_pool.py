@@ -215,6 +215,22 @@ async def test_requests_that_nobody_waits_for_any_more_do_not_count() -> None:
         await refusal(tasks[0])
 
 
+async def test_workers_are_started_by_jobs_that_no_other_one_is_free_for() -> None:
+    rules = RulesPool(Limits(rules_ms=60_000), 2)
+    try:
+        for _ in range(2):
+            await moves(rules, "pods")
+            assert len(workers()) == 1
+        heavy = asyncio.create_task(moves(rules, *HOSTILE, caller="heavy"))
+        await until(lambda: rules.busy == 1)
+        assert (await moves(rules, "pods", caller="small")).total == 126
+        assert len(workers()) == 2
+        assert not heavy.done()
+        await cancelled([heavy])
+    finally:
+        await rules.close()
+
+
 async def test_a_failure_of_the_rules_code_is_no_refusal_and_stops_nobody() -> None:
     async with pool() as rules:
         for _ in range(2):
