@@ -34,7 +34,7 @@ MIB: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BudgetPlan:
     """Pairs, who think for `think_ms`; seconds of play that make the history; streams, and calls at once.
 
     rounds: of each attack, and as many without it; each lasts `seconds`.
@@ -63,7 +63,7 @@ class Attack(NamedTuple):
     memory: float | None = None
 
 
-def bench_budget(plan: Plan, progress: Progress) -> Report:
+def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
     """Measure the moves' latency with and without each attack, in turn; and the server's memory."""
     report = Report("budget", f"{plan.pairs} pairs who think {plan.think_ms:g} ms, beside one player who attacks")
     games = scripts(GAME, SCRIPTS)
@@ -87,7 +87,7 @@ def bench_budget(plan: Plan, progress: Progress) -> Report:
 
 
 def _make_history(
-    plan: Plan, server_process: ServerProcess, games: list[list[str]], report: Report, progress: Progress
+    plan: BudgetPlan, server_process: ServerProcess, games: list[list[str]], report: Report, progress: Progress
 ) -> str:
     """Play moves that can be read afterwards; return a match of them."""
     progress("making history")
@@ -102,7 +102,7 @@ def _make_history(
     return made[0]
 
 
-def _attacks(plan: Plan, server_process: ServerProcess, match_id: str) -> list[Attack]:
+def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> list[Attack]:
     (token,) = server_process.tokens(["reader"], player_pb2.SCOPE_OBSERVE)
     caller = {"address": server_process.address, "token": token}
     calls = caller | {"match_id": match_id}
@@ -164,7 +164,7 @@ def _round(seconds: float, players: tuple[BenchProcess, BenchProcess]) -> _Round
 
 
 def _measure(
-    plan: Plan,
+    plan: BudgetPlan,
     attack: Attack,
     server_process: ServerProcess,
     players: tuple[BenchProcess, BenchProcess],

@@ -37,7 +37,7 @@ LAG_S: Final = 0.005  #: length of the sleeps that measure the driver's lag
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ClocksPlan:
     """The size of the measurement: matches, seconds, and how long the player to move thinks, give or take a half."""
 
     matches: int = 500
@@ -56,7 +56,7 @@ class Clocks:
     processor time of both sides while they played.
     """
 
-    plan: Plan
+    plan: ClocksPlan
     moves: int
     p50_ms: float
     p99_ms: float
@@ -98,7 +98,7 @@ class Clocks:
 class _Bot:
     """A player on its stream: thinks for a random time, moves, and compares its thinking time with the time charged."""
 
-    def __init__(self, plan: Plan, dice: Random) -> None:
+    def __init__(self, plan: ClocksPlan, dice: Random) -> None:
         self._plan = plan
         self._dice = dice
         self._call: RawCall | None = None
@@ -161,7 +161,7 @@ def _first(variant: str, position: str) -> str:
     return min(game.moves(game.parse(position)))
 
 
-def measured(plan: Plan) -> Clocks:
+def measured(plan: ClocksPlan) -> Clocks:
     """Measure with garbage collection switched off in this process, because a collection would delay the driver.
 
     Takes the plan's seconds, and some more to connect all players. Raises BenchError if the server or a stream ends.
@@ -175,7 +175,7 @@ def measured(plan: Plan) -> Clocks:
         gc.enable()
 
 
-async def _run(plan: Plan, server_process: ServerProcess) -> Clocks:
+async def _run(plan: ClocksPlan, server_process: ServerProcess) -> Clocks:
     with ExitStack() as stack:
         bots = await _connected(plan, server_process, stack)
         await _matches(plan, server_process)
@@ -216,7 +216,7 @@ async def _lags(seconds: float) -> list[float]:
     return lags_ms
 
 
-async def _connected(plan: Plan, server_process: ServerProcess, stack: ExitStack) -> list[_Bot]:
+async def _connected(plan: ClocksPlan, server_process: ServerProcess, stack: ExitStack) -> list[_Bot]:
     bots = []
     secrets = await asyncio.to_thread(server_process.tokens, [f"bot-{number}" for number in range(2 * plan.matches)])
     for number, secret in enumerate(secrets):
@@ -227,16 +227,16 @@ async def _connected(plan: Plan, server_process: ServerProcess, stack: ExitStack
     return bots
 
 
-async def _matches(plan: Plan, server_process: ServerProcess) -> None:
+async def _matches(plan: ClocksPlan, server_process: ServerProcess) -> None:
     """Create the matches one after the other within one thinking time, so that their moves spread over time."""
     for number in range(plan.matches):
         await asyncio.to_thread(server_process.matches, GAME, [(f"bot-{2 * number}", f"bot-{2 * number + 1}")])
         await asyncio.sleep(plan.think_ms / 1000 / plan.matches)
 
 
-def plan_of(arguments: Sequence[str]) -> Plan:
+def plan_of(arguments: Sequence[str]) -> ClocksPlan:
     """Parse the command line. Exits with code 2 and a line on standard error if it is wrong."""
-    default = Plan()
+    default = ClocksPlan()
     parser = argparse.ArgumentParser("python -m arbiter.bench clocks", description="What clocks charge of the server.")
     parser.add_argument("--matches", type=int, default=default.matches, help="at once (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=default.seconds, help="to measure (default: %(default)s)")
@@ -244,9 +244,9 @@ def plan_of(arguments: Sequence[str]) -> Plan:
     found = parser.parse_args(arguments)
     if found.matches < 1 or found.seconds <= 0 or found.think_ms <= 0:
         parser.error("--matches, --seconds and --think-ms are greater than 0")
-    return Plan(found.matches, found.seconds, found.think_ms)
+    return ClocksPlan(found.matches, found.seconds, found.think_ms)
 
 
-def bench_clocks(write: Callable[[str], object], plan: Plan) -> None:
+def bench_clocks(write: Callable[[str], object], plan: ClocksPlan) -> None:
     """Measure and write the table. By default it takes about a minute and a half."""
     write(measured(plan).table())

@@ -30,7 +30,7 @@ ALONE_S: Final = 0.25  #: seconds between two events of the baseline server: eac
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FanoutPlan:
     """The size of the measurement: observers of all matches, matches, required deliveries a second, seconds."""
 
     observers: int = 1_000
@@ -50,7 +50,7 @@ class Plan:
         return UNDER_WAY * self.think_s
 
 
-def bench_fanout(plan: Plan, progress: Progress) -> Report:
+def bench_fanout(plan: FanoutPlan, progress: Progress) -> Report:
     """Play matches at a steady pace while observers follow every move; measure rate and delay."""
     report = Report("fanout", f"{plan.observers} observers of all {plan.matches} matches, a stream each")
     games = scripts(GAME, SCRIPTS)
@@ -84,7 +84,7 @@ def bench_fanout(plan: Plan, progress: Progress) -> Report:
 
 
 def _measure(
-    plan: Plan,
+    plan: FanoutPlan,
     server_process: ServerProcess,
     players: list[BenchProcess],
     observers: BenchProcess,
@@ -110,7 +110,7 @@ def _measure(
     report.add("observers_us", "the observers' processor time", observers_us, "µs a delivery")
 
 
-def _measure_bare(plan: Plan, report: Report, progress: Progress) -> None:
+def _measure_bare(plan: FanoutPlan, report: Report, progress: Progress) -> None:
     progress(f"a bare server: connecting {plan.observers} observers")
     with BenchProcess(BARE) as server:
         address = f"127.0.0.1:{server.next_answer()['port']}"
@@ -122,7 +122,7 @@ def _measure_bare(plan: Plan, report: Report, progress: Progress) -> None:
     report.add("bare_p99_ms", "and p99", percentile(latencies, 99), "ms")
 
 
-def _latencies(plan: Plan, observers: BenchProcess, durable: list[Any]) -> list[float]:
+def _latencies(plan: FanoutPlan, observers: BenchProcess, durable: list[Any]) -> list[float]:
     """Return the delay of each event at each observer, in milliseconds.
 
     Raises BenchError if an event did not reach all of them.

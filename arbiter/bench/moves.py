@@ -30,7 +30,7 @@ EVERYTHING: Final[tuple[Section, ...]] = ("at-once", "coalesced", "thinking", "m
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MovesPlan:
     """The size of the measurement: matches at once, rounds, their seconds, how long matches are held, the folder.
 
     `profile`: the server's stages are timed too, which itself takes time.
@@ -57,7 +57,7 @@ class Plan:
         return FASTEST * (self.rounds * self.seconds + self.warm_up_s)
 
 
-def bench_moves(plan: Plan, progress: Progress) -> Report:
+def bench_moves(plan: MovesPlan, progress: Progress) -> Report:
     """Measure everything; takes about five minutes with the default plan."""
     report = Report("moves", "durable moves on Play streams, SQLite with synchronous=FULL")
     for section in plan.only:
@@ -65,7 +65,7 @@ def bench_moves(plan: Plan, progress: Progress) -> Report:
     return report
 
 
-def _at_once(plan: Plan, report: Report, progress: Progress) -> None:
+def _at_once(plan: MovesPlan, report: Report, progress: Progress) -> None:
     """Measure pairs of players, with one stream and match each, who answer at once. The rate's goal is for these."""
     matches = plan.matches
     with (
@@ -94,7 +94,7 @@ def _at_once(plan: Plan, report: Report, progress: Progress) -> None:
         report.add(f"stage: {stage}", f"· {stage}", spent, "µs a move")
 
 
-def _coalesced(plan: Plan, report: Report, progress: Progress) -> None:
+def _coalesced(plan: MovesPlan, report: Report, progress: Progress) -> None:
     """Measure two bots who play all matches against each other over one stream each, so that messages are batched."""
     matches = plan.matches
     with playing(1, matches, plan.most_moves, 0.0, plan.folder, plan.profile) as two:
@@ -113,7 +113,7 @@ def _share(part: float, whole: float) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-def _thinking(plan: Plan, report: Report, progress: Progress) -> None:
+def _thinking(plan: MovesPlan, report: Report, progress: Progress) -> None:
     """Measure pairs of players who think: how much later than its commit a move is acknowledged."""
     matches, think, seconds = plan.matches, plan.think_ms, plan.rounds * plan.seconds
     with playing(matches, 1, plan.most_moves, think, plan.folder, plan.profile) as thinkers:
@@ -135,7 +135,7 @@ def _thinking(plan: Plan, report: Report, progress: Progress) -> None:
         report.add(f"thinking_bare_p{percent}_ms", f"the same on the bare path, p{percent}", beyond, "ms")
 
 
-def _many(plan: Plan, report: Report, progress: Progress) -> None:
+def _many(plan: MovesPlan, report: Report, progress: Progress) -> None:
     """Measure many matches at one move a second each, and their memory before they begin."""
     many = plan.many
     progress(f"{many} matches: connecting {2 * many} players")
@@ -150,7 +150,7 @@ def _many(plan: Plan, report: Report, progress: Progress) -> None:
     report.add("match_kib", "memory of a live match and its two streams", memory, "KiB", 150, Bound.MOST)
 
 
-SECTIONS: Final[Mapping[Section, Callable[[Plan, Report, Progress], None]]] = {
+SECTIONS: Final[Mapping[Section, Callable[[MovesPlan, Report, Progress], None]]] = {
     "at-once": _at_once,
     "coalesced": _coalesced,
     "thinking": _thinking,
@@ -170,7 +170,7 @@ def _echoing(streams: int, busy: int, like: RoundResult) -> Iterator[tuple[Bench
 
 
 def _alternate(
-    plan: Plan,
+    plan: MovesPlan,
     playing_servers: Sequence[PlayingServer],
     echo: tuple[BenchProcess, BenchProcess],
     progress: Progress,

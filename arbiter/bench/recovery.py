@@ -40,7 +40,7 @@ CALL_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RecoveryPlan:
     """The size of the measurement: live matches in the log, moves in each, number of starts."""
 
     matches: int = 1_000
@@ -49,7 +49,7 @@ class Plan:
     folder: Path | None = None
 
 
-def bench_recovery(plan: Plan, progress: Progress) -> Report:
+def bench_recovery(plan: RecoveryPlan, progress: Progress) -> Report:
     """Write a log with live matches, then repeatedly start `arbiter serve` on it and kill it."""
     report = Report("recovery", f"{plan.matches} live matches of {plan.plies} moves in the log")
     found = []
@@ -68,7 +68,7 @@ def bench_recovery(plan: Plan, progress: Progress) -> Report:
     return report
 
 
-async def _write(store: str, plan: Plan) -> None:
+async def _write(store: str, plan: RecoveryPlan) -> None:
     """Write the log as a server would have written it."""
     games = scripts(GAME, SCRIPTS)
     ids = SystemIds(SystemClock())

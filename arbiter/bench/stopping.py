@@ -60,7 +60,7 @@ _HALVINGS: Final = 24  # the ratio is stationary in θ, so half the digits of θ
 _CAPITALS: Final = np.log1p(2 * STAKES * (_SCORES - 0.5)[:, np.newaxis])  # by outcome and stake, against a score of ½
 
 
-class Ended(NamedTuple):
+class StoppedRun(NamedTuple):
     """How some trials ended: by trial the number of games, and the decision."""
 
     games: Vector
@@ -162,7 +162,7 @@ def every_look(counts: Counts) -> Signs:
     return np.where(log_capitals(counts) >= -log(ALPHA), better, 0)
 
 
-def simulated(truth: float, elo1: float, rule: Rule, trials: int, longest: int = LONGEST) -> Ended:
+def simulated(truth: float, elo1: float, rule: Rule, trials: int, longest: int = LONGEST) -> StoppedRun:
     """Run trials of a rule where A is better by `truth`; looks and length belong to a test of 0 against `elo1`."""
     rng = np.random.default_rng([SEED, round(100 * elo1), round(100 * truth) % 2**32])
     step = max(1, fixed(elo1) // 2 // LOOKS)
@@ -174,7 +174,7 @@ def simulated(truth: float, elo1: float, rule: Rule, trials: int, longest: int =
         found = rule(counts)
         decision[running] = found
         running, counts = running[found == 0], counts[found == 0]
-    return Ended(games, decision)
+    return StoppedRun(games, decision)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from arbiter.bench.coverage import SEED
-from arbiter.bench.stopping import Ended, every_look, fixed, sequential, shares, simulated
+from arbiter.bench.stopping import StoppedRun, every_look, fixed, sequential, shares, simulated
 from arbiter.drawing.chart import AxisTick, Curve, Mark, chart_svg
 from arbiter.ratings import evidence, sprt
 from arbiter.ratings.difference import difference
@@ -44,7 +44,7 @@ def games_needed(trials: int) -> str:
     return chart_svg("Games until a decision, by how much A is better", curves, ticks, "games")
 
 
-def _mark(truth: float, ended: Ended) -> Mark:
+def _mark(truth: float, ended: StoppedRun) -> Mark:
     return Mark(truth, ended.mean, ended.quantile(0.05), ended.quantile(0.95))
 
 

@@ -62,7 +62,7 @@ def moves(
         over one stream each, bots that think, many matches. [default: all of it]
     :param profile: Show the time of a move by stage, for bots that answer at once; only if the server is not compiled.
     """
-    from arbiter.bench.moves import EVERYTHING, Plan, bench_moves
+    from arbiter.bench.moves import EVERYTHING, MovesPlan, bench_moves
     from arbiter.runtime.build import is_compiled
 
     if profile and is_compiled():
@@ -70,7 +70,7 @@ def moves(
             "stages of compiled modules can't be timed: run this on the interpreted modules, without PYTHONPATH"
         )
     wanted: Sequence[Section] = ("at-once",) if profile else only or EVERYTHING
-    plan = Plan(matches, rounds, seconds, many, hold, folder=folder, profile=profile, only=wanted)
+    plan = MovesPlan(matches, rounds, seconds, many, hold, folder=folder, profile=profile, only=wanted)
     _measure(lambda progress: bench_moves(plan, progress), json)
 
 
@@ -91,9 +91,9 @@ def fanout(
     :param offered: Deliveries a second that the pace of play requires.
     :param seconds: Length of the measurement.
     """
-    from arbiter.bench.fanout import Plan, bench_fanout
+    from arbiter.bench.fanout import FanoutPlan, bench_fanout
 
-    plan = Plan(observers, matches, offered, seconds, folder)
+    plan = FanoutPlan(observers, matches, offered, seconds, folder)
     _measure(lambda progress: bench_fanout(plan, progress), json)
 
 
@@ -107,9 +107,9 @@ def recovery(
     :param plies: Number of moves in each.
     :param rounds: Number of starts.
     """
-    from arbiter.bench.recovery import Plan, bench_recovery
+    from arbiter.bench.recovery import RecoveryPlan, bench_recovery
 
-    plan = Plan(matches, plies, rounds, folder)
+    plan = RecoveryPlan(matches, plies, rounds, folder)
     _measure(lambda progress: bench_recovery(plan, progress), json)
 
 
@@ -144,9 +144,9 @@ def budget(
     :param calling: Calls that it makes at once.
     :param listing: Lists, and matches, that it asks for at once.
     """
-    from arbiter.bench.budget import Plan, bench_budget
+    from arbiter.bench.budget import BudgetPlan, bench_budget
 
-    plan = Plan(pairs, 50.0, history, seconds, rounds, reading, unread, watching, calling, listing, folder)
+    plan = BudgetPlan(pairs, 50.0, history, seconds, rounds, reading, unread, watching, calling, listing, folder)
     _measure(lambda progress: bench_budget(plan, progress), json)
 
 
@@ -157,11 +157,11 @@ def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False)
     :param matches: Number of matches that are played at the same time.
     :param seconds: Length of the measurement.
     """
-    from arbiter.bench.clocks import GOAL_MS, Plan, measured
+    from arbiter.bench.clocks import GOAL_MS, ClocksPlan, measured
 
     def measure(progress: Progress) -> Report:
         progress(f"{matches} matches at one move a second, for {seconds:g} s")
-        found = measured(Plan(matches, seconds))
+        found = measured(ClocksPlan(matches, seconds))
         report = Report("clocks", f"{matches} matches at one move a second: what clocks charge of the server's time")
         report.add("charged_p50_ms", "charged beyond the thinking time, p50", found.p50_ms, "ms")
         report.add("charged_p99_ms", "charged beyond the thinking time, p99", found.p99_ms, "ms", GOAL_MS, Bound.MOST)

@@ -20,10 +20,10 @@ from arbiter.cli.terminal import console, on_terminal, say, table
 from arbiter.cli.words import counted
 from arbiter.games import registry
 from arbiter.matches.public_keys import PublicKey, write_keys
-from arbiter.ratings.answers import Board, Estimate
+from arbiter.ratings.answers import Estimate, RatingList
 from arbiter.ratings.arranged import Finding, GivenUp, arranged
-from arbiter.ratings.board import board
 from arbiter.ratings.counts import named
+from arbiter.ratings.rating_list import rating_list
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of, rated
 
 app = App(name="ratings", help="Export the record of rated games, recompute the ratings, look for arranged games.")
@@ -104,7 +104,7 @@ def recompute(
     anchors = dict(_anchor(each) for each in anchor or ())
     with _progress("Verifying") as progress:
         found = read_record(_required(paths), _given(key), progress)
-    worked_out = board([each.result for each in found.games], anchors, variant or None)
+    worked_out = rating_list([each.result for each in found.games], anchors, variant or None)
     if on_terminal() and not json:
         without = f"; {found.unfinished} of matches that have not ended are not counted" if found.unfinished else ""
         say(f"{counted(len(found.games), 'transcript holds', 'transcripts hold')}{without}.", "dim")
@@ -198,7 +198,7 @@ def _anchor(text: str) -> tuple[str, float]:
         raise Failure(f"{text!r} is no anchor: write NAME=ELO") from None
 
 
-def _leaderboard(found: Board, game: str, anchors: dict[str, float], all_versions: bool) -> arb.Leaderboard:
+def _leaderboard(found: RatingList, game: str, anchors: dict[str, float], all_versions: bool) -> arb.Leaderboard:
     """Return computed ratings in the form of a server's answer."""
     rows = found.all_versions if all_versions else found.newest
     return arb.Leaderboard(

@@ -32,7 +32,7 @@ STAGES: Final = 4  #: bots that run in parallel
 MOST_ABSENCES: Final = 2  #: successive bots that do not connect, before the kit gives up
 
 
-class Verdict(StrEnum):
+class ClauseVerdict(StrEnum):
     """The verdict on a clause."""
 
     PASSED = "passed"
@@ -46,7 +46,7 @@ class ClauseResult:
     """The outcome of a clause: verdict, reason, trace, last output of a failed bot, and duration in seconds."""
 
     clause: Clause
-    verdict: Verdict
+    verdict: ClauseVerdict
     why: str
     trace: tuple[TraceLine, ...]
     last_words: str
@@ -140,18 +140,18 @@ class Kit:
         began = time.monotonic()
         verdict, why = await self._verdict(testbed, clause)
         trace = tuple(testbed.trace.entries)
-        sound = verdict is not Verdict.NOT_JUDGED and await testbed.tidy()
+        sound = verdict is not ClauseVerdict.NOT_JUDGED and await testbed.tidy()
         last_words = ""
-        if verdict in (Verdict.FAILED, Verdict.NOT_JUDGED) or not sound or self.fresh:
+        if verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED) or not sound or self.fresh:
             last_words = testbed.bot.last_words() if testbed.bot is not None else ""
-            if verdict is Verdict.NOT_JUDGED and last_words:
+            if verdict is ClauseVerdict.NOT_JUDGED and last_words:
                 self.absent_words = last_words
             await testbed.stop()
         return ClauseResult(clause, verdict, why, trace, last_words, time.monotonic() - began)
 
-    async def _verdict(self, testbed: Testbed, clause: Clause) -> tuple[Verdict, str]:
+    async def _verdict(self, testbed: Testbed, clause: Clause) -> tuple[ClauseVerdict, str]:
         if self._absences >= MOST_ABSENCES:
-            return Verdict.NOT_JUDGED, f"the bot did not connect {MOST_ABSENCES} times"
+            return ClauseVerdict.NOT_JUDGED, f"the bot did not connect {MOST_ABSENCES} times"
         if clause.cold:
             await testbed.stop()
         else:
@@ -159,23 +159,23 @@ class Kit:
                 await testbed.ready()
             except Failed as failure:
                 if clause.tls:  # the clause requires that the bot connects
-                    return Verdict.FAILED, str(failure)
+                    return ClauseVerdict.FAILED, str(failure)
                 self._absences += 1
-                return Verdict.NOT_JUDGED, str(failure)
+                return ClauseVerdict.NOT_JUDGED, str(failure)
         try:
             await clause.situation(testbed)
         except Failed as failure:
-            return Verdict.FAILED, str(failure)
+            return ClauseVerdict.FAILED, str(failure)
         except NotApplicable as reason:
-            return Verdict.NOT_APPLICABLE, str(reason)
+            return ClauseVerdict.NOT_APPLICABLE, str(reason)
         except Exception as error:  # an error of the kit is no verdict on the bot, and must not end the run
             structlog.get_logger("arbiter.conformance").exception("situation_failed", clause=clause.id)
-            return Verdict.NOT_JUDGED, f"the kit itself failed: {type(error).__name__}: {error}"
+            return ClauseVerdict.NOT_JUDGED, f"the kit itself failed: {type(error).__name__}: {error}"
         finally:
             self._note_hello(testbed)
         if not clause.cold:  # some cold clauses require that a bot ends before it connects
             self._absences = 0
-        return Verdict.PASSED, ""
+        return ClauseVerdict.PASSED, ""
 
     def _note_hello(self, testbed: Testbed) -> None:
         hello = testbed.hello

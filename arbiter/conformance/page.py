@@ -6,7 +6,7 @@ from html import escape
 from typing import Final
 
 from arbiter.conformance.clauses import CHAPTERS
-from arbiter.conformance.kit import ClauseResult, Verdict
+from arbiter.conformance.kit import ClauseResult, ClauseVerdict
 from arbiter.conformance.report import Report, is_bad, shown_trace
 
 STYLE: Final = """
@@ -27,7 +27,9 @@ pre { overflow-x: auto; font-size: .8rem; line-height: 1.35; background: #8881; 
 
 def page(report: Report) -> str:
     """Return a report as an HTML page."""
-    counts = ", ".join(f"{report.counts[verdict]} {verdict.value}" for verdict in Verdict if report.counts[verdict])
+    counts = ", ".join(
+        f"{report.counts[verdict]} {verdict.value}" for verdict in ClauseVerdict if report.counts[verdict]
+    )
     title = "conforms" if report.passed else "does not conform"
     chapters: dict[str, list[ClauseResult]] = {}
     for outcome in report.outcomes:

@@ -12,7 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from arbiter.conformance.catalogue import clauses
-from arbiter.conformance.kit import ClauseResult, Verdict
+from arbiter.conformance.kit import ClauseResult, ClauseVerdict
 from arbiter.errors import OperatorError
 
 
@@ -31,7 +31,7 @@ class Report:
     seconds: float
 
     @property
-    def counts(self) -> Counter[Verdict]:
+    def counts(self) -> Counter[ClauseVerdict]:
         """The number of clauses by verdict."""
         return Counter(outcome.verdict for outcome in self.outcomes)
 
@@ -58,7 +58,7 @@ class Report:
             "software": self.software,
             "passed": self.passed,
             "seconds": round(self.seconds, 1),
-            "counts": {verdict.value: self.counts[verdict] for verdict in Verdict},
+            "counts": {verdict.value: self.counts[verdict] for verdict in ClauseVerdict},
             "clauses": [_clause(outcome, self.known) for outcome in self.outcomes],
         }
 
@@ -79,7 +79,7 @@ class Report:
             if outcome in self.failures or outcome in self.mended:
                 failure = ElementTree.SubElement(case, "failure", message=_plain(self.words(outcome)))
                 failure.text = _plain(f"{item.source}: {item.quote}\n\n{shown_trace(outcome)}\n\n{outcome.last_words}")
-            elif outcome.verdict is not Verdict.PASSED:
+            elif outcome.verdict is not ClauseVerdict.PASSED:
                 ElementTree.SubElement(case, "skipped", message=_plain(self.words(outcome)))
         ElementTree.indent(root)
         return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
@@ -96,7 +96,7 @@ class Report:
 
 def is_bad(outcome: ClauseResult) -> bool:
     """Return whether an outcome counts against a bot."""
-    return outcome.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)
+    return outcome.verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED)
 
 
 def shown_trace(outcome: ClauseResult) -> str:

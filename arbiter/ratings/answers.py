@@ -37,7 +37,7 @@ class Row(NamedTuple):
     forfeits: Forfeits
 
 
-class Board(NamedTuple):
+class RatingList(NamedTuple):
     """The ratings of a record, for people.
 
     games: the number of rated games behind them. all_versions: every player of the counts; newest: only the newest
@@ -53,7 +53,7 @@ class Board(NamedTuple):
     spread: float
 
 
-class Mark(NamedTuple):
+class RatingPoint(NamedTuple):
     """A player's rating at an instant, in Elo, with the ends of its 95 % interval."""
 
     at_ms: int
@@ -84,7 +84,7 @@ class WinsDrawsLosses(NamedTuple):
         return WinsDrawsLosses(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-class Line(NamedTuple):
+class SeatScore(NamedTuple):
     """Games of A against B at one game with A in one seat."""
 
     game: str
@@ -123,7 +123,7 @@ class Comparison(NamedTuple):
     look.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[SeatScore, ...]
     total: WinsDrawsLosses
     fitted: Fitted | None
     pairs: Pairs

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from arbiter.errors import argument_invalid
 from arbiter.ratings import evidence, sprt
-from arbiter.ratings.answers import Comparison, Fitted, Line, WinsDrawsLosses
+from arbiter.ratings.answers import Comparison, Fitted, SeatScore, WinsDrawsLosses
 from arbiter.ratings.difference import difference
 from arbiter.ratings.fit import Ratings
 from arbiter.ratings.pairs import Pairs
@@ -76,7 +76,7 @@ def compare(
     )
 
 
-def head_to_head(a: str, b: str, results: Iterable[Result]) -> tuple[Line, ...]:
+def head_to_head(a: str, b: str, results: Iterable[Result]) -> tuple[SeatScore, ...]:
     """Return the rated games of A against B, by game and seat of A. Raises as `rated` does."""
     found: dict[tuple[str, int], WinsDrawsLosses] = {}
     for each in rated(results):
@@ -85,7 +85,7 @@ def head_to_head(a: str, b: str, results: Iterable[Result]) -> tuple[Line, ...]:
             won, lost = each.winner == seat, each.winner not in (0, seat)
             record = WinsDrawsLosses(won * each.games, (each.winner == 0) * each.games, lost * each.games)
             found[each.game, seat] = found.get((each.game, seat), WinsDrawsLosses()).plus(record)
-    return tuple(Line(game, seat, record) for (game, seat), record in sorted(found.items()))
+    return tuple(SeatScore(game, seat, record) for (game, seat), record in sorted(found.items()))
 
 
 def paired(meetings: Iterable[Meeting]) -> tuple[Pairs, int, int]:

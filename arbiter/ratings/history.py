@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from arbiter.ratings.answers import Mark
+from arbiter.ratings.answers import RatingPoint
 from arbiter.ratings.fit import Ratings, fit
 from arbiter.ratings.model import Prior
 from arbiter.ratings.record import Result, counts_of
@@ -59,7 +59,7 @@ def evenly(first_ms: int, last_ms: int, points: int) -> tuple[int, ...]:
     return tuple(sorted({first_ms + (last_ms - first_ms) * step // steps for step in range(steps + 1)}))
 
 
-def of_player(moments: Iterable[Moment], player: str) -> tuple[Mark, ...]:
+def of_player(moments: Iterable[Moment], player: str) -> tuple[RatingPoint, ...]:
     """Return a player's ratings at the instants, from its first rated game on."""
     rated = ((at_ms, ratings.of(player)) for at_ms, ratings in moments if ratings.has(player))
-    return tuple(Mark(at_ms, each.rating, each.low, each.high) for at_ms, each in rated if each.games)
+    return tuple(RatingPoint(at_ms, each.rating, each.low, each.high) for at_ms, each in rated if each.games)

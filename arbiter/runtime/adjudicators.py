@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from arbiter.runtime.jobs import JobProcess
-from arbiter.service.tournaments.adjudicators import AdjudicatorFailed, Case, Verdict
+from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, AdjudicatorFailed, Case
 
 GROUP: Final = "arbiter.adjudicators"
 LONGEST_S: Final = 5.0  #: time limit for one case; a plug-in process that takes longer is killed
@@ -33,7 +33,7 @@ class AdjudicatorProcess:
         """Stop the worker; pending requests get no answer."""
         await self._jobs.close()
 
-    async def judge(self, name: str, case: Case) -> Verdict | None:
+    async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
         """Return a plug-in's verdict; see the port."""
         verdict: Any = await self._jobs.ask("judge", (name, tuple(case)))
-        return None if verdict is None else Verdict(*verdict)
+        return None if verdict is None else AdjudicatedEnd(*verdict)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from arbiter.ratings.answers import Board, Comparison, Mark
+from arbiter.ratings.answers import Comparison, RatingList, RatingPoint
 from arbiter.runtime.jobs import JobProcess
 from arbiter.service.ports.journal import MatchSummary, Tally
 from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed
@@ -27,17 +27,17 @@ class RatingProcess:
         """Stop the worker; pending jobs fail."""
         await self._jobs.close()
 
-    async def board(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> Board:
+    async def rating_list(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> RatingList:
         """Compute the ratings from a record; see the port."""
-        board: Board = await self._jobs.ask("board", (await packed(tallies), dict(anchors)))
-        return board
+        listed: RatingList = await self._jobs.ask("rating_list", (await packed(tallies), dict(anchors)))
+        return listed
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
-    ) -> Mapping[int, Mapping[str, Mark]]:
+    ) -> Mapping[int, Mapping[str, RatingPoint]]:
         """Return the past ratings of all players; see the port."""
         arguments = (await packed(tallies), period_ms, tuple(periods), dict(anchors))
-        marks: Mapping[int, Mapping[str, Mark]] = await self._jobs.ask("history", arguments)
+        marks: Mapping[int, Mapping[str, RatingPoint]] = await self._jobs.ask("history", arguments)
         return marks
 
     async def comparison(

@@ -13,24 +13,24 @@ from arbiter.runtime.jobs import Jobs, work
 from arbiter.runtime.rating import unpacked
 
 if TYPE_CHECKING:
-    from arbiter.ratings.answers import Board, Comparison, Mark
+    from arbiter.ratings.answers import Comparison, RatingList, RatingPoint
     from arbiter.service.ratings.ports import ComparisonRequest
 
 # All matrices here are small. Threads that share one would spend more time waiting for each other than they save, and
 # would take processors away from live matches. This must be set before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from arbiter.service.ratings.worker import board_of, comparison_of, history_of
+from arbiter.service.ratings.worker import comparison_of, history_of, rating_list_of
 
 
-def board(tallies: Sequence[bytes], anchors: Mapping[str, float]) -> Board:
+def rating_list(tallies: Sequence[bytes], anchors: Mapping[str, float]) -> RatingList:
     """Compute the ratings from a record."""
-    return board_of(unpacked(tallies), anchors)
+    return rating_list_of(unpacked(tallies), anchors)
 
 
 def history(
     tallies: Sequence[bytes], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
-) -> Mapping[int, Mapping[str, Mark]]:
+) -> Mapping[int, Mapping[str, RatingPoint]]:
     """Return the past ratings of all players."""
     return history_of(unpacked(tallies), period_ms, periods, anchors)
 
@@ -42,7 +42,7 @@ def comparison(
     return comparison_of(contest, unpacked(tallies), unpacked(encounters), anchors)
 
 
-JOBS: Final[Jobs] = {"board": board, "history": history, "comparison": comparison}
+JOBS: Final[Jobs] = {"rating_list": rating_list, "history": history, "comparison": comparison}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Final
 
 from arbiter_protos.v1 import rating_pb2 as pb
 
-from arbiter.ratings.answers import Comparison, Estimate, Fitted, Line, Mark, Row, WinsDrawsLosses
+from arbiter.ratings.answers import Comparison, Estimate, Fitted, RatingPoint, Row, SeatScore, WinsDrawsLosses
 from arbiter.ratings.counts import named
 from arbiter.ratings.record import ACROSS_GAMES
 from arbiter.ratings.sprt import Hypotheses, Verdict
@@ -34,15 +34,15 @@ def note_of(game: str) -> str:
 
 def board_message(page: Leaderboard) -> pb.GetLeaderboardResponse:
     """Return a page of a leaderboard."""
-    board = page.board
+    listed = page.ratings
     return pb.GetLeaderboardResponse(
         rows=[row_message(row) for row in page.rows],
         game=page.game,
-        games=board.games,
+        games=listed.games,
         players=page.players,
-        advantage=_estimate(board.advantage),
-        draws=_estimate(board.draws),
-        spread=board.spread,
+        advantage=_estimate(listed.advantage),
+        draws=_estimate(listed.draws),
+        spread=listed.spread,
         anchors=[pb.Anchor(player=player, rating=rating) for player, rating in sorted(page.anchors.items())],
         note=note_of(page.game),
         next_page_token=page.next_token,
@@ -100,7 +100,7 @@ def comparison_message(comparison: Comparison, game: str) -> pb.ComparePlayersRe
     repeats = REPEATED.format(comparison.repeated) if comparison.repeated else ""
     return pb.ComparePlayersResponse(
         encounters=[_encounters(line) for line in comparison.lines],
-        total=_encounters(Line("", 0, comparison.total)),
+        total=_encounters(SeatScore("", 0, comparison.total)),
         rated=_rated(comparison.fitted) if comparison.fitted is not None else None,
         paired=_paired(comparison),
         game=game,
@@ -112,11 +112,11 @@ def _estimate(estimate: Estimate) -> pb.Estimate:
     return pb.Estimate(value=estimate.value, low=estimate.low, high=estimate.high)
 
 
-def _mark(mark: Mark) -> pb.RatingMark:
+def _mark(mark: RatingPoint) -> pb.RatingMark:
     return pb.RatingMark(at_ms=mark.at_ms, rating=pb.Estimate(value=mark.rating, low=mark.low, high=mark.high))
 
 
-def _encounters(line: Line) -> pb.Encounters:
+def _encounters(line: SeatScore) -> pb.Encounters:
     record: WinsDrawsLosses = line.record
     return pb.Encounters(game=line.game, seat=line.seat, **record._asdict())
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from arbiter.bench.clocks import GOAL_MS, Clocks, Plan, measured, plan_of
+from arbiter.bench.clocks import GOAL_MS, Clocks, ClocksPlan, measured, plan_of
 
-FOUND = Clocks(Plan(500, 20.0, 1_000.0), 9_900, 0.5, 4.2, 31.0, 12, 1.0, 9.0, 0.8, 12.0, 7.0)
+FOUND = Clocks(ClocksPlan(500, 20.0, 1_000.0), 9_900, 0.5, 4.2, 31.0, 12, 1.0, 9.0, 0.8, 12.0, 7.0)
 
 
 @pytest.mark.long
 def test_a_server_is_measured() -> None:
-    plan = Plan(matches=2, seconds=1.0, think_ms=40.0)
+    plan = ClocksPlan(matches=2, seconds=1.0, think_ms=40.0)
     found = measured(plan)
     assert found.plan == plan
     assert found.moves > 0
@@ -35,8 +35,8 @@ def test_both_forms_say_the_same() -> None:
 
 
 def test_the_command_line_says_how_much_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    assert plan_of([]) == Plan()
-    assert plan_of(["--matches", "7", "--seconds", "2", "--think-ms", "50"]) == Plan(7, 2.0, 50.0)
+    assert plan_of([]) == ClocksPlan()
+    assert plan_of(["--matches", "7", "--seconds", "2", "--think-ms", "50"]) == ClocksPlan(7, 2.0, 50.0)
     for wrong in (["--matches", "0"], ["--seconds", "none"], ["--think-ms", "-1"]):
         with pytest.raises(SystemExit) as done:
             plan_of(wrong)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bench.recovery import Plan, bench_recovery
+from arbiter.bench.recovery import RecoveryPlan, bench_recovery
 
 pytestmark = pytest.mark.long
 
 
 def test_nothing_of_it_is_left(tmp_path: Path) -> None:
-    bench_recovery(Plan(matches=2, plies=2, rounds=2, folder=tmp_path), lambda _: None)
+    bench_recovery(RecoveryPlan(matches=2, plies=2, rounds=2, folder=tmp_path), lambda _: None)
     assert not list(tmp_path.iterdir())
     assert not _told_of(tmp_path)  # a server that is killed leaves a worker that was just starting
 

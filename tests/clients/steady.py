@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from arbiter.conformance.catalogue import chosen
-from arbiter.conformance.kit import ClauseResult, Kit, Verdict
+from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
 from tests.clients.languages import BRIDGE, languages
 from tests.clients.table import SCALE, told
 
@@ -53,7 +53,7 @@ def main() -> int:
     failed: Counter[str] = Counter()
 
     def progress(outcome: ClauseResult) -> None:
-        if outcome.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED):
+        if outcome.verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED):
             failed[outcome.clause.id.partition(" ")[0]] += 1
             print(told(outcome), flush=True)
 

@@ -15,7 +15,7 @@ import pytest
 
 from arbiter.conformance.catalogue import clauses
 from arbiter.conformance.clauses import CHAPTERS
-from arbiter.conformance.kit import ClauseResult, Kit, Verdict
+from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
 from tests.clients.languages import BRIDGE, Language, built, languages
 from tests.clients.toolchains import CLIENTS, require
 
@@ -47,7 +47,7 @@ def differences(
     name: str, outcomes: Sequence[ClauseResult], page: str, known: frozenset[str] = frozenset()
 ) -> list[str]:
     """Return what is not as it should be: clauses that did not pass, known ones that did, cells of the page's table."""
-    failed = {one.clause.id: one for one in outcomes if one.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)}
+    failed = {one.clause.id: one for one in outcomes if one.verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED)}
     wrong = [told(one) for clause, one in failed.items() if clause not in known]
     wrong += [f"{clause} passes, though it was known to fail: take it off the list" for clause in known - failed.keys()]
     rows = zip(CHAPTERS.values(), columns_of(page)[name], column(outcomes), strict=True)
@@ -71,8 +71,8 @@ def column(outcomes: Sequence[ClauseResult]) -> tuple[str, ...]:
     cells = []
     for chapter in CHAPTERS:
         asked = [outcome for outcome in outcomes if outcome.clause.chapter == chapter]
-        passed = sum(outcome.verdict is Verdict.PASSED for outcome in asked)
-        judged = sum(outcome.verdict is not Verdict.NOT_APPLICABLE for outcome in asked)
+        passed = sum(outcome.verdict is ClauseVerdict.PASSED for outcome in asked)
+        judged = sum(outcome.verdict is not ClauseVerdict.NOT_APPLICABLE for outcome in asked)
         cells.append(f"{passed} of {judged}")
     return tuple(cells)
 
@@ -108,7 +108,7 @@ def main() -> int:
             continue
         outcomes = measured(language)
         columns[language.name] = column(outcomes)
-        bad = [outcome for outcome in outcomes if outcome.verdict in (Verdict.FAILED, Verdict.NOT_JUDGED)]
+        bad = [outcome for outcome in outcomes if outcome.verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED)]
         failed += [f"{language.name}: {outcome.clause.id}: {outcome.why}" for outcome in bad]
         print(f"{language.name}: {json.dumps(columns[language.name])}", file=sys.stderr)
     order = [language.name for language in (*languages().values(), BRIDGE)]

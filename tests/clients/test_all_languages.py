@@ -70,7 +70,7 @@ def test_a_bot_of_each_language_meets_every_other_in_all_games(server: Server, e
             time="2m+1s",
             paired=False,
             at_once=3,
-            openings=arb.Openings(plies=2, seed="hall"),
+            openings=arb.Openings(plies=2, seed="six"),
             adjudication=arb.Adjudication(plies=PLIES),
         )
         tournament = organiser.create_tournament(spec).tournament_id

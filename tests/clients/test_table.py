@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from arbiter.conformance.catalogue import clauses
-from arbiter.conformance.kit import ClauseResult, Verdict
+from arbiter.conformance.kit import ClauseResult, ClauseVerdict
 from arbiter.conformance.trace import TraceLine
 from tests.clients.table import BEGIN, END, column, differences, table
 
-OUTCOMES = tuple(ClauseResult(clause, Verdict.PASSED, "", (), "", 1.0) for clause in clauses())
+OUTCOMES = tuple(ClauseResult(clause, ClauseVerdict.PASSED, "", (), "", 1.0) for clause in clauses())
 PAGE = f"{BEGIN}{table({'go': column(OUTCOMES)})}{END}"
 
 
-def failing(clause: str, verdict: Verdict, why: str) -> tuple[ClauseResult, ...]:
+def failing(clause: str, verdict: ClauseVerdict, why: str) -> tuple[ClauseResult, ...]:
     trace = (TraceLine(0.5, "bot", "opens stream 1"),)
     bad = {"verdict": verdict, "why": why, "trace": trace, "last_words": "panic: no"}
     return tuple(replace(one, **bad) if one.clause.id == clause else one for one in OUTCOMES)
@@ -24,7 +24,7 @@ def test_nothing_is_said_of_a_bot_that_passes():
 
 
 def test_a_clause_that_did_not_pass_is_named_with_its_reason_its_trace_and_the_bots_last_words():
-    for verdict in (Verdict.FAILED, Verdict.NOT_JUDGED):
+    for verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED):
         (said,) = differences("go", failing("turns.gap", verdict, "waited for the move"), PAGE)
         assert said.splitlines() == [
             f"turns.gap {verdict.value} after 1.0 s: waited for the move",
@@ -37,7 +37,7 @@ def test_a_clause_that_was_known_to_fail_has_to():
     known = frozenset({"turns.gap"})
     (said,) = differences("go", OUTCOMES, PAGE, known)
     assert said.startswith("turns.gap passes")
-    failed = failing("turns.gap", Verdict.FAILED, "no")
+    failed = failing("turns.gap", ClauseVerdict.FAILED, "no")
     page = f"{BEGIN}{table({'go': column(failed)})}{END}"
     assert differences("go", failed, page, known) == []
 

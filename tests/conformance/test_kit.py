@@ -17,7 +17,7 @@ import pytest
 
 from arbiter.conformance.catalogue import chosen, clauses
 from arbiter.conformance.clauses import Clause
-from arbiter.conformance.kit import ClauseResult, Kit, Verdict
+from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
 from arbiter.conformance.running_arbiter import RunningArbiter, running_arbiter
 
 SPOILED = Path(__file__).parent / "spoiled.py"
@@ -56,8 +56,8 @@ def patience(fails: Collection[str]) -> Callable[[Clause], float]:
 
 def bad(outcomes: Sequence[ClauseResult]) -> set[str]:
     """Return the clauses that failed, and those of which nothing could be said, which no fault explains."""
-    failed = {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}
-    return failed | {f"{one.clause.id}: {one.why}" for one in outcomes if one.verdict is Verdict.NOT_JUDGED}
+    failed = {outcome.clause.id for outcome in outcomes if outcome.verdict is ClauseVerdict.FAILED}
+    return failed | {f"{one.clause.id}: {one.why}" for one in outcomes if one.verdict is ClauseVerdict.NOT_JUDGED}
 
 
 @pytest.mark.long
@@ -103,7 +103,7 @@ def test_faults_on_the_raw_protocol_are_found():
         outcomes = await Kit(bot, SCALE if never_comes else patience(RAW[name]), stages=1).run(
             chosen(RAW_CLAUSES), place=place
         )
-        return {outcome.clause.id for outcome in outcomes if outcome.verdict is Verdict.FAILED}
+        return {outcome.clause.id for outcome in outcomes if outcome.verdict is ClauseVerdict.FAILED}
 
     async def find() -> dict[str, set[str]]:
         async with running_arbiter() as place:
@@ -127,7 +127,7 @@ def test_a_clause_may_be_the_first_that_a_bot_is_tried_with():
     """The order of clauses depends on how long each takes: these two failed with a bot that had just been started."""
     wanted = chosen(["refusals.one-match", "results.unknown-match"])
     outcomes = asyncio.run(Kit(SMALL_BOT, PATIENT, fresh=True, stages=1).run(wanted))
-    assert [(one.verdict, one.why) for one in outcomes] == [(Verdict.PASSED, "")] * 2
+    assert [(one.verdict, one.why) for one in outcomes] == [(ClauseVerdict.PASSED, "")] * 2
 
 
 @pytest.mark.long
@@ -140,5 +140,5 @@ def test_a_referee_that_runs_out_of_time_is_no_fault_of_the_bots():
 
     clause = replace(chosen(["turns.gap"])[0], situation=situation)
     (outcome,) = asyncio.run(Kit(SMALL_BOT, PATIENT).run([clause]))
-    assert outcome.verdict is Verdict.NOT_JUDGED
+    assert outcome.verdict is ClauseVerdict.NOT_JUDGED
     assert "the referee lost" in outcome.why

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from arbiter.conformance.catalogue import clauses
-from arbiter.conformance.kit import ClauseResult, Verdict
+from arbiter.conformance.kit import ClauseResult, ClauseVerdict
 from arbiter.conformance.page import page
 from arbiter.conformance.report import Report, known_failures, write
 from arbiter.conformance.trace import TraceLine
@@ -19,10 +19,10 @@ FIRST, SECOND, THIRD = clauses()[:3]
 TRACE = (TraceLine(0.1, "bot", "says <hello> & \x00more"), TraceLine(0.2, "referee", "cuts the connection"))
 
 
-def report(*verdicts: Verdict, **known: str) -> Report:
+def report(*verdicts: ClauseVerdict, **known: str) -> Report:
     """Return a report in which the first clauses have these verdicts; `known` has reasons as `c0`, `c1`, …"""
     outcomes = tuple(
-        ClauseResult(item, verdict, "it did not" if verdict is Verdict.FAILED else "", TRACE, "last words", 1.5)
+        ClauseResult(item, verdict, "it did not" if verdict is ClauseVerdict.FAILED else "", TRACE, "last words", 1.5)
         for item, verdict in zip(clauses(), verdicts, strict=False)
     )
     reasons = {clauses()[int(name[1:])].id: why for name, why in known.items()}
@@ -32,12 +32,12 @@ def report(*verdicts: Verdict, **known: str) -> Report:
 @pytest.mark.parametrize(
     ("found", "passed"),
     [
-        (report(Verdict.PASSED, Verdict.NOT_APPLICABLE), True),
-        (report(Verdict.PASSED, Verdict.FAILED), False),
-        (report(Verdict.PASSED, Verdict.NOT_JUDGED), False),
-        (report(Verdict.PASSED, Verdict.FAILED, c1="a reason"), True),
-        (report(Verdict.PASSED, Verdict.PASSED, c1="a reason"), False),
-        (report(Verdict.FAILED, Verdict.FAILED, c1="a reason"), False),
+        (report(ClauseVerdict.PASSED, ClauseVerdict.NOT_APPLICABLE), True),
+        (report(ClauseVerdict.PASSED, ClauseVerdict.FAILED), False),
+        (report(ClauseVerdict.PASSED, ClauseVerdict.NOT_JUDGED), False),
+        (report(ClauseVerdict.PASSED, ClauseVerdict.FAILED, c1="a reason"), True),
+        (report(ClauseVerdict.PASSED, ClauseVerdict.PASSED, c1="a reason"), False),
+        (report(ClauseVerdict.FAILED, ClauseVerdict.FAILED, c1="a reason"), False),
     ],
     ids=["sound", "failed", "not judged", "known", "mended", "another"],
 )
@@ -51,13 +51,13 @@ def test_a_bot_passes_if_nothing_fails_but_what_is_known_to(found: Report, passe
 
 
 def test_a_known_failure_that_passes_says_to_take_it_off_the_list() -> None:
-    found = report(Verdict.PASSED, c0="slow")
+    found = report(ClauseVerdict.PASSED, c0="slow")
     assert "take it off the list" in found.words(found.outcomes[0])
     assert "take it off the list" in found.junit()
 
 
 def test_the_page_shows_quote_trace_and_last_words_and_escapes_them() -> None:
-    text = page(report(Verdict.FAILED))
+    text = page(report(ClauseVerdict.FAILED))
     assert FIRST.quote.replace("'", "&#x27;") in text
     assert "says &lt;hello&gt; &amp;" in text
     assert "last words" in text
@@ -66,7 +66,7 @@ def test_the_page_shows_quote_trace_and_last_words_and_escapes_them() -> None:
 
 
 def test_reports_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
-    found = report(Verdict.PASSED, Verdict.FAILED)
+    found = report(ClauseVerdict.PASSED, ClauseVerdict.FAILED)
     write(found, page(found), tmp_path / "r.html", tmp_path / "r.json", tmp_path / "r.xml")
     read = json.loads((tmp_path / "r.json").read_text())
     assert [item["verdict"] for item in read["clauses"]] == ["passed", "failed"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.answers import Line, WinsDrawsLosses
+from arbiter.ratings.answers import SeatScore, WinsDrawsLosses
 from arbiter.ratings.compare import Meeting, compare, head_to_head, paired
 from arbiter.ratings.fit import fit
 from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO, leaderboard
@@ -32,9 +32,9 @@ RESULTS = [
 
 def test_games_of_two_are_told_by_game_and_seat() -> None:
     assert head_to_head("ann", "bob", RESULTS) == (
-        Line("elevation", 1, WinsDrawsLosses(0, 0, 1)),
-        Line("pods", 1, WinsDrawsLosses(6, 0, 2)),
-        Line("pods", 2, WinsDrawsLosses(0, 3, 0)),
+        SeatScore("elevation", 1, WinsDrawsLosses(0, 0, 1)),
+        SeatScore("pods", 1, WinsDrawsLosses(6, 0, 2)),
+        SeatScore("pods", 2, WinsDrawsLosses(0, 3, 0)),
     )
 
 

@@ -7,7 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arbiter.ratings.answers import Mark
+from arbiter.ratings.answers import RatingPoint
 from arbiter.ratings.fit import fit
 from arbiter.ratings.history import Dated, evenly, history, of_player
 from arbiter.ratings.record import Result, counts_of
@@ -34,7 +34,7 @@ def test_the_history_of_a_player_begins_with_its_first_game() -> None:
     moments = history(ENDED, [10, 20, 30])
     cid = moments[1].ratings.of("cid")
     assert [mark.at_ms for mark in of_player(moments, "cid")] == [20, 30]
-    assert of_player(moments, "cid")[0] == Mark(20, cid.rating, cid.low, cid.high)
+    assert of_player(moments, "cid")[0] == RatingPoint(20, cid.rating, cid.low, cid.high)
     assert of_player(moments, "nobody") == ()
 
 

@@ -122,7 +122,7 @@ async def test_giving_up_ends_a_match_once(stubs: Stubs) -> None:
 
 async def test_an_organiser_ends_matches(stubs: Stubs) -> None:
     one, two = (await stubs.match("1")).match_id, (await stubs.match("2")).match_id
-    abort = pb.AbortMatchRequest(request_id="a", match_id=one, note="the hall is on fire")
+    abort = pb.AbortMatchRequest(request_id="a", match_id=one, note="the venue is on fire")
     match = (await stubs.matches.AbortMatch(abort, metadata=stubs.org)).match
     assert (match.result.kind, match.result.reason, match.result.note) == (pb.RESULT_KIND_VOID, "aborted", abort.note)
     assert (await stubs.matches.AbortMatch(abort, metadata=stubs.org)).match == match

@@ -265,14 +265,14 @@ async def test_a_player_with_too_many_calls_waiting_is_refused_another() -> None
     async with served(limits={"ratings_waiting": 2}) as server:
         stubs = await Stubs(server).enter()
         ratings, asked, going_on = server.running.arbiter.ratings, asyncio.Semaphore(0), asyncio.Event()
-        work = ratings.board
+        work = ratings.rating_list
 
         async def slowly(*arguments: Any) -> Any:
             asked.release()
             await going_on.wait()
             return await work(*arguments)
 
-        ratings.board = slowly  # type: ignore[method-assign]
+        ratings.rating_list = slowly  # type: ignore[method-assign]
         request = pb.GetLeaderboardRequest()
         waiting = [asyncio.ensure_future(stubs.ratings.GetLeaderboard(request, metadata=stubs.alice)) for _ in range(2)]
         for _ in waiting:

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from arbiter.runtime.adjudicators import AdjudicatorProcess
-from arbiter.service.tournaments.adjudicators import AdjudicatorFailed, Case, Verdict
+from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, AdjudicatorFailed, Case
 
 PLUGIN = """
 from arbiter.games import registry
-from arbiter.service.tournaments.adjudicators import Case, Verdict
+from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, Case
 
-def three_ahead(case: Case) -> Verdict | None:
+def three_ahead(case: Case) -> AdjudicatedEnd | None:
     game = registry.game(case.game)
     first, second = game.material(game.parse(case.position))
     if abs(first - second) < 3:
         return None
-    return Verdict(1 if first > second else 2, f"{first} to {second}")
+    return AdjudicatedEnd(1 if first > second else 2, f"{first} to {second}")
 
 def raises(case):
     raise LookupError("no such opening")
@@ -77,14 +77,14 @@ def elevation(taken: int) -> str:
 async def test_one_that_works(judges: AdjudicatorProcess) -> None:
     assert judges.names == {"three-ahead", "raises", "hangs", "babbles", "missing"}
     assert await judges.judge("three-ahead", case(elevation(2))) is None
-    assert await judges.judge("three-ahead", case(elevation(3))) == Verdict(1, "6 to 3")
+    assert await judges.judge("three-ahead", case(elevation(3))) == AdjudicatedEnd(1, "6 to 3")
 
 
 async def test_those_that_do_not(judges: AdjudicatorProcess) -> None:
     position = elevation(3)
-    for name, why in (("raises", "no such opening"), ("babbles", "expected a Verdict"), ("missing", "missing")):
+    for name, why in (("raises", "no such opening"), ("babbles", "expected an AdjudicatedEnd"), ("missing", "missing")):
         with pytest.raises(AdjudicatorFailed, match=why):
             await judges.judge(name, case(position))
     with pytest.raises(AdjudicatorFailed, match="gave no answer"):
         await judges.judge("hangs", case(position))
-    assert await judges.judge("three-ahead", case(position)) == Verdict(1, "6 to 3"), "a new process goes on"
+    assert await judges.judge("three-ahead", case(position)) == AdjudicatedEnd(1, "6 to 3"), "a new process goes on"

@@ -52,7 +52,7 @@ async def rating() -> AsyncIterator[RatingProcess]:
 
 async def test_the_process_answers_what_would_be_answered_here(rating: RatingProcess) -> None:
     here, anchors = InProcessRating(), {"p0": 50.0}
-    assert await rating.board(TALLIES, anchors) == await here.board(TALLIES, anchors)
+    assert await rating.rating_list(TALLIES, anchors) == await here.rating_list(TALLIES, anchors)
     dated = [(place // 100, tally) for place, tally in enumerate(TALLIES)]
     history = (dated, 1_000, (1, 3), anchors)
     assert await rating.history(*history) == await here.history(*history)
@@ -66,8 +66,8 @@ async def test_the_process_answers_what_would_be_answered_here(rating: RatingPro
 
 
 async def test_the_event_loop_goes_on(rating: RatingProcess) -> None:
-    await rating.board((), {})  # it is there
-    fitting = asyncio.create_task(rating.board(TALLIES, {}))
+    await rating.rating_list((), {})  # it is there
+    fitting = asyncio.create_task(rating.rating_list(TALLIES, {}))
     turns = 0
     while not fitting.done():
         await asyncio.sleep(0)
@@ -78,23 +78,23 @@ async def test_the_event_loop_goes_on(rating: RatingProcess) -> None:
 async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one_is_served(
     rating: RatingProcess,
 ) -> None:
-    board = await rating.board(TALLIES, {})
+    listed = await rating.rating_list(TALLIES, {})
     worker = rating._jobs._worker
     assert worker is not None
     os.kill(worker._process.pid, signal.SIGSTOP)
-    waiting = asyncio.create_task(rating.board(TALLIES, {}))
+    waiting = asyncio.create_task(rating.rating_list(TALLIES, {}))
     while not rating._jobs.turn.locked():  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0)
     os.kill(worker._process.pid, signal.SIGKILL)
     with pytest.raises(RatingFailed, match="gave no answer"):
         await waiting
-    assert await rating.board(TALLIES, {}) == board
+    assert await rating.rating_list(TALLIES, {}) == listed
 
 
 async def test_a_mistake_is_told_and_spoils_no_other_answer(rating: RatingProcess) -> None:
     with pytest.raises(RatingFailed, match="Traceback"):
-        await rating.board([TALLIES[0]._replace(winner=3)], {})
-    assert (await rating.board(TALLIES, {})).games == 3 * len(TALLIES)
+        await rating.rating_list([TALLIES[0]._replace(winner=3)], {})
+    assert (await rating.rating_list(TALLIES, {})).games == 3 * len(TALLIES)
 
 
 async def test_items_are_packed_in_parts() -> None:

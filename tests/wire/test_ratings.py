@@ -6,9 +6,9 @@ import pytest
 from arbiter_protos.v1 import rating_pb2 as pb
 from google.protobuf.message import Message
 
-from arbiter.ratings.answers import Mark
-from arbiter.ratings.board import board, ratings_of
+from arbiter.ratings.answers import RatingPoint
 from arbiter.ratings.compare import Meeting, compare
+from arbiter.ratings.rating_list import rating_list, ratings_of
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of
 from arbiter.ratings.sprt import Hypotheses, Verdict
 from arbiter.service.gate.ratings import Leaderboard
@@ -24,7 +24,7 @@ RESULTS = [
     WON._replace(winner=2, cause="absence"),
     WON._replace(winner=2, cause="rule_violation"),
 ]
-BOARD = board(RESULTS, {})
+LISTED = rating_list(RESULTS, {})
 
 
 def unset(message: Message) -> set[str]:
@@ -39,7 +39,7 @@ def unset(message: Message) -> set[str]:
 
 
 def test_a_leaderboard() -> None:
-    message = board_message(Leaderboard(BOARD, BOARD.all_versions, 2, "pods", {"ann@1": 5.0}, ""))
+    message = board_message(Leaderboard(LISTED, LISTED.all_versions, 2, "pods", {"ann@1": 5.0}, ""))
     # The seats of two who always sit alike can't be told from their strengths.
     assert unset(message) <= {"next_page_token", "note", "timeouts", "absences", "violations", "above_next"}
     first, last = message.rows
@@ -47,12 +47,12 @@ def test_a_leaderboard() -> None:
     assert (last.forfeits.timeouts, last.forfeits.absences, last.forfeits.violations) == (5, 5, 5)
     assert (first.HasField("above_next"), last.HasField("above_next")) == (True, False)
     assert message.anchors[0] == pb.Anchor(player="ann@1", rating=5.0)
-    assert board_message(Leaderboard(BOARD, (), 0, "", {}, "")).note == ACROSS_GAMES
+    assert board_message(Leaderboard(LISTED, (), 0, "", {}, "")).note == ACROSS_GAMES
 
 
 def test_the_ratings_of_a_player() -> None:
-    row = BOARD.all_versions[0]
-    message = standing_message(PlayerRatings((row,), ((row.player, (Mark(7, 1.0, -1.0, 2.0),)),)), "")
+    row = LISTED.all_versions[0]
+    message = standing_message(PlayerRatings((row,), ((row.player, (RatingPoint(7, 1.0, -1.0, 2.0),)),)), "")
     assert unset(message) <= {"game", "timeouts", "absences", "violations"}
     assert message.history[0].version == message.versions[0].version == "2"
     assert message.history[0].marks[0] == pb.RatingMark(at_ms=7, rating=pb.Estimate(value=1.0, low=-1.0, high=2.0))

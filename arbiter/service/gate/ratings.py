@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from arbiter.config import Limits
 from arbiter.errors import argument_invalid
 from arbiter.games import registry
-from arbiter.ratings.answers import Board, Comparison, Row
+from arbiter.ratings.answers import Comparison, RatingList, Row
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.pages import PageRequest, rows_of, size_of
 from arbiter.service.gate.rights import Action
@@ -23,7 +23,7 @@ KIND: Final = "ratings"  #: as what calls that wait are counted
 class Leaderboard(NamedTuple):
     """A page of a leaderboard: some of its rows, how many it has in all, and of which variant ('' for all)."""
 
-    board: Board
+    ratings: RatingList
     rows: Sequence[Row]
     players: int
     game: str
@@ -63,17 +63,17 @@ class RatingGate:
     async def leaderboard(self, call: Call, game: str, all_versions: bool, page: PageRequest) -> Leaderboard:
         """Return a page of a leaderboard; its pages are of the ratings that its first page was of.
 
-        Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and as `Ratings.board`.
+        Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and as `Ratings.rating_list`.
         """
         caller = await self._admission.caller(call, Action.GET_LEADERBOARD)
         size, variant = size_of(page, self._limits), _variant(game)
         of, before = rows_of(page.token)
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
-            board = await self._ratings.board((variant,) if variant else (), of)
-        rows, end = board.all_versions if all_versions else board.newest, before + size
-        token = f"{board.games}-{end}" if end < len(rows) else ""
+            listed = await self._ratings.rating_list((variant,) if variant else (), of)
+        rows, end = listed.all_versions if all_versions else listed.newest, before + size
+        token = f"{listed.games}-{end}" if end < len(rows) else ""
         self._admission.charge(caller, len(rows[before:end]))
-        return Leaderboard(board, rows[before:end], len(rows), variant, self._ratings.anchors, token)
+        return Leaderboard(listed, rows[before:end], len(rows), variant, self._ratings.anchors, token)
 
     async def of_player(self, call: Call, player: str, game: str, history_points: int) -> OfPlayer:
         """Return the ratings of a player, with so many points of their history.

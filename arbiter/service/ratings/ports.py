@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from arbiter.ratings.answers import Board, Comparison, Mark
+from arbiter.ratings.answers import Comparison, RatingList, RatingPoint
 from arbiter.ratings.sprt import Hypotheses
 from arbiter.service.ports.journal import MatchSummary, Tally
 
@@ -30,12 +30,12 @@ class RatingWorker(Protocol):
     `anchors` are ratings in Elo that are given, by player of the counts; who is not among the players does not matter.
     """
 
-    async def board(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> Board:
+    async def rating_list(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> RatingList:
         """Return the ratings of a record."""
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
-    ) -> Mapping[int, Mapping[str, Mark]]:
+    ) -> Mapping[int, Mapping[str, RatingPoint]]:
         """Return the ratings of all players as they were at the beginnings of some periods.
 
         tallies: by the period in which the matches ended, in order of time.

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.answers import Board, Comparison, Mark, Row
+from arbiter.ratings.answers import Comparison, RatingList, RatingPoint, Row
 from arbiter.ratings.counts import chains, named
 from arbiter.ratings.sprt import check
 from arbiter.service.ports.environment import Clock
@@ -50,7 +50,7 @@ class PlayerRatings(NamedTuple):
     """The ratings of a player: its versions, the newest first, and how their ratings went, by version in that order."""
 
     versions: tuple[Row, ...]
-    history: tuple[tuple[str, tuple[Mark, ...]], ...]
+    history: tuple[tuple[str, tuple[RatingPoint, ...]], ...]
 
 
 class Ratings:
@@ -63,16 +63,16 @@ class Ratings:
         self._clock = clock
         self._worker = worker
         self.anchors = anchors
-        self._newest: dict[Scope, Board] = {}
-        self._kept: OrderedDict[tuple[Scope, int], Board] = OrderedDict()
-        self._working: dict[Scope, asyncio.Task[Board]] = {}
-        self._marks: OrderedDict[tuple[str, int, int], Mapping[str, Mark]] = OrderedDict()
+        self._newest: dict[Scope, RatingList] = {}
+        self._kept: OrderedDict[tuple[Scope, int], RatingList] = OrderedDict()
+        self._working: dict[Scope, asyncio.Task[RatingList]] = {}
+        self._marks: OrderedDict[tuple[str, int, int], Mapping[str, RatingPoint]] = OrderedDict()
         self._dating = asyncio.Lock()
         self._log = log
 
     # -- leaderboards --------------------------------------------------------------------------------------------
 
-    async def board(self, games: Iterable[str] = (), of: int = 0) -> Board:
+    async def rating_list(self, games: Iterable[str] = (), of: int = 0) -> RatingList:
         """Return the current ratings of some variants together (none: of all); or those `of` games, if kept.
 
         Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
@@ -81,7 +81,7 @@ class Ratings:
         kept = self._kept.get((scope, of)) if of else None
         return kept if kept is not None else await self._current(scope)
 
-    async def _current(self, scope: Scope) -> Board:
+    async def _current(self, scope: Scope) -> RatingList:
         wanted = await self._journal.rated_games(scope)
         while True:
             newest = self._newest.get(scope)
@@ -94,37 +94,37 @@ class Ratings:
                 return await asyncio.shield(working)  # others wait for it too
             await asyncio.shield(working)  # it may have begun before the last game
 
-    async def _work(self, scope: Scope) -> Board:
+    async def _work(self, scope: Scope) -> RatingList:
         try:
             tallies = await self._tallies(scope)
-            board = await self._answer(self._worker.board(tallies, self.anchors))
+            listed = await self._answer(self._worker.rating_list(tallies, self.anchors))
         finally:
             del self._working[scope]
-        self._newest[scope] = board
-        self._kept[scope, board.games] = board
+        self._newest[scope] = listed
+        self._kept[scope, listed.games] = listed
         if len(self._kept) > BOARDS_KEPT:
             (oldest, _), left = self._kept.popitem(last=False)
             if self._newest.get(oldest) is left:
                 del self._newest[oldest]
-        return board
+        return listed
 
     async def _tallies(self, scope: Scope) -> list[Tally]:
         found = [await self._journal.tallies(game=game, rated=True) for game in scope or ("",)]
         return [tally for those in found for tally in those]
 
-    async def fit(self, tallies: Sequence[Tally]) -> Board:
+    async def fit(self, tallies: Sequence[Tally]) -> RatingList:
         """Return the ratings of a record of its own, such as that of one tournament: without anchors.
 
         Raises Refusal BUDGET_SPENT.
         """
-        return await self._answer(self._worker.board(tallies, {}))
+        return await self._answer(self._worker.rating_list(tallies, {}))
 
     async def strengths(self, games: Sequence[str]) -> dict[str, Strength]:
         """Return how strong the newest version of each player is, by the results of some variants together.
 
         Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
         """
-        found = await self.board(games)
+        found = await self.rating_list(games)
         return {
             named(row.player)[0]: Strength(row.rating, (row.high - row.low) / (2 * Z95))
             for row in found.newest
@@ -138,7 +138,7 @@ class Ratings:
 
         Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
         """
-        found = await self.board((game,) if game else ())
+        found = await self.rating_list((game,) if game else ())
         mine = {row.player: row for row in found.all_versions if named(row.player)[0] == player}
         versions = tuple(mine[each] for chain in chains(mine) for each in reversed(chain))
         if not points or not versions:
@@ -146,11 +146,12 @@ class Ratings:
         dated = await self._history(player, game, points)
         now = self._clock.now_ms()
         history = [
-            (row.player, (*dated.get(row.player, ()), Mark(now, row.rating, row.low, row.high))) for row in versions
+            (row.player, (*dated.get(row.player, ()), RatingPoint(now, row.rating, row.low, row.high)))
+            for row in versions
         ]
         return PlayerRatings(versions, tuple(history))
 
-    async def _history(self, player: str, game: str, points: int) -> dict[str, list[Mark]]:
+    async def _history(self, player: str, game: str, points: int) -> dict[str, list[RatingPoint]]:
         """Return the marks of a player's versions at regular instants since its first rated game, in order of time."""
         first, now = await self._journal.first_rated(player, game), self._clock.now_ms()
         period_ms = next((period for period in PERIODS if now - first < period * (points - 1)), PERIODS[-1])
@@ -160,14 +161,14 @@ class Ratings:
             return {}
         async with self._dating:  # one at a time: there is one process
             dated = await self._dated(game, period_ms, wanted)
-        marks: dict[str, list[Mark]] = {}
+        marks: dict[str, list[RatingPoint]] = {}
         for period in wanted:
             for name, mark in dated[period].items():
                 if named(name)[0] == player:
                     marks.setdefault(name, []).append(mark)
         return marks
 
-    async def _dated(self, game: str, period_ms: int, periods: Sequence[int]) -> dict[int, Mapping[str, Mark]]:
+    async def _dated(self, game: str, period_ms: int, periods: Sequence[int]) -> dict[int, Mapping[str, RatingPoint]]:
         """Return the ratings of all players at the beginnings of some periods.
 
         What has been is worked out once: as long as as many games had ended by then as are known of now.
@@ -218,7 +219,7 @@ class Ratings:
             ) from None
 
 
-def _seen(work: asyncio.Task[Board]) -> None:
+def _seen(work: asyncio.Task[RatingList]) -> None:
     """Look at how work ended: if it failed, and nobody waits for it any more, that is nobody's concern."""
     if not work.cancelled():
         work.exception()

@@ -9,24 +9,24 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from arbiter.matches.events import Created
 from arbiter.matches.record import read
-from arbiter.ratings.answers import Board, Comparison, Mark
-from arbiter.ratings.board import Anchors, board, marks, newest_of, ratings_of
+from arbiter.ratings.answers import Comparison, RatingList, RatingPoint
 from arbiter.ratings.compare import Meeting, compare, fitted
 from arbiter.ratings.counts import identity
+from arbiter.ratings.rating_list import Anchors, marks, newest_of, rating_list, ratings_of
 from arbiter.ratings.record import Result, counts_of, result_of_tally
 from arbiter.service.ports.journal import MatchSummary, Tally
 from arbiter.service.ratings.ports import ComparisonRequest
 from arbiter.service.record.tournaments import MAKER
 
 
-def board_of(tallies: Iterable[Tally], anchors: Anchors) -> Board:
+def rating_list_of(tallies: Iterable[Tally], anchors: Anchors) -> RatingList:
     """Return the ratings of a record."""
-    return board([result_of_tally(tally) for tally in tallies], anchors)
+    return rating_list([result_of_tally(tally) for tally in tallies], anchors)
 
 
 def history_of(
     tallies: Iterable[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Anchors
-) -> dict[int, dict[str, Mark]]:
+) -> dict[int, dict[str, RatingPoint]]:
     """Return the ratings of all players as they were at the beginnings of some periods.
 
     tallies: by the period in which the matches ended, in order of time.
@@ -108,13 +108,13 @@ def _meeting(row: MatchSummary, first: bytes, a: str) -> Meeting:
 class InProcessRating:
     """Works on the spot: where nobody minds waiting, as in a simulation."""
 
-    async def board(self, tallies: Sequence[Tally], anchors: Anchors) -> Board:
+    async def rating_list(self, tallies: Sequence[Tally], anchors: Anchors) -> RatingList:
         """Return the ratings of a record; see the port."""
-        return board_of(tallies, anchors)
+        return rating_list_of(tallies, anchors)
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Anchors
-    ) -> Mapping[int, Mapping[str, Mark]]:
+    ) -> Mapping[int, Mapping[str, RatingPoint]]:
         """Return the ratings of all players as they were; see the port."""
         return history_of(tallies, period_ms, periods, anchors)
 

@@ -1,18 +1,18 @@
 """Plug-ins that judge: programs of the operator's that end a tournament's game when they see who has won.
 
-A plug-in is a function from a `Case` to a `Verdict`, or None to let the game go on. A Python package offers it as an
-entry point of the group `arbiter.adjudicators`:
+A plug-in is a function from a `Case` to an `AdjudicatedEnd`, or None to let the game go on. A Python package offers it
+as an entry point of the group `arbiter.adjudicators`:
 
     [project.entry-points."arbiter.adjudicators"]
     first-to-ten = "my_package:judge"
 
     from arbiter.games import registry
-    from arbiter.service.tournaments.adjudicators import Case, Verdict
+    from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, Case
 
-    def judge(case: Case) -> Verdict | None:
+    def judge(case: Case) -> AdjudicatedEnd | None:
         game = registry.game(case.game)
         first, second = game.material(game.parse(case.position))
-        return Verdict(1 if first > second else 2, "ten ahead") if abs(first - second) >= 10 else None
+        return AdjudicatedEnd(1 if first > second else 2, "ten ahead") if abs(first - second) >= 10 else None
 
 Installed beside the arbiter it can be named in a tournament's specification (`adjudication.plugin`) after the next
 start of the server. It is asked after the moves of the tournament's matches; while it thinks the match goes on, and the
@@ -49,14 +49,14 @@ class Case(NamedTuple):
     remaining_ms: tuple[int, int]
 
 
-class Verdict(NamedTuple):
+class AdjudicatedEnd(NamedTuple):
     """How a match ends: the seat that has won, or 0 for a draw, and why, in words for people."""
 
     winner: int
     note: str = ""
 
 
-Adjudicator = Callable[[Case], Verdict | None]
+Adjudicator = Callable[[Case], AdjudicatedEnd | None]
 """A plug-in."""
 
 
@@ -71,7 +71,7 @@ class Adjudicators(Protocol):
     def names(self) -> frozenset[str]:
         """Their names."""
 
-    async def judge(self, name: str, case: Case) -> Verdict | None:
+    async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
         """Return what a plug-in says. Raises JudgingFailed."""
 
 
@@ -86,7 +86,7 @@ class InProcessAdjudicators:
         """The names of the plug-ins."""
         return frozenset(self._plugins)
 
-    async def judge(self, name: str, case: Case) -> Verdict | None:
+    async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
         """Return what a plug-in says; see the port."""
         try:
             return checked(self._plugins[name](case))
@@ -94,14 +94,14 @@ class InProcessAdjudicators:
             raise AdjudicatorFailed(f"{name}: {error!r}") from error
 
 
-def checked(verdict: object) -> Verdict | None:
+def checked(verdict: object) -> AdjudicatedEnd | None:
     """Return a verdict as it can be carried out. Raises TypeError, ValueError for anything else."""
     if verdict is None:
         return None
-    if not isinstance(verdict, Verdict):
-        raise TypeError(f"expected a Verdict or None, found {verdict!r:.100}")
+    if not isinstance(verdict, AdjudicatedEnd):
+        raise TypeError(f"expected an AdjudicatedEnd or None, found {verdict!r:.100}")
     winner, note = verdict
     if winner not in (0, 1, 2):
         raise ValueError(f"winner is {winner!r:.100}, expected 0, 1 or 2")
     words = "".join(letter if letter.isprintable() else " " for letter in str(note)[:LONGEST_WORDS])
-    return Verdict(int(winner), words.strip())
+    return AdjudicatedEnd(int(winner), words.strip())

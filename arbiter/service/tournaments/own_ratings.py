@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
-from arbiter.ratings.answers import Board
+from arbiter.ratings.answers import RatingList
 from arbiter.service.ports.journal import Tally
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.standings import rated_games
@@ -29,7 +29,7 @@ MOST_PLAYERS: Final = 2_000  #: of a tournament whose players are rated: a fit t
 class Rater(Protocol):
     """Who fits ratings."""
 
-    async def fit(self, tallies: Sequence[Tally]) -> Board:
+    async def fit(self, tallies: Sequence[Tally]) -> RatingList:
         """Return the ratings of a record of its own. Raises Refusal BUDGET_SPENT."""
 
 
@@ -46,9 +46,9 @@ async def own_ratings(tournament: Tournament, rater: Rater) -> Mapping[str, Rati
         Tally(tournament.id, "", True, seat1, seat2, "win" if winner else "draw", winner, "rules", times)
         for (seat1, seat2, winner), times in sorted(Counter(games).items())
     ]
-    board = await rater.fit(tallies)
+    listed = await rater.fit(tallies)
     least = min(LEAST_OPPONENTS, len(opponents) - 1)
     return {
         row.player: Rating(row.rating, row.low, row.high, len(opponents[row.player]) < least, row.group)
-        for row in board.all_versions
+        for row in listed.all_versions
     }

@@ -11,7 +11,7 @@ from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.log import Logger
-from arbiter.service.tournaments.adjudicators import AdjudicatorFailed, Adjudicators, Case, Verdict
+from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, AdjudicatorFailed, Adjudicators, Case
 
 
 class PluginAdjudication:
@@ -54,7 +54,7 @@ class PluginAdjudication:
         finally:
             del self._asking[match_id]
 
-    async def _end(self, match: Match, verdict: Verdict) -> None:
+    async def _end(self, match: Match, verdict: AdjudicatedEnd) -> None:
         note = f"plug-in {self._plugin} after {match.ply} plies" + (f": {verdict.note}" if verdict.note else "")
         result = ResultKind.WIN if verdict.winner else ResultKind.DRAW
         await self._matches.act(match.id, Adjudicate(self._by, f"judged {match.ply}", result, verdict.winner, note))

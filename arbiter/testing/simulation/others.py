@@ -60,7 +60,7 @@ class Organiser:
 
     def _intervene(self, match_id: str) -> None:
         kind = self._dice.choice(("abort", *ResultKind))
-        command: OrganiserRequest = Abort(ORGANISER, f"judge {match_id}", "the hall closes")
+        command: OrganiserRequest = Abort(ORGANISER, f"judge {match_id}", "the venue closes")
         if kind != "abort":
             winner = self._dice.choice((1, 2)) if kind is ResultKind.WIN else 0
             command = Adjudicate(ORGANISER, f"judge {match_id}", ResultKind(kind), winner, "seen on the board")

@@ -12,9 +12,9 @@ import structlog
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Arrive, Create, Resign
-from arbiter.ratings.answers import Board, Mark
-from arbiter.ratings.board import board, marks
+from arbiter.ratings.answers import RatingList, RatingPoint
 from arbiter.ratings.counts import identity
+from arbiter.ratings.rating_list import marks, rating_list
 from arbiter.ratings.record import Result
 from arbiter.service.ports.journal import StoreFailed, Tally
 from arbiter.service.ratings import ports as rating_ports
@@ -42,16 +42,16 @@ class CountingRating(InProcessRating):
         self.periods: list[int] = []
         self.fails = False
 
-    async def board(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> Board:
+    async def rating_list(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> RatingList:
         self.boards += 1
         await asyncio.sleep(0)
         if self.fails:
             raise RatingFailed("the test says so")
-        return await super().board(tallies, anchors)
+        return await super().rating_list(tallies, anchors)
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
-    ) -> Mapping[int, Mapping[str, Mark]]:
+    ) -> Mapping[int, Mapping[str, RatingPoint]]:
         self.periods += periods
         return await super().history(tallies, period_ms, periods, anchors)
 
@@ -82,9 +82,9 @@ class RatedArbiter:
         ended = await matches.match(match.id)
         self.results.append((ended.at, Result(game, True, one, two, "win", 1, "resignation")))
 
-    def record(self, game: str | None = None) -> Board:
+    def record(self, game: str | None = None) -> RatingList:
         """Return what the record says."""
-        return board([result for _, result in self.results], self.ratings.anchors, game)
+        return rating_list([result for _, result in self.results], self.ratings.anchors, game)
 
 
 @virtually
@@ -93,15 +93,15 @@ async def test_ratings_are_current_after_every_game_and_worked_out_once_between_
     for games in range(1, 4):
         await rated.play("ann", "ben")
         await rated.play("ben", "cat", "circle-of-life")
-        assert await rated.ratings.board(("pods",)) == rated.record("pods")
-        assert await rated.ratings.board() == rated.record()
-        assert (await rated.ratings.board()).games == 2 * games
+        assert await rated.ratings.rating_list(("pods",)) == rated.record("pods")
+        assert await rated.ratings.rating_list() == rated.record()
+        assert (await rated.ratings.rating_list()).games == 2 * games
     done = rated.worker.boards
-    boards = await asyncio.gather(*(rated.ratings.board(("pods",)) for _ in range(5)))
+    boards = await asyncio.gather(*(rated.ratings.rating_list(("pods",)) for _ in range(5)))
     assert set(map(id, boards)) == {id(boards[0])}
     assert rated.worker.boards == done
     await rated.play("ann", "ben")
-    boards = await asyncio.gather(*(rated.ratings.board(("pods",)) for _ in range(5)))
+    boards = await asyncio.gather(*(rated.ratings.rating_list(("pods",)) for _ in range(5)))
     assert {found.games for found in boards} == {4}
     assert rated.worker.boards == done + 1, "all who ask wait for the same"
 
@@ -110,11 +110,11 @@ async def test_ratings_are_current_after_every_game_and_worked_out_once_between_
 async def test_who_asks_while_they_are_worked_out_gets_the_games_until_then() -> None:
     rated = RatedArbiter()
     await rated.play("ann", "ben")
-    asked = asyncio.create_task(rated.ratings.board())
+    asked = asyncio.create_task(rated.ratings.rating_list())
     while not rated.worker.boards:  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(0)
     await rated.play("ann", "ben")
-    assert (await rated.ratings.board()).games == 2
+    assert (await rated.ratings.rating_list()).games == 2
     assert (await asked).games in (1, 2)
 
 
@@ -124,8 +124,8 @@ async def test_older_ratings_are_kept_for_a_while(monkeypatch: pytest.MonkeyPatc
     rated = RatedArbiter()
     for _ in range(4):
         await rated.play("ann", "ben")
-        await rated.ratings.board()
-    assert [(await rated.ratings.board((), of)).games for of in (4, 3, 2)] == [4, 3, 4]
+        await rated.ratings.rating_list()
+    assert [(await rated.ratings.rating_list((), of)).games for of in (4, 3, 2)] == [4, 3, 4]
 
 
 @virtually
@@ -136,7 +136,7 @@ async def test_strengths_are_of_the_newest_versions_by_all_games_that_are_meant(
     await rated.play("ben", "cat", "hop-it")
     found = await rated.ratings.strengths(("pods", "circle-of-life"))
     assert set(found) == {"ann", "ben"}
-    rows = {row.player: row for row in board([result for _, result in rated.results[:2]], {}).newest}
+    rows = {row.player: row for row in rating_list([result for _, result in rated.results[:2]], {}).newest}
     assert found["ann"].rating == rows["ann@2"].rating
     assert 0 < found["ann"].deviation < 600
     assert await rated.ratings.strengths(("elevation",)) == {}
@@ -191,10 +191,10 @@ async def test_what_can_not_be_worked_out_is_refused_and_asked_for_again() -> No
     await rated.play("ann", "ben")
     rated.worker.fails = True
     with pytest.raises(Refusal) as caught:
-        await rated.ratings.board()
+        await rated.ratings.rating_list()
     assert caught.value.reason is Reason.BUDGET_SPENT
     rated.worker.fails = False
-    assert (await rated.ratings.board()).games == 1
+    assert (await rated.ratings.rating_list()).games == 1
     await rated.play("ann", "ben")
 
     async def fail() -> None:
@@ -202,7 +202,7 @@ async def test_what_can_not_be_worked_out_is_refused_and_asked_for_again() -> No
 
     rated.server.journal.before_reading = fail  # type: ignore[method-assign]
     with pytest.raises(StoreFailed):
-        await rated.ratings.board()
+        await rated.ratings.rating_list()
 
 
 @virtually
@@ -235,8 +235,8 @@ async def test_a_ladder_pairs_by_these_ratings(monkeypatch: pytest.MonkeyPatch) 
     await contest.ended(await contest.start(spec))
     assert seen[0] == {}
     assert set(seen[-1]) == set(contest.names)
-    board = await contest.server.arbiter.ratings.board(spec.games)
-    assert {row.player for row in board.newest} == {f"{name}@2.0" for name in contest.names}
+    listed = await contest.server.arbiter.ratings.rating_list(spec.games)
+    assert {row.player for row in listed.newest} == {f"{name}@2.0" for name in contest.names}
     assert set(contest.names) == set(await contest.server.arbiter.ratings.strengths(spec.games))
 
 

@@ -12,7 +12,13 @@ from arbiter.matches.comments import Comment
 from arbiter.matches.match import Phase
 from arbiter.runtime.keys import SigningKey
 from arbiter.service.play.session import TurnItem
-from arbiter.service.tournaments.adjudicators import AdjudicatorFailed, Case, InProcessAdjudicators, Verdict, checked
+from arbiter.service.tournaments.adjudicators import (
+    AdjudicatedEnd,
+    AdjudicatorFailed,
+    Case,
+    InProcessAdjudicators,
+    checked,
+)
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
@@ -32,9 +38,9 @@ def judged(plugin: str, games: tuple[str, ...] = (GAME,)) -> Any:
 async def test_its_word_ends_the_match() -> None:
     cases: list[Case] = []
 
-    def after_five(case: Case) -> Verdict | None:
+    def after_five(case: Case) -> AdjudicatedEnd | None:
         cases.append(case)
-        return Verdict(2, "seat 2 was faster\n") if len(case.moves) >= 5 else None
+        return AdjudicatedEnd(2, "seat 2 was faster\n") if len(case.moves) >= 5 else None
 
     contest = Contest(3, server=InMemoryArbiter(judges=InProcessAdjudicators({"after-five": after_five})))
     log = await contest.ended(await contest.start(judged("after-five")))
@@ -84,7 +90,7 @@ async def test_it_is_told_what_the_bots_have_said() -> None:
 
 @virtually
 async def test_its_mistakes_cost_nothing() -> None:
-    def fails(case: Case) -> Verdict | None:
+    def fails(case: Case) -> AdjudicatedEnd | None:
         raise RuntimeError("no idea")
 
     contest = Contest(3, server=InMemoryArbiter(judges=InProcessAdjudicators({"fails": fails})))
@@ -101,7 +107,7 @@ class Slow:
         self.asked: list[int] = []
         self.go_on = asyncio.Event()
 
-    async def judge(self, name: str, case: Case) -> Verdict | None:
+    async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
         self.asked.append(len(case.moves))
         await self.go_on.wait()
         return None
@@ -164,14 +170,16 @@ async def test_one_that_nobody_knows_is_refused() -> None:
         await InMemoryArbiter().arbiter.tournaments.create(judged("known"), "org", "make")
 
 
-@pytest.mark.parametrize("said", ["a win", 1, (1, "a"), Verdict(3), Verdict(True, "x" * 3)._replace(winner=9)])
+@pytest.mark.parametrize(
+    "said", ["a win", 1, (1, "a"), AdjudicatedEnd(3), AdjudicatedEnd(True, "x" * 3)._replace(winner=9)]
+)
 def test_what_is_no_verdict_is_refused(said: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         checked(said)
 
 
 def test_a_verdict_is_made_fit_for_the_record() -> None:
-    verdict = checked(Verdict(1, "over\0" + "é" * 1_000))
+    verdict = checked(AdjudicatedEnd(1, "over\0" + "é" * 1_000))
     assert verdict is not None
     assert verdict.note == "over " + "é" * 295
     assert checked(None) is None

@@ -26,8 +26,8 @@ from arbiter.matches.match import Match, other
 from arbiter.matches.public_keys import write_keys
 from arbiter.matches.record import read
 from arbiter.ratings.answers import Row
-from arbiter.ratings.board import board
 from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO
+from arbiter.ratings.rating_list import rating_list
 from arbiter.runtime.keys import open_ring
 from arbiter.service.play.session import TurnItem
 from arbiter.service.play.sessions import items_of
@@ -225,7 +225,7 @@ async def _hour(folder: Path) -> None:
     assert ends["time"] >= len(TRUTH), "bots did crash in the middle of games"
     assert ends["resignation"] > 1_000
 
-    ratings = await contest.server.arbiter.ratings.board((GAME,))
+    ratings = await contest.server.arbiter.ratings.rating_list((GAME,))
     losses = Counter(player for match in played if (player := lost_without_a_word(match)))
     assert {row.player: row.forfeits.total for row in ratings.newest if row.forfeits.total} == losses
     check_ratings(ratings.newest)
@@ -239,7 +239,7 @@ async def _hour(folder: Path) -> None:
     keys.write_text(write_keys(ring.public_keys()), "utf-8")
     record = read_record([exported], [str(keys)], lambda done, of: None)
     assert len(record.games) == len(played)
-    again = board([game.result for game in record.games], {}, GAME)
+    again = rating_list([game.result for game in record.games], {}, GAME)
     assert repr(again) == repr(ratings), "whoever has the transcripts finds the same numbers, to the last digit"
 
 

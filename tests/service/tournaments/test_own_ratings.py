@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import structlog
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.answers import Board
+from arbiter.ratings.answers import RatingList
 from arbiter.ratings.counts import Counts, Game
 from arbiter.ratings.fit import fit
 from arbiter.service.ports.journal import Tally
-from arbiter.service.ratings.worker import board_of
+from arbiter.service.ratings.worker import rating_list_of
 from arbiter.service.tournaments.own_ratings import own_ratings
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.testing.tournaments import TournamentRun
@@ -25,14 +25,14 @@ from arbiter.tournaments.standings import rated_games
 class LocalRater:
     """A rater that fits in this process."""
 
-    async def fit(self, tallies: Sequence[Tally]) -> Board:
-        return board_of(tallies, {})
+    async def fit(self, tallies: Sequence[Tally]) -> RatingList:
+        return rating_list_of(tallies, {})
 
 
 class Broken:
     """A rater that cannot."""
 
-    async def fit(self, tallies: Sequence[Tally]) -> Board:
+    async def fit(self, tallies: Sequence[Tally]) -> RatingList:
         raise Refusal(Reason.BUDGET_SPENT, "not now")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from arbiter.ratings.answers import Board, Mark
+from arbiter.ratings.answers import RatingList, RatingPoint
 from arbiter.ratings.counts import Counts, chains, named
 from arbiter.ratings.fit import Ratings, fit
 from arbiter.ratings.leaderboard import leaderboard
@@ -18,14 +18,14 @@ Anchors = Mapping[str, float]
 """Given ratings in Elo, by player of the counts."""
 
 
-def board(results: Sequence[Result], anchors: Anchors, game: str | None = None) -> Board:
+def rating_list(results: Sequence[Result], anchors: Anchors, game: str | None = None) -> RatingList:
     """Return the ratings from the rated results among some results: of one game, or (None) of all together.
 
     Anchors apply to the players among them. Raises Refusal ARGUMENT_INVALID as `counts_of` and `fit` do.
     """
     counts = counts_of(results, game)
     ratings, forfeits = ratings_of(counts, anchors), forfeits_of(results, game)
-    return Board(
+    return RatingList(
         games=counts.games,
         all_versions=leaderboard(ratings, forfeits),
         newest=leaderboard(ratings, forfeits, {versions[-1] for versions in chains(counts.players)}),
@@ -46,10 +46,10 @@ def _fit(counts: Counts, anchors: tuple[tuple[str, float], ...]) -> Ratings:
     return fit(counts, anchors=dict(anchors))
 
 
-def marks(results: Iterable[Result], at_ms: int, anchors: Anchors) -> dict[str, Mark]:
-    """Return the ratings of all players from the results up to an instant. Raises as `board` does."""
+def marks(results: Iterable[Result], at_ms: int, anchors: Anchors) -> dict[str, RatingPoint]:
+    """Return the ratings of all players from the results up to an instant. Raises as `rating_list` does."""
     ratings = ratings_of(counts_of(results), anchors)
-    return {each.player: Mark(at_ms, each.rating, each.low, each.high) for each in ratings.rated if each.games}
+    return {each.player: RatingPoint(at_ms, each.rating, each.low, each.high) for each in ratings.rated if each.games}
 
 
 def newest_of(ratings: Ratings, name: str) -> str:
