@@ -89,7 +89,7 @@ class Story:
             return Tick()
         return dice.choice(
             (
-                Abort("org", request, "the hall closes – good night"),
+                Abort("org", request, "the venue closes – good night"),
                 Adjudicate("org", request, ResultKind.WIN, 2, "seen"),
                 *[Adjudicate("org", request, ResultKind.DRAW)] * 3,
                 ReportFault("a mistake"),

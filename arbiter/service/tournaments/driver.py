@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from arbiter.errors import Refusal
 from arbiter.matches.events import Ended, Moved
@@ -26,6 +26,7 @@ from arbiter.service.tournaments.matches import DAMAGED, RETRY_S, abort, creatio
 from arbiter.service.tournaments.pairing_input import PairingInput
 from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
 from arbiter.service.tournaments.ports import Dependencies, PairingFailed
+from arbiter.service.tournaments.queued_command import QueuedCommand
 from arbiter.service.tournaments.trial import PairTest
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
@@ -38,22 +39,6 @@ LOOK_S: Final = 1.0  #: time between two looks at a running tournament: players 
 MOST_PATIENCE_S: Final = 60.0  #: before a game that was void again and again is played once more
 
 
-class _Queued(NamedTuple):
-    """A command in the queue, and the future of its answer if somebody waits for it."""
-
-    command: do.Command
-    answer: asyncio.Future[Refusal | None] | None = None
-
-    def settle(self, answer: Exception | None) -> None:
-        """Set the answer: a refusal, None, or an error of the arbiter."""
-        if self.answer is None or self.answer.done():
-            return
-        if answer is None or isinstance(answer, Refusal):
-            self.answer.set_result(answer)
-        else:
-            self.answer.set_exception(answer)
-
-
 class TournamentDriver:
     """A tournament and the task that drives it. `games`: the numbers of the games under way, by match."""
 
@@ -62,12 +47,12 @@ class TournamentDriver:
         self._state = TournamentLog(
             dependencies.journal, dependencies.feed, dependencies.clock, log, listener, dependencies.log
         )
-        self._queue: list[_Queued] = []
+        self._queue: list[QueuedCommand] = []
         self._wake = asyncio.Event()
         self._over = False
         self._making: set[int] = set()  # games whose match is being made
         self._tasks: set[asyncio.Task[None]] = set()
-        self._cancels: list[_Queued] = []  # decided once no game is under way
+        self._cancels: list[QueuedCommand] = []  # decided once no game is under way
         self._finishing: set[str] = set()  # matches that are being ended
         self._hurry = asyncio.Event()  # set while the tournament is about to end: no further match is made
         self._pairing = False
@@ -125,7 +110,7 @@ class TournamentDriver:
         if self._over:
             answer.set_result(self._state.decide(command).refusal)
         else:
-            self._queue.append(_Queued(command, answer))
+            self._queue.append(QueuedCommand(command, answer))
             self.wake()
         return answer
 
@@ -389,7 +374,7 @@ class TournamentDriver:
 
     def _enqueue(self, command: do.Command) -> None:
         """Queue a command whose answer nobody waits for."""
-        self._queue.append(_Queued(command))
+        self._queue.append(QueuedCommand(command))
         self.wake()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
