@@ -26,10 +26,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kills", type=int, default=20, help="how often a server process is killed")
     group.addoption("--seeds", type=int, default=20, help="how many seeds are simulated")
     group.addoption("--players", type=int, default=150, help="how many players the largest tournament has")
+    group.addoption("--soak", action="store_true", help="take the tests that are marked `soak` too")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes long first, so that no worker is busy with it at the end. A module's tests run on one worker."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave `soak` to `make soak`. Put what takes long first: no worker is busy with it at the end."""
+    if not config.getoption("--soak"):
+        left_out = [item for item in items if item.get_closest_marker("soak")]
+        items[:] = [item for item in items if not item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=left_out)
     items.sort(key=_rank)
 
 

@@ -19,8 +19,7 @@ from dataclasses import replace
 
 from arbiter.conformance.catalogue import chosen
 from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
-from tests.clients.languages import BRIDGE, languages
-from tests.clients.table import SCALE, told
+from tests.clients.table import SCALE, everything, told
 
 BUSY = (sys.executable, "-c", "while True: pass")
 
@@ -47,7 +46,7 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=SCALE)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    language = {one.name: one for one in (*languages().values(), BRIDGE)}[asked.language]
+    language = everything()[asked.language]
     clauses = [replace(one, id=f"{one.id} {n}") for one in chosen(asked.clauses) for n in range(asked.times)]
     random.Random(asked.seed).shuffle(clauses)
     failed: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Bots of all six clients play each other in all games, in one tournament, over TLS and with tokens."""
+"""Bots of all six clients play each other, in one tournament, over TLS and with tokens: in `make soak` all games."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def everybody() -> Iterator[list[Language]]:
 
 
 @pytest.mark.timeout(3_600)
-def test_a_bot_of_each_language_meets_every_other_in_all_games(server: Server, everybody: list[Language]) -> None:
+@pytest.mark.parametrize("games", [("hop-it",), pytest.param(tuple(registry.BUNDLED), marks=pytest.mark.soak)])
+def test_a_bot_of_each_language_meets_every_other(
+    server: Server, everybody: list[Language], games: tuple[str, ...]
+) -> None:
     assert {language.name for language in everybody} == {"python", "typescript", "go", "rust", "java", "cpp"}
     tls = arb.Tls(root_certificate=server.folder / "root.pem")
     with arb.BlockingClient(server.address, token=server.admin_token, tls=tls) as organiser, ExitStack() as bots:
@@ -66,7 +69,7 @@ def test_a_bot_of_each_language_meets_every_other_in_all_games(server: Server, e
         spec = arb.TournamentSpec(
             name="Six languages in one tournament",
             format=arb.TournamentFormat.ROUND_ROBIN,
-            games=tuple(registry.BUNDLED),
+            games=games,
             time="2m+1s",
             paired=False,
             at_once=3,
@@ -88,7 +91,7 @@ def test_a_bot_of_each_language_meets_every_other_in_all_games(server: Server, e
         )
     pairs = {(frozenset(match.players), match.game) for match in matches}
     count = len(everybody) * (len(everybody) - 1) // 2
-    assert len(pairs) == len(matches) == count * len(registry.BUNDLED)
+    assert len(pairs) == len(matches) == count * len(games)
     for match in matches:
         assert match.result is not None
         assert match.result.cause in (arb.Cause.RULES, arb.Cause.ORGANISER), match

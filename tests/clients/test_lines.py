@@ -95,5 +95,10 @@ def test_programs_in_every_language_play(server, programs, boxed, games):
 
 
 @pytest.mark.timeout(3_600)
+def test_its_bot_passes_its_part_of_the_clauses() -> None:
+    check("lines", whole=False)
+
+
+@pytest.mark.soak
 def test_its_bot_passes_every_clause_and_the_table_says_so() -> None:
-    check("lines")
+    check("lines", whole=True)
