@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuzz.py tests/test_config_fuzz.py \
   tests/cli/test_fuzz.py tests/service/matches/test_exactly_once_machine.py tests/store/test_damage_fuzz.py
 SEEDED := tests/service/matches/test_stuck_matches.py tests/simulation tests/tournaments tests/ratings \
-  tests/service/tournaments/test_trial.py tests/conformance/test_kit.py tests/store/test_damage.py
+  tests/service/tournaments/test_trial.py tests/store/test_damage.py
 
 # Documents wrap at the width of the code; the rules of the games are texts that users see as they stand.
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
@@ -132,6 +132,7 @@ soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYE
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
+	$(BIN)/pytest --soak -m soak --timeout 0
 	$(BIN)/pytest tests/e2e/test_kill.py tests/store/test_kill.py --kills $(KILLS) --timeout 0
 	$(BIN)/pytest $(SEEDED) --seeds $(SEEDS) --timeout 0
 	$(BIN)/pytest tests/service/tournaments/test_scale.py --players $(PLAYERS) --timeout 0
