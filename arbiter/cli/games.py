@@ -15,7 +15,6 @@ from rich.table import Table
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
-from arbiter.cli.rule_sheet import sheet
 from arbiter.cli.terminal import console, on_terminal, say, table
 from arbiter.drawing.svg import svg
 from arbiter.drawing.terminal import draw
@@ -23,6 +22,7 @@ from arbiter.games import registry
 from arbiter.games.console import run as run_console
 from arbiter.games.contract import AnyGame, Basis, value_text
 from arbiter.games.line import follow
+from arbiter.games.rule_sheet import sheet
 
 
 def games(game: str | None = None, /) -> None:

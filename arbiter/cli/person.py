@@ -18,12 +18,12 @@ from rich.text import Text
 from arbiter.cli import words
 from arbiter.cli.games import print_rules
 from arbiter.cli.person_input import Typing
-from arbiter.cli.rule_sheet import described
 from arbiter.cli.terminal import clock_text, console, on_terminal, say
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import follow
+from arbiter.games.rule_sheet import described
 from arbiter.matches.opening import MOST_OPENING_MOVES
 
 UNKNOWN: Final = "The rules on this machine do not know this game."

@@ -55,11 +55,11 @@ def _without_seat(words: str, *names: str) -> str | None:
 
 
 def signs(game: AnyGame, position: Any) -> Iterator[tuple[str, str]]:
-    """Yield what the texts on pieces mean, as (text, words): the letters where pieces differ, and signs of groups."""
+    """Yield what the texts on pieces mean, as (text, words): letters where pieces differ, signs of groups, threats."""
     letters = game.facts.letters or {}
     if len(letters) > 1:
         yield from letters.items()
-    named = {region.sign: region.name for region in game.regions(position) if region.kind == "group" and region.sign}
+    named = {region.sign: region.name for region in game.regions(position) if region.sign}
     yield from sorted(named.items(), key=lambda item: (len(item[0]), item[0]))
 
 

@@ -38,6 +38,14 @@ text{font-family:system-ui,'Segoe UI','Helvetica Neue',Arial,'DejaVu Sans',sans-
 .curve{fill:none;stroke-width:2.6;stroke-linejoin:round;stroke-linecap:round}
 """
 
+DARK_COLOURS: Final = ("#6db6f2", "#ff9a62", "#7fce82", "#d79be8", "#e6c35c", "#5fd0db", "#f48cb6", "#c8a99c")
+DARK_STYLE: Final = (
+    "@media(prefers-color-scheme:dark){text{fill:#e4e9eb}.paper{fill:#14191c}.grid{stroke:#2c3539}.tick{fill:#97a5ac}"
+    + "".join(f".ink{n}{{stroke:{colour}}}.dye{n}{{fill:{colour}}}" for n, colour in enumerate(DARK_COLOURS))
+    + "}"
+)
+"""The style of a chart on a page whose screen is dark."""
+
 
 class Mark(NamedTuple):
     """A point of a curve: its time (any unit, the same for all), its value, and the ends of its interval."""
@@ -72,17 +80,22 @@ class _Scale(NamedTuple):
     step: float
 
 
-def chart_svg(title: str, curves: Sequence[Curve], ticks: Sequence[AxisTick] = (), unit: str = "Elo") -> str:
-    """Return a chart as a standalone SVG document. It shows the first eight curves, and no curve without marks."""
+def chart_svg(
+    title: str, curves: Sequence[Curve], ticks: Sequence[AxisTick] = (), unit: str = "Elo", adapts: bool = False
+) -> str:
+    """Return a chart as a standalone SVG document. It shows the first eight curves, and no curve without marks.
+
+    adapts: it is dark where the screen is.
+    """
     shown = _shown(curves)
     scale = _scale(shown)
     told = "; ".join(_legend(curve, unit) for curve in shown) or "nothing to show yet"
-    bands = [polygon(_band(curve, scale), class_="band", fill=COLOURS[n]) for n, curve in enumerate(shown)]
+    bands = [polygon(_band(curve, scale), class_=f"band dye{n}", fill=COLOURS[n]) for n, curve in enumerate(shown)]
     return element(
         "svg",
         element("title", words(title)),
         element("desc", words(f"{told}.")),
-        element("style", STYLE),
+        element("style", STYLE + DARK_STYLE if adapts else STYLE),
         element("rect", class_="paper", width=WIDTH, height=HEIGHT, rx=14.0),
         label(title, (LEFT, 28.0), 20.0, "title", "start"),
         *_grid(scale, ticks, unit),
@@ -198,9 +211,9 @@ def _band(curve: Curve, scale: _Scale) -> list[Point]:
 def _line(curve: Curve, scale: _Scale, n: int) -> str:
     points = [_place(mark.at, mark.value, scale) for mark in curve.marks]
     path = "M" + "L".join(f"{number(x)} {number(y)}" for x, y in points)
-    line = element("path", class_="curve", d=path, stroke=COLOURS[n], stroke_dasharray=DASHES[n])
+    line = element("path", class_=f"curve ink{n}", d=path, stroke=COLOURS[n], stroke_dasharray=DASHES[n])
     x, y = points[-1]
-    dot = element("circle", cx=x, cy=y, r=4.0, fill=COLOURS[n])
+    dot = element("circle", class_=f"dye{n}", cx=x, cy=y, r=4.0, fill=COLOURS[n])
     return element("g", element("title", words(curve.name)), line, dot)
 
 
@@ -215,7 +228,9 @@ def _names(curves: Sequence[Curve], scale: _Scale) -> Iterator[str]:
         mark = curves[n].marks[-1]
         text = f"{_short(curves[n].name)} {mark.value:.0f}"
         name = label(text, (WIDTH - RIGHT + 20, y), TEXT, "name", "start")
-        yield element("g", element("circle", cx=WIDTH - RIGHT + 13, cy=y, r=3.0, fill=COLOURS[n]), name)
+        yield element(
+            "g", element("circle", class_=f"dye{n}", cx=WIDTH - RIGHT + 13, cy=y, r=3.0, fill=COLOURS[n]), name
+        )
         y += APART
 
 

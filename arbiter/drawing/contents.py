@@ -40,8 +40,8 @@ class Contents(NamedTuple):
     """What stands on a board, in layers from the ground up, by cell numbers.
 
     ground: heights, territories, lilies. last: the cells of the last move. ways: its arrows, below all pieces. signs:
-    the numbers of heights. links: between the pieces of groups. over: what the last move took or changed, and targets.
-    moves: from where to where pieces went with the last move, for animation.
+    the numbers of heights. links: between the pieces of groups. over: what the last move took or changed, what is
+    threatened, and targets. moves: from where to where pieces went with the last move, for animation.
     """
 
     ground: tuple[Placed, ...]
@@ -92,6 +92,7 @@ def contents(
         over=_placed(
             [("taken", "", cell) for cell in taken]
             + [("changed", "", cell) for cell in changed]
+            + [("threat", region.sign, cell) for region in regions if region.kind == "threat" for cell in region.cells]
             + [("target", "", index[name]) for name in targets]
         ),
         moves=tuple(_moves(game, steps)),

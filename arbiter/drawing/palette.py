@@ -106,6 +106,8 @@ def css(palette: Palette) -> str:
         ".changed": "stroke-width:3;stroke-dasharray:2 4",
         ".taken": f"fill:none;stroke:{palette.accent};stroke-width:4;stroke-linecap:round",
         ".target": f"fill:{palette.accent};opacity:.6",
+        ".threat": f"fill:{palette.accent};stroke:{palette.paper};stroke-width:1.5",
+        ".warning": f"fill:{palette.paper};font-weight:700",
         ".way,.dig": f"fill:none;stroke:{palette.accent};stroke-width:5;stroke-linecap:round;opacity:.75",
         ".dig": "stroke-dasharray:1 9",
         ".head": f"fill:{palette.accent};opacity:.85",

@@ -12,6 +12,7 @@ without a position, whatever pieces it has: a letter is a text, not a symbol.
 | `from`, `to` | a cell that the last move left, or reached |
 | `p0` … `p2`, `p1-3` | a piece of nobody or of a seat; one that faces direction 3 |
 | `taken`, `changed` | where the last move took a piece off the board, or made another piece of one |
+| `threat` | a piece that may be lost with the next move, with a sign |
 | `target` | a cell that a piece may go to |
 """
 
@@ -67,6 +68,12 @@ def _symbols(board: Board, seats: tuple[str, str, str]) -> dict[str, Symbol]:
         "land2": Symbol(_land(board.tile, 2)),
         "taken": Symbol(element("path", class_="taken", d=_cross(0.16 * UNIT))),
         "changed": Symbol(element("circle", class_="changed", r=RADIUS + 6)),
+        "threat": Symbol(
+            element("circle", class_="threat", cx=0.3 * UNIT, cy=-0.28 * UNIT, r=0.13 * UNIT),
+            "warning",
+            (0.3 * UNIT, -0.28 * UNIT),
+            0.2 * UNIT,
+        ),
         "target": Symbol(element("circle", class_="target", r=0.12 * UNIT)),
         "height": Symbol("", "height", (-0.34 * UNIT, -0.35 * UNIT), 0.23 * UNIT),
         "height-deep": Symbol("", "height deep", (-0.34 * UNIT, -0.35 * UNIT), 0.23 * UNIT),

@@ -69,7 +69,7 @@ def _regions(game: AnyGame, position: Any, pieces: Sequence[Piece]) -> tuple[dic
         for cell in region.cells:
             if region.kind == "group":
                 signs[cell] = region.sign
-            elif not pieces[cell].letter:
+            elif region.kind == "territory" and not pieces[cell].letter:
                 lands[cell] = LANDS[region.owner]
     return lands, signs
 

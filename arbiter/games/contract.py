@@ -92,12 +92,12 @@ class Step(NamedTuple):
 class Region(NamedTuple):
     """Some cells of a position that belong together, for drawing.
 
-    `kind` is 'territory' (the ground of `owner`, empty cells and occupied ones) or 'group' (pieces of `owner` that
-    count as one). `sign` is a short text that stands on each of them in place of a letter, or ''; `name` says in words
-    what they are.
+    `kind` is 'territory' (the ground of `owner`, empty cells and occupied ones), 'group' (pieces of `owner` that count
+    as one) or 'threat' (pieces of `owner` that may be lost with the next move). `sign` is a short text that stands on
+    each of a group in place of a letter, and beside each that is threatened, or ''; `name` says in words what they are.
     """
 
-    kind: Literal["territory", "group"]
+    kind: Literal["territory", "group", "threat"]
     owner: int
     cells: tuple[int, ...]
     sign: str = ""

@@ -17,13 +17,14 @@ from arbiter.games.contract import (
     Game,
     Outcome,
     Piece,
+    Region,
     Ruling,
     Seat,
     Step,
     Value,
     choice_parameter,
 )
-from arbiter.games.hop_it_pond import CELL, Paths, can_swim, hoppers, hunters, pond
+from arbiter.games.hop_it_pond import CELL, Paths, can_swim, hoppers, hunters, pond, prey_in_reach
 
 PASS = "pass"
 
@@ -382,6 +383,29 @@ class HopIt(Game[HopPosition]):
     def counters(self, position: HopPosition) -> Mapping[str, int]:
         """Return the number of plies without progress."""
         return {"plies without progress": position.quiet}
+
+    def regions(self, position: HopPosition) -> Sequence[Region]:
+        """Return the frogs that the next move may cost: enemy frogs in reach, and own ones that stand on a lily."""
+        if position.outcome is not None:
+            return ()
+        seat = position.turn
+        own, foes = position.pieces[seat - 1], position.pieces[2 - seat]
+        everyone, prey = own | foes, foes & position.frogs
+        # One enemy piece that is left ends the game. A duty to hop over enemies holds for no move that does so.
+        reached = prey_in_reach(
+            own & position.frogs, prey, everyone & ~prey, self._pond.cells & ~everyone, foes.bit_count() - 1
+        )
+        other: Seat = 2 if seat == 1 else 1
+        found = (
+            Region("threat", other, self._cells(reached), "!", "a frog that can be hopped over now"),
+            Region(
+                "threat", seat, self._cells(own & self._pond.lilies), "?", "a frog on a lily: it moves now or leaves"
+            ),
+        )
+        return [region for region in found if region.cells]
+
+    def _cells(self, mask: int) -> tuple[int, ...]:
+        return tuple([cell for cell, bit in enumerate(self._pond.bits) if bit & mask])
 
 
 def _key(pieces: tuple[int, int], frogs: int, turn: Seat) -> int:

@@ -161,6 +161,43 @@ def hunters(frogs: int, prey: int, everyone: int, free: int) -> int:
     return found | hoppers(frogs, everyone, seen) if seen else found
 
 
+def prey_in_reach(frogs: int, prey: int, others: int, free: int, most: int) -> int:
+    """Return the mask of the pieces of `prey` over which one of the frogs can hop, in a move of one hop or more.
+
+    `others`: the pieces that are neither prey nor one of the frogs' own cells to start from; they can be hopped over
+    and stay. `most`: so many of the prey leave until the move goes no further. What `hunters` says of the graph holds
+    here: a shortest path hops over no piece twice, so a search by the number of prey that has left finds them all.
+    """
+    found = 0
+    while frogs:
+        frog = frogs & -frogs
+        frogs ^= frog
+        cells, over, seen = free | frog, others & ~frog, frog
+        for _ in range(most):
+            edge = seen
+            while edge:
+                edge = hoppers(cells & ~seen, over, edge)  # a hop can be made both ways: from where one lands, back
+                seen |= edge
+            found |= _hopped(seen, prey, cells)
+            further = hoppers(cells & ~seen, prey, seen)
+            if not further:
+                break
+            seen |= further
+    return found
+
+
+def _hopped(frogs: int, pieces: int, free: int) -> int:
+    """Return the mask of the pieces that stand between one of the frogs and a free cell behind."""
+    return pieces & (
+        frogs << 1 & free >> 1
+        | frogs >> 1 & free << 1
+        | frogs << 7 & free >> 7
+        | frogs >> 7 & free << 7
+        | frogs << 8 & free >> 8
+        | frogs >> 8 & free << 8
+    )
+
+
 class Paths:
     """Lists the paths of hops of one frog. A path hops over each piece at most once and ends at an extinction."""
 

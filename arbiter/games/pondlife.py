@@ -9,7 +9,7 @@ position and its text in `pondlife_position`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
 from arbiter.errors import parameter_invalid, with_article
@@ -20,6 +20,7 @@ from arbiter.games.contract import (
     Game,
     Outcome,
     Piece,
+    Region,
     Ruling,
     Seat,
     Step,
@@ -379,6 +380,13 @@ class Pondlife(Game[PondlifePosition]):
         """Return how many pieces each seat has on the board or can still hatch."""
         first, second = (len(own.places) + len(own.unhatched) for own in position.armies)
         return first, second
+
+    def regions(self, position: PondlifePosition) -> Sequence[Region]:
+        """Return the nest of the seat to move, if it is attacked."""
+        own, enemy = position.armies[position.turn - 1], position.armies[2 - position.turn]
+        if not self._attack.attacked(own, enemy):
+            return []
+        return [Region("threat", position.turn, (own.nest,), "!", "the nest is attacked")]
 
     def counters(self, position: PondlifePosition) -> Mapping[str, int]:
         """Return eggs and pieces off the board by player, and the counts for the draw rule and the handicap."""

@@ -30,6 +30,7 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
+    PlayerResult,
     Record,
     Seals,
     StoredRecord,
@@ -237,6 +238,26 @@ class SqlJournal:
             wanted.append(tally.rated == rated)
         query = select(tables.tally).where(*wanted).order_by(*tables.tally.primary_key)
         return await self._reader.read(lambda connection: [Tally(*row) for row in connection.execute(query)])
+
+    async def results_by_kind(self, player: str) -> list[PlayerResult]:
+        """Return the counts of a player's finished matches by how they ended, sorted by the fields."""
+        match = tables.match.c
+        seats = (
+            (1, match.player_1, match.player_2, match.version_1),
+            (2, match.player_2, match.player_1, match.version_2),
+        )
+
+        def read(connection: Connection) -> list[PlayerResult]:
+            found = []
+            for seat, own, opponent, version in seats:
+                ways = (match.game, opponent, version, match.result, match.winner, match.reason)
+                query = select(*ways, func.count()).where(own == player, match.ended_sequence > 0).group_by(*ways)
+                for game, other, own_version, result, winner, reason, games in connection.execute(query):
+                    won = winner == seat if winner else None
+                    found.append(PlayerResult(game, other, seat, own_version, result, won, reason, games))
+            return sorted(found, key=repr)
+
+        return await self._reader.read(read)
 
     async def rated_games(self, games: Sequence[str]) -> int:
         """Return how many rated matches have ended and are not void, of some variants, or of all if none is given."""

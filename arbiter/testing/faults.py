@@ -12,6 +12,7 @@ from arbiter.service.ports.journal import (
     Filter,
     Journal,
     MatchSummary,
+    PlayerResult,
     StoredRecord,
     StoreFailed,
     Subject,
@@ -125,6 +126,11 @@ class FaultyJournal:
         """Return how often each pairing ended in each way."""
         await self.before_reading()
         return await self._journal.tallies(label, game, rated)
+
+    async def results_by_kind(self, player: str) -> list[PlayerResult]:
+        """Return how often a player's finished matches ended in each way."""
+        await self.before_reading()
+        return await self._journal.results_by_kind(player)
 
     async def rated_games(self, games: Sequence[str]) -> int:
         """Return the number of finished rated matches."""

@@ -36,7 +36,7 @@ class Shown(NamedTuple):
 
     def json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return {"board": as_json(self.contents), "said": self.said, "numbers": self.numbers}
+        return {"board": as_json(self.contents), "said": self.said, "numbers": self.numbers, "signs": self.signs}
 
 
 def shown(game: AnyGame, position: Any, steps: Sequence[Step] | None = None, before: Any = None) -> Shown:
@@ -65,6 +65,28 @@ def board(game: AnyGame, position: Shown, described: str) -> Markup:
             data_inks=" ".join(seat_classes(game.facts)),
         )
     )
+
+
+def figure(game: AnyGame, position: Shown, described: str) -> Markup:
+    """Return a small board with a position, for a page that has `ground_of` the game: many of them take little."""
+    shape = skeleton(game.board)
+    return Markup(
+        element(
+            "svg",
+            element("use", href=f"#{game.facts.id}-ground"),
+            *(layer for layer in _layers(game, shape, position.contents, named=False)),
+            class_="board",
+            viewBox=f"0 0 {number(shape.width)} {number(shape.height)}",
+            role="img",
+            aria_label=f"{described}: {position.said}",
+        )
+    )
+
+
+def ground_of(game: AnyGame) -> Markup:
+    """Return the empty board of a game as a hidden element, for the figures of a page."""
+    ground = element("g", _skeleton(game), *skeleton(game.board).coordinates(), id=f"{game.facts.id}-ground")
+    return Markup(element("svg", element("defs", ground), class_="board symbols", aria_hidden="true"))
 
 
 def sprite(games: Iterable[AnyGame]) -> Markup:
@@ -98,11 +120,12 @@ def _skeleton(game: AnyGame) -> str:
     return element("g", *tiles, class_="tiles")
 
 
-def _layers(game: AnyGame, shape: Skeleton, placed: Contents) -> Iterator[str]:
+def _layers(game: AnyGame, shape: Skeleton, placed: Contents, named: bool = True) -> Iterator[str]:
     yield _layer("ground", _items(game, shape, placed.ground))
     yield _layer("last", _items(game, shape, placed.last))
     yield _layer("ways", (part for way in placed.ways for part in _arrow(way)))
-    yield _layer("names", shape.coordinates())
+    if named:
+        yield _layer("names", shape.coordinates())
     yield _layer("signs", _items(game, shape, placed.signs))
     yield _layer("links", links(shape, seat_classes(game.facts), placed.links))
     yield _layer("pieces", _items(game, shape, placed.pieces))

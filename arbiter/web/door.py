@@ -72,6 +72,12 @@ def set_cookie(request: Request, response: Response, what: str, value: str, seco
     )
 
 
+def picture(svg: str) -> Response:
+    """Return an SVG file. Opened by itself it may have the styles that it holds, and nothing else."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    return Response(svg, media_type="image/svg+xml", headers={"content-security-policy": policy})
+
+
 def status_of(refusal: Refusal) -> int:
     """Return the HTTP status of a refusal."""
     return STATUSES[code_of(refusal.reason).name]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -14,6 +15,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.journal import MatchSummary
+from arbiter.tournaments.standings import quarters_text
 from arbiter.web.door import call_of, session_of
 from arbiter.web.forms import form_token
 from arbiter.web.states import result_words
@@ -49,10 +51,12 @@ class Templates:
         self._environment.tests["lost_by_both"] = lost_by_both
         self._environment.filters |= {
             "time": _time,
-            "day": _day,
+            "day": day,
             "ended": _ended,
             "elo": _elo,
+            "json": lambda value: orjson.dumps(value).decode(),
             "points": points,
+            "quarters": quarters_text,
             "sentence": _sentence,
         }
 
@@ -101,7 +105,8 @@ def _sentence(message: str) -> str:
     return message[:1].upper() + message[1:] + ("" if message.endswith((".", "?", "!")) else ".")
 
 
-def _day(ms: int) -> str:
+def day(ms: int) -> str:
+    """Return an instant as people read it, '' for none: `2026-03-01 12:00 UTC`."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC") if ms else ""
 
 

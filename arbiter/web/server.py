@@ -24,9 +24,12 @@ from arbiter.service.gate.gate import Gate
 from arbiter.web.accounts import AccountPages
 from arbiter.web.door import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.live import Live
+from arbiter.web.match_pages import MatchPages
 from arbiter.web.pages import Pages
 from arbiter.web.play import PlayPages
+from arbiter.web.rating_pages import RatingPages
 from arbiter.web.rendering import HERE, VISITOR, Templates
+from arbiter.web.tournament_pages import TournamentPages
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -38,20 +41,24 @@ def application(gate: Gate, settings: Settings) -> Starlette:
     """Return the pages over a gate."""
     templates = Templates(gate)
     pages, live = Pages(gate, templates), Live(gate, settings.limits)
+    matches, ratings = MatchPages(gate, templates), RatingPages(gate, templates)
     accounts, play = AccountPages(gate, templates), PlayPages(gate, templates)
     page: dict[str, Handler] = {
         "/": pages.front,
-        "/matches": pages.matches,
-        "/matches/{match}": pages.match,
+        "/matches": matches.matches,
+        "/matches/{match}": matches.match,
         "/matches/{match}/events": live.of_match,
-        "/matches/{match}/plies": pages.plies,
-        "/matches/{match}/picture.svg": pages.picture,
-        "/matches/{match}/transcript.jsonl": pages.transcript,
-        "/matches/{match}/moves.txt": pages.text,
+        "/matches/{match}/plies": matches.plies,
+        "/matches/{match}/picture.svg": matches.picture,
+        "/matches/{match}/animation.svg": matches.animation,
+        "/matches/{match}/transcript.jsonl": matches.transcript,
+        "/matches/{match}/moves.txt": matches.text,
         "/live": live.of_several,
-        "/tournaments/{tournament}": pages.tournament,
-        "/leaderboard": pages.leaderboard,
-        "/players/{player}": pages.player,
+        "/tournaments/{tournament}": TournamentPages(gate, templates).tournament,
+        "/leaderboard": ratings.leaderboard,
+        "/leaderboard/history.svg": ratings.leaders_history,
+        "/players/{player}": ratings.player,
+        "/players/{player}/history.svg": ratings.player_history,
         "/games": pages.games,
         "/games/{game}": pages.game,
         "/keys.json": pages.keys,

@@ -26,12 +26,16 @@ PHASES: Final = {
 
 
 class Played(NamedTuple):
-    """A move of a match: its ply (0 is the first), seat, notation, and how long it took; None in an opening."""
+    """A move of a match: its ply (0 is the first), seat, notation, and how long it took; None in an opening.
+
+    credited_ms: what of the time the server or the network took, so that the player was not charged.
+    """
 
     ply: int
     seat: int
     move: str
     spent_ms: int | None = None
+    credited_ms: int | None = None
 
 
 def result_words(end: MatchEnd | Ended, players: Sequence[str]) -> str:
@@ -88,7 +92,7 @@ def moved_state(match: Match, published: Published, position: Shown, now_ms: int
         "started": event.at,
         "clocks": clocks_of(match, event.clocks),
         "offer": offer_of(match),
-        "move": Played(event.ply, event.seat, event.move, event.ledger.charged)._asdict(),
+        "move": Played(event.ply, event.seat, event.move, event.ledger.charged, event.ledger.credited)._asdict(),
         **position.json(),
     }
 

@@ -1,15 +1,32 @@
-"""Tournaments as pages show them."""
+"""Tournaments as pages show them: crosstable, games by round, and what names their columns."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from arbiter.tournaments.meetings import GameResult
+from arbiter.tournaments.meetings import GameResult, ScheduledGame
+from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import Tournament
 
 MOST_IN_CROSSTABLE: Final = 24  #: players; a larger table is wider than a screen
+MOST_GAMES: Final = 100  #: in one list of games, where a tournament is not played in rounds
+IN_ROUNDS: Final = frozenset({Format.ROUND_ROBIN, Format.GAUNTLET, Format.SWISS})
+
+TIE_BREAKS: Final = {
+    "direct_encounter": ("DE", "direct encounter"),
+    "sonneborn_berger": ("SB", "Sonneborn–Berger"),
+    "buchholz": ("BH", "Buchholz"),
+    "buchholz_cut_1": ("BH-1", "Buchholz without the lowest"),
+    "buchholz_cut_2": ("BH-2", "Buchholz without the two lowest"),
+    "buchholz_median_1": ("BHM", "Buchholz without the lowest and the highest"),
+    "wins": ("WIN", "games won"),
+    "wins_seat_2": ("WON2", "games won with seat 2"),
+    "games_seat_2": ("G2", "games played with seat 2"),
+    "progressive": ("PS", "progressive score"),
+}
+"""The short name of each tie-break for the head of a column, and what it is in words."""
 
 
 class Pairing(NamedTuple):
@@ -17,6 +34,29 @@ class Pairing(NamedTuple):
 
     points: str
     games: int
+
+
+class ListedGame(NamedTuple):
+    """A game of a tournament: its result, None until it has one; the match to look at, '' for none."""
+
+    game: ScheduledGame
+    round: int
+    result: GameResult | None
+    match: str
+    running: bool
+
+
+class GameList(NamedTuple):
+    """Some games of a tournament, newest first.
+
+    rounds: the rounds that have a list of their own; none where it is not played in rounds. round: the one that is
+    listed, 0 for none. older: the number of a game, those before which come next; 0 for none.
+    """
+
+    games: Sequence[ListedGame]
+    rounds: Sequence[int]
+    round: int
+    older: int
 
 
 def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pairing | None]]:
@@ -46,6 +86,29 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
     ]
 
 
+def game_list(tournament: Tournament, round_: int, before: int, players: Sequence[str] = ()) -> GameList:
+    """Return games of a tournament: of a round (0: the newest that has begun), or those before a game (0: the newest).
+
+    players: one or two names, whose games are listed then, of all rounds.
+    """
+    in_rounds = tournament.spec.format in IN_ROUNDS and not players
+    rounds = range(1, tournament.rounds + 1) if in_rounds else range(0)
+    if rounds:
+        shown = round_ if round_ in rounds else _newest_round(tournament)
+        games = (game for meeting in tournament.meetings if meeting.round == shown for game in meeting.games)
+        return GameList([_listed(tournament, game) for game in games], rounds, shown, 0)
+    wanted = set(players)
+    numbers = range(min(before - 1, len(tournament.games)) if before else len(tournament.games), 0, -1)
+    found: list[ListedGame] = []
+    for number in numbers:
+        game = tournament.games[number - 1]
+        if wanted <= {game.seat1, game.seat2}:
+            if len(found) == MOST_GAMES:
+                return GameList(found, (), 0, number + 1)
+            found.append(_listed(tournament, game))
+    return GameList(found, (), 0, 0)
+
+
 def lost_by_both(result: GameResult) -> bool:
     """Say whether neither player came, so that both have lost, as standings count it."""
     return not result.winner and not result.played
@@ -55,3 +118,15 @@ def points(halves: int) -> str:
     """Return half points as people write them: `2`, `½`, `3½`."""
     whole, half = divmod(halves, 2)
     return f"{whole or '' if half else whole}{'½' if half else ''}"
+
+
+def _newest_round(tournament: Tournament) -> int:
+    """Return the last round of which a game has begun; 1 if none has."""
+    begun: Iterable[int] = {*tournament.results, *tournament.running}
+    return max((tournament.meetings[tournament.games[number - 1].meeting - 1].round for number in begun), default=1)
+
+
+def _listed(tournament: Tournament, game: ScheduledGame) -> ListedGame:
+    result, running = tournament.results.get(game.number), tournament.running.get(game.number)
+    match = result.match if result else running.match if running else ""
+    return ListedGame(game, tournament.meetings[game.meeting - 1].round, result, match, running is not None)

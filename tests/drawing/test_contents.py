@@ -47,7 +47,8 @@ def test_every_piece_stands_once_and_every_symbol_is_known(variant: str) -> None
         standing = {cell: text for item in shown.pieces for cell, text in ((cell, item.text) for cell in item.cells)}
         pieces = game.pieces(position)
         assert set(standing) == {cell for cell, piece in enumerate(pieces) if piece.letter}
-        signs = {cell: region.sign for region in game.regions(position) for cell in region.cells if region.sign}
+        groups = [region for region in game.regions(position) if region.kind == "group"]
+        signs = {cell: region.sign for region in groups for cell in region.cells if region.sign}
         assert all(text == signs.get(cell, letter(game, pieces[cell])) for cell, text in standing.items())
         for layer in (shown.ground, shown.last, shown.signs, shown.pieces, shown.over):
             assert {item.symbol for item in layer} <= set(known)
@@ -69,6 +70,14 @@ def test_territory_is_ground_of_its_seat() -> None:
         held = [len(cells_of(game, shown.ground, f"land{seat}")) for seat in (1, 2)]
         counted = [count for words, count in game.counters(position).items() if words.startswith("territory")]
         assert held == (counted or [0, 0])
+
+
+def test_what_is_threatened_has_a_sign() -> None:
+    game = registry.game("hop-it")
+    position = game.parse("_...._/_....._/_...._/_....._/_...._/_...f._/FFf.._ 1 0")
+    shown = contents(game, position)
+    marked = {item.text: cells_of(game, (item,), "threat") for item in shown.over}
+    assert marked == {"!": {"a3"}, "?": {"a1"}}
 
 
 def test_critters_have_links_and_the_number_of_their_species() -> None:
@@ -100,7 +109,7 @@ def test_what_was_hopped_over_is_marked() -> None:
             seen |= {item.symbol for item in shown.over}
             if "x" in move:
                 assert shown.moves[0] == (game.board.index[move[:2]], game.board.index[move[3:5]])
-    assert seen == {"taken", "changed"}
+    assert seen - {"threat"} == {"taken", "changed"}
 
 
 def test_targets_are_marked() -> None:

@@ -538,3 +538,59 @@ def test_both_seats_are_treated_alike():
             assert swap(GAME.text(after)) == GAME.text(other)
             winners = [(end.winner, end.reason) if end else None for end in (after.outcome, other.outcome)]
             assert winners[0] == (winners[1] and ((3 - winners[1][0]) % 3, winners[1][1]))
+
+
+# What is threatened
+
+
+def threats(position, game=GAME):
+    return {region.sign: {BOARD.names[cell] for cell in region.cells} for region in game.regions(position)}
+
+
+def test_frogs_that_can_be_hopped_over_are_threatened():
+    assert threats(at("Fa2 Tb2 fa3 fg3 Tg4")) == {"!": {"a3"}}  # a2 hops over a3 to a4
+    assert threats(at("Fa2 Tb2 ta3 Tg4 tg3")) == {}  # a tadpole matures, and stays
+    assert threats(at("Fa2 fa3 fa4 fg3 Tg4")) == {}  # a4 is not free
+    assert threats(at("Fa2 ta3 fa5 fg3 Tg4")) == {"!": {"a5"}}  # by the second hop
+
+
+def test_a_frog_behind_the_last_but_one_is_out_of_reach():
+    # The hop over a3 leaves one enemy piece: the game is over there.
+    assert threats(at("Fa2 fa3 fa5 Tg4")) == {"!": {"a3"}}
+    assert threats(at("Fa2 fa3 fa5 tg2 Tg4")) == {"!": {"a3", "a5"}}
+
+
+def test_own_frogs_on_lilies_have_to_move():
+    assert threats(at("Fa1 Td3 fd5 ff4")) == {"?": {"a1"}}
+    assert threats(at("Fa1 Td3 fd5 ff4", turn=2)) == {}
+
+
+@pytest.mark.parametrize("duty", ["player", "frog", "none"])
+@pytest.mark.parametrize("seed", range(4))
+def test_threats_are_what_legal_moves_take(seed, duty):
+    game, lots = HopIt(duty=duty, start="frogs"), random.Random(seed)
+    position = game.initial()
+    for _ in range(60):
+        moves = game.moves(position)
+        if not moves:
+            break
+        found = threats(position, game)
+        foe, before = 3 - position.turn, game.pieces(position)
+        reached, stayed = set(), set()
+        for move in moves if len(moves) < 2_000 else ():
+            after = game.pieces(game.play(position, move))
+            reached |= {
+                name
+                for name, was, now in zip(BOARD.names, before, after, strict=True)
+                if was.owner == foe and now.owner != foe
+            }
+            stayed |= {
+                name
+                for name, was, now in zip(BOARD.names, before, after, strict=True)
+                if was.owner == position.turn and was.mark == "lily" and now.owner == position.turn and name != move[:2]
+            }
+        if len(moves) < 2_000:
+            assert found.get("!", set()) == reached, game.text(position)
+            ended = {game.play(position, move).outcome for move in moves} - {None}
+            assert not stayed or ended, game.text(position)
+        position = game.play(position, lots.choice(moves))

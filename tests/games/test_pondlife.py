@@ -647,3 +647,19 @@ def test_both_seats_are_judged_alike():
         assert swapped.outcome == expected
         compared[position.outcome and position.outcome.reason] += 1
     assert set(compared) == {None, "nest_trapped", "no_moves", "sixty_moves"}
+
+
+def test_an_attacked_nest_is_threatened():
+    game, lots, seen = Pondlife(handicap=3), Random(3), 0
+    rules = reference.Reference(handicap=3)
+    for _ in range(6):
+        position = game.initial()
+        while moves := game.moves(position):
+            position = game.play(position, lots.choice(moves))
+            state = rules.parse(game.text(position))
+            attacked = rules.attacked(state, state.board, position.turn)
+            regions = game.regions(position)
+            assert [region.owner for region in regions] == [position.turn] * attacked
+            assert all(game.pieces(position)[cell].letter.upper() == "N" for region in regions for cell in region.cells)
+            seen += attacked
+    assert seen

@@ -17,6 +17,7 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
+    PlayerResult,
     Record,
     StoredRecord,
     StoreFailed,
@@ -317,6 +318,32 @@ async def test_rated_ends_are_counted_by_periods_too(store: Store) -> None:
     assert await journal.first_rated("bob", "") == 999
     assert await journal.first_rated("bob", "hop-it") == 5_000
     assert (await journal.first_rated("carol", ""), await journal.first_rated("bob", "elevation")) == (0, 0)
+
+
+async def test_the_results_of_a_player_are_counted_by_kind(store: Store) -> None:
+    journal = store.journal
+    drawn = replace(END, result="draw", winner=0, reason="length")
+    void = replace(END, result="void", winner=0, reason="aborted")
+    for name, changes, end in (
+        ("a", {}, END),
+        ("b", {}, END),
+        ("c", {"player_1": "carol", "player_2": "alice", "rated": False}, replace(END, version_2="7")),
+        ("d", {"player_2": "alice"}, END),
+        ("e", {"game": "hop-it"}, drawn),
+        ("f", {}, void),
+    ):
+        await journal.append(opening(name, **changes)._replace(closed=end))
+    await journal.append(opening("g"))
+    pods = PlayerResult("pods", "bob", 1, "", "win", True, "territory", 2)
+    assert set(await journal.results_by_kind("alice")) == {
+        pods,
+        pods._replace(opponent="carol", seat=2, version="7", won=False, games=1),
+        pods._replace(opponent="alice", games=1),
+        pods._replace(opponent="alice", seat=2, won=False, games=1),
+        pods._replace(game="hop-it", result="draw", won=None, reason="length", games=1),
+        pods._replace(result="void", won=None, reason="aborted", games=1),
+    }
+    assert await journal.results_by_kind("dave") == []
 
 
 async def test_the_encounters_of_two_players_have_their_first_records(store: Store) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +15,7 @@ import structlog
 
 from arbiter.bootstrap import Store, World, gate_of
 from arbiter.matches.commands import Play, Resign
+from arbiter.matches.comments import Comment
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.runtime.keys import open_ring
 from arbiter.service.gate.gate import Gate
@@ -50,9 +51,16 @@ async def site(folder: Path, **given: Any) -> AsyncIterator[Site]:
         yield Site(server, gate, browser)
 
 
-async def played(server: InMemoryArbiter, game: str, plies: int, resign: bool = False) -> Match:
-    """Return a match of alice and bob after some moves; `resign` lets alice give up then."""
-    matches, match_id = server.arbiter.matches, (await server.create(game, time="10m")).id
+async def played(
+    server: InMemoryArbiter,
+    game: str,
+    plies: int,
+    resign: bool = False,
+    comments: Sequence[Comment | None] = (),
+    players: Sequence[str] = ("alice", "bob"),
+) -> Match:
+    """Return a match of two players after some moves, with comments; `resign` lets alice give up then."""
+    matches, match_id = server.arbiter.matches, (await server.create(game, players, time="10m")).id
     active = asyncio.Event()
 
     def changed(match: Match, events: object) -> None:
@@ -61,13 +69,13 @@ async def played(server: InMemoryArbiter, game: str, plies: int, resign: bool = 
 
     server.arbiter.match_listeners.append(changed)
     with contextlib.ExitStack() as stack:
-        for player in ("alice", "bob"):
+        for player in players:
             stack.enter_context(server.arbiter.sessions.attending(player))
         await asyncio.wait_for(active.wait(), 10)
-        for _ in range(plies):
+        for said in [*comments, *[None] * plies][:plies]:
             match = with_position(await matches.match(match_id))
             move = min(match.game.moves(match.position))
-            play = Play(match.turn, f"ply {match.ply}", match.ply, move, server.clock.now_ms())
+            play = Play(match.turn, f"ply {match.ply}", match.ply, move, server.clock.now_ms(), comment=said)
             await matches.request(match.players[match.turn - 1], match_id, lambda seat, play=play: play)
         if resign:
             await matches.request("alice", match_id, lambda seat: Resign(seat, "enough"))

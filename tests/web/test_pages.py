@@ -10,7 +10,11 @@ import pytest
 from arbiter.drawing.palette import INKS
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from arbiter.games.rule_sheet import examples
+from arbiter.matches.commands import Resign
+from arbiter.matches.comments import Comment
 from arbiter.web.door import HEADERS, status_of
+from arbiter.web.rules import html
 from tests.web.site import Elements, Site, played, site
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
@@ -56,7 +60,8 @@ async def test_the_page_of_a_match_says_all_without_a_script(page: Site) -> None
     elements = Elements((await page.get(f"/matches/{match.id}")).text)
     for said in ("alice", "bob", *match.moves, "bob wins: resignation", "White", "Black"):
         assert said in elements.words
-    (shown,) = [attributes for name, attributes in elements.found if attributes.get("role") == "img"]
+    shown, times = [attributes for name, attributes in elements.found if attributes.get("role") == "img"]
+    assert (times["aria-label"] or "").startswith("Time of each move, at most 0.0 s. alice: 0.0 s in 3 moves; bob")
     assert shown["aria-label"] == "Hop It!, alice against bob: White to move"
     before = await page.get(f"/matches/{match.id}?ply=2")
     assert "aria-current=step" in before.text
@@ -105,12 +110,74 @@ async def test_downloads(page: Site) -> None:
     assert len(key["key"]) == 64
 
 
+async def test_pictures_are_shown_by_themselves_with_their_styles(page: Site) -> None:
+    match = await played(page.server, "hop-it", 4, resign=True)
+    for path in (f"/matches/{match.id}/picture.svg", f"/matches/{match.id}/animation.svg", "/leaderboard/history.svg"):
+        answer = await page.get(path)
+        assert answer.headers["content-type"] == "image/svg+xml"
+        assert answer.headers["content-security-policy"] == "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+        assert "<style>" in answer.text
+
+
+async def test_an_animation_shows_every_ply_and_how_it_ended(page: Site) -> None:
+    match = await played(page.server, "pods(size=3)", 5, resign=True)
+    shown = (await page.get(f"/matches/{match.id}/animation.svg")).text
+    for ply, move in enumerate(match.moves, 1):
+        assert f"{ply}. {move}" in shown
+    assert "bob wins: resignation" in shown
+    assert f'href="/matches/{match.id}/animation.svg"' in (await page.get(f"/matches/{match.id}")).text
+
+
+async def test_what_bots_expected_is_shown_once_the_match_is_over(page: Site) -> None:
+    match = await played(page.server, "hop-it", 4, comments=[Comment(510), Comment(400), None, Comment(125)])
+    path = f"/matches/{match.id}"
+    assert "Expected score" not in (await page.get(path)).text
+    await page.server.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "enough"))
+    over = Elements((await page.get(path)).text)
+    assert "Expected score: alice 51 %, bob 12 %" in over.words
+    assert "Expected score: alice 51 %, bob 40 %" in Elements((await page.get(f"{path}?ply=3")).text).words
+    labels = [attributes.get("aria-label") for _, attributes in over.found]
+    said = "alice expected 51 % at first and 51 % in the end; bob expected 40 % at first and 12 % in the end"
+    assert f"What each player expected: {said}" in labels
+    silent = await played(page.server, "hop-it", 2, resign=True)
+    assert "What each player expected" not in (await page.get(f"/matches/{silent.id}")).text
+
+
+async def test_a_player_has_results_in_every_respect(page: Site) -> None:
+    for players in (("alice", "bob"), ("bob", "alice")):
+        await page.server.caller(players[0])
+        await played(page.server, "hop-it", 3, resign=True, players=players)
+    words = "".join(Elements((await page.get("/players/alice")).text).words.split())
+    assert "0won,0drawn,2lost" in words
+    assert "OpponentWonDrawnLostScorebob0020%of2" in words
+    assert "hop-it,Black0010%of1hop-it,White0010%of1" in words
+    assert "resignation0020%of2" in words
+    assert 'class="is-lost"' in (await page.get("/players/alice")).text
+    assert 'class="is-won"' in (await page.get("/players/bob")).text
+
+
+@pytest.mark.parametrize("name", registry.classes())
+async def test_a_game_has_its_rules_and_a_figure_of_each_kind_of_move(page: Site, name: str) -> None:
+    shown = (await page.get(f"/games/{name}")).text
+    game = registry.game(name)
+    assert shown.count("<figcaption>") == len(examples(game)) >= 2
+    for example in examples(game):
+        assert f"<figcaption><code>{example.move}</code>" in shown
+    assert '<em class="ours">ours</em>' in shown
+    assert "Rules in full" in shown
+
+
+def test_rules_hold_no_html_of_their_own() -> None:
+    assert "<script>" not in html("a <script>alert(1)</script>\n\n<img src=x onerror=alert(2)>")
+    assert html("| a |\n| --- |\n| ours |").count('<em class="ours">') == 1
+
+
 async def test_a_replay_is_sent_in_parts(page: Site) -> None:
     match = await played(page.server, "hop-it", 6)
     part = (await page.get(f"/matches/{match.id}/plies?from=2")).json()
     assert part["from"] == 2
     assert len(part["plies"]) == match.ply - 1
-    assert {"board", "said", "numbers"} == set(part["plies"][0])
+    assert {"board", "said", "numbers", "signs"} == set(part["plies"][0])
     assert sum(len(cells) for _, _, cells in part["plies"][0]["board"]["pieces"]) == 18
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from arbiter.testing.tournaments import TournamentRun, drawn
-from arbiter.tournaments.spec import Format, Spec
-from arbiter.tournaments.standings import standings
-from arbiter.web.rendering import Templates
-from arbiter.web.tournaments import MOST_IN_CROSSTABLE, crosstable, points
-from tests.web.site import Elements, site
+from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
+from arbiter.tournaments.standings import Table, standings
+from arbiter.tournaments.tournament import Phase, Tournament
+from arbiter.web.brackets import bracket
+from arbiter.web.tournament_pages import PHASES
+from arbiter.web.tournaments import MOST_GAMES, MOST_IN_CROSSTABLE, TIE_BREAKS, crosstable, game_list, points
+from tests.web.site import Elements, Site, site
 
 
 @pytest.mark.parametrize(("halves", "text"), [(0, "0"), (1, "½"), (2, "1"), (7, "3½")])
@@ -45,20 +48,106 @@ def test_points_of_the_crosstable_are_those_of_the_standings(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-async def test_the_page_shows_any_tournament_at_any_moment(seed: int, tmp_path: Path) -> None:
+async def test_the_page_shows_any_tournament_at_any_moment(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lots = random.Random(seed)
     run = TournamentRun(*drawn(lots), lots)
+    for _ in range(lots.randint(0, 60)):
+        run.step()
+    tournament = run.tournament
     async with site(tmp_path) as served:
-        templates = Templates(served.gate)
-        for _ in range(lots.randint(0, 60)):
-            run.step()
-        tournament = run.tournament
-        table = standings(tournament)
-        cross = crosstable(tournament, [row.player for row in table.rows])
-        shown = templates.text("tournament.html", tournament=tournament, table=table, cross=cross)
-        words = Elements(shown).words
+        words = Elements(await shown(served, tournament, monkeypatch)).words
         assert tournament.spec.name in words
-        assert all(row.player in words for row in table.rows)
+        assert all(row.player in words for row in standings(tournament).rows)
+
+
+async def shown(served: Site, tournament: Tournament, monkeypatch: pytest.MonkeyPatch, query: str = "") -> str:
+    """Return the page of a tournament that the server does not have, without its live boards."""
+
+    async def get(call: object, name: str) -> Tournament:
+        return tournament
+
+    async def table(call: object, name: str) -> tuple[str, Table]:
+        return name, standings(tournament)
+
+    async def match(call: object, name: str) -> SimpleNamespace:
+        return SimpleNamespace(result="it has ended just now")
+
+    monkeypatch.setattr(served.gate.tournaments, "get", get)
+    monkeypatch.setattr(served.gate.tournaments, "standings", table)
+    monkeypatch.setattr(served.gate.matches, "get", match)
+    answer = await served.get(f"/tournaments/t1{query}")
+    assert answer.status_code == 200
+    return answer.text
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("players", [2, 3, 5, 8, 11])
+async def test_a_bracket_shows_every_tie_and_who_won_it(
+    double: bool, players: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = Spec("cup", Format.KNOCKOUT, ("hop-it",), "1s", options=Options(double=double, third_place=not double))
+    run = TournamentRun(spec, players, random.Random(players))
+    for _ in range(players):
+        run.step()
+    half = bracket(run.tournament)
+    tournament = run.play()
+    stages = bracket(tournament)
+    ties = [tie for stage in stages for each in stage.rounds for tie in each.ties if not tie.empty]
+    met = [tie for tie in ties if all(side.name for side in tie.sides)]
+    assert len(met) == len({meeting.place for meeting in tournament.meetings})
+    assert all([side.won for side in tie.sides].count(True) == 1 for tie in ties)
+    assert sum(len(tie.matches) for tie in met) == sum(bool(each.match) for each in tournament.results.values())
+    names = [stage.title for stage in stages]
+    assert names[0] == ("Winners' bracket" if double else "Bracket")
+    (winner,) = [row.player for row in standings(tournament).rows if row.reached == "winner"]
+    final = stages[names.index("Final")].rounds[-1] if double else stages[0].rounds[-1]
+    assert [side.name for side in final.ties[0].sides if side.won] == [winner]
+    assert len([tie for stage in half for each in stage.rounds for tie in each.ties]) <= len(
+        [tie for stage in stages for each in stage.rounds for tie in each.ties]
+    )
+    async with site(tmp_path) as served:
+        page = await shown(served, tournament, monkeypatch)
+        assert page.count('class="through"') == len(ties)
+    assert bracket(TournamentRun(Spec("all", Format.SWISS, ("hop-it",), "1s"), 4, random.Random(1)).tournament) == []
+
+
+async def test_the_games_are_listed_by_round_and_by_player(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = Spec("all", Format.ROUND_ROBIN, ("hop-it",), "1s", paired=False)
+    tournament = TournamentRun(spec, 6, random.Random(1)).play()
+    assert game_list(tournament, 0, 0).round == 5
+    assert [each.round for each in game_list(tournament, 2, 0).games] == [2, 2, 2]
+    mine = game_list(tournament, 0, 0, ["p003"]).games
+    assert len(mine) == 5
+    assert all("p003" in (each.game.seat1, each.game.seat2) for each in mine)
+    assert len(game_list(tournament, 0, 0, ["p003", "p001"]).games) == 1
+    async with site(tmp_path) as served:
+        page = await shown(served, tournament, monkeypatch, "?round=2")
+        assert 'href="?round=2#games" aria-current=page' in page
+        assert sum(f'href="/matches/{each.match}"' in page for each in tournament.results.values()) >= 3
+        for strange in ("?round=99", "?round=x", "?before=-1", "?player=nobody", "?player=%3Cb%3E"):
+            assert "<b>" not in await shown(served, tournament, monkeypatch, strange)
+
+
+def test_a_long_list_of_games_has_pages() -> None:
+    spec = Spec("day and night", Format.ARENA, ("hop-it",), "1s", options=Options(duration_ms=30_000))
+    tournament = TournamentRun(spec, 12, random.Random(1)).play()
+    assert len(tournament.games) > MOST_GAMES
+    listed, before = [], 0
+    while True:
+        part = game_list(tournament, 0, before)
+        assert len(part.games) <= MOST_GAMES
+        listed += [each.game.number for each in part.games]
+        before = part.older
+        if not before:
+            break
+    assert listed == list(range(len(tournament.games), 0, -1))
+
+
+def test_every_tie_break_has_a_name() -> None:
+    assert set(TIE_BREAKS) == {each.value for each in TieBreak}
+    assert set(PHASES) == {each.value for each in Phase}
 
 
 async def test_a_tournament_has_its_page(tmp_path: Path) -> None:

@@ -61,6 +61,10 @@ class GameGate:
         self._admission.anybody(call)
         return registry.game(variant)
 
+    def rules_text(self, game: AnyGame) -> str:
+        """Return the rules of a game as Markdown, '' where a game of somebody else's has none."""
+        return registry.rules_text(game)
+
     @asynccontextmanager
     async def legal_moves(self, call: Call, at: At | None, with_steps: bool) -> AsyncIterator[Listing]:
         """Hold the legal moves of a position open.

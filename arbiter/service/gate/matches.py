@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -40,7 +40,7 @@ from arbiter.service.play.challenges import is_challenge
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import Filter, MatchSummary
+from arbiter.service.ports.journal import Filter, MatchSummary, PlayerResult
 from arbiter.service.record.matches import load_match
 from arbiter.service.record.published import Published
 from arbiter.service.tournaments.matches import tournament_of
@@ -186,6 +186,13 @@ class MatchGate:
         shown = page_of(rows, size, lambda row: str(row.sequence))
         items = [row if row.end else await self._matches.match(row.match_id) for row in shown.items]
         return Page(items, shown.next_token)
+
+    async def results_by_kind(self, call: Call, player: str) -> Sequence[PlayerResult]:
+        """Return how often a player's matches that have ended did so in which way; nothing of a name that is none."""
+        caller = await self._admission.caller(call, Action.LIST_MATCHES)
+        found = await self._matches.results_by_kind(player)
+        self._admission.charge(caller, sum(each.games for each in found))
+        return found
 
     # -- moves ---------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from arbiter.service.ports.journal import (
     Journal,
     JournalConflict,
     MatchSummary,
+    PlayerResult,
     RecordDamaged,
     StoredRecord,
     StoreFailed,
@@ -280,6 +281,10 @@ class MatchRegistry:
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
         """Return a player's ended matches after a journal place, in order."""
         return await self._journal.results(player, after, most)
+
+    async def results_by_kind(self, player: str) -> list[PlayerResult]:
+        """Return how often a player's ended matches did so in which way, in order."""
+        return await self._journal.results_by_kind(player) if findable(player) else []
 
     async def record(self, match_id: str, after: int, most: int) -> list[StoredRecord]:
         """Return records of a match after a revision, in order.

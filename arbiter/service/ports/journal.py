@@ -113,6 +113,23 @@ class Tally(NamedTuple):
     version_2: str = ""
 
 
+class PlayerResult(NamedTuple):
+    """How often one player's matches ended in one way: derived from the log, rated and unrated matches alike.
+
+    seat, version: the player's own. won: True, False, or None for a draw or a void match; result: the word of the
+    `ended` event. A match of a player against itself counts for both seats.
+    """
+
+    game: str
+    opponent: str
+    seat: int
+    version: str
+    result: str
+    won: bool | None
+    reason: str
+    games: int
+
+
 @dataclass(frozen=True, slots=True)
 class TournamentSummary:
     """What lists of tournaments show: derived from the log, in the same transaction.
@@ -266,6 +283,9 @@ class Journal(Protocol):
 
         `rated`: only matches that are, or (False) are not; None for both.
         """
+
+    async def results_by_kind(self, player: str) -> list[PlayerResult]:
+        """Return how often the matches of a player that have ended did so in which way, in order."""
 
     async def rated_games(self, games: Sequence[str]) -> int:
         """Return how many rated matches have ended that are not void, at some variants or (none) at all."""

@@ -14,6 +14,7 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
+    PlayerResult,
     StoredRecord,
     Subject,
     Tally,
@@ -155,6 +156,29 @@ class MemoryJournal:
             and rated in (None, row.rated)
         )
         return [Tally(*way, games, *versions) for (way, versions), games in sorted(ways.items())]
+
+    async def results_by_kind(self, player: str) -> list[PlayerResult]:
+        """Return how often a player's finished matches ended in each way, sorted by the fields."""
+        await asyncio.sleep(0)
+        ways = Counter(
+            (
+                row.game,
+                other,
+                seat,
+                version,
+                row.end.result,
+                row.end.winner == seat if row.end.winner else None,
+                row.end.reason,
+            )
+            for row in self._rows.values()
+            if row.end is not None
+            for seat, own, other, version in (
+                (1, row.player_1, row.player_2, row.end.version_1),
+                (2, row.player_2, row.player_1, row.end.version_2),
+            )
+            if own == player
+        )
+        return sorted((PlayerResult(*way, games) for way, games in ways.items()), key=repr)
 
     async def rated_games(self, games: Sequence[str]) -> int:
         """Return the number of finished rated matches that are not void, at some variants or (none given) at all."""

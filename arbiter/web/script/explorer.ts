@@ -1,6 +1,7 @@
 // The explorer of a game: plays both sides on a board, with the legal moves that the server sends.
 import { ask } from "./ask.ts";
 import { Board } from "./board.ts";
+import { pairs } from "./pairs.ts";
 import { Picker } from "./picker.ts";
 import type { Choices, Position } from "./shapes.ts";
 
@@ -31,6 +32,7 @@ export function explorer(root: HTMLElement): void {
     }
     board.show(said.board, said.said, animate);
     picker.offer(said);
+    pairs(find("[data-signs]"), said.signs);
     if (place) place.textContent = said.said;
     const [list, back] = [find("[data-line]"), find<HTMLButtonElement>("[data-take-back]")];
     if (list) list.textContent = line.join(" ");

@@ -1,4 +1,4 @@
-// The front page: a grid of live boards, kept current by one stream. Some seconds after a match of it has ended, and
+// The front page, and that of a tournament: a grid of live boards, kept current by one stream. Some seconds after a match of it has ended, and
 // every few seconds while nothing is played, the page takes its content anew from the server.
 import { ask } from "./ask.ts";
 import { Board } from "./board.ts";
@@ -57,9 +57,10 @@ export function grid(root: HTMLElement): void {
   const ticking = setInterval(() => { for (const { clocks } of cards.values()) clocks.tick(); }, 100);
 }
 
-// Takes the content of the page anew; tries again later where the server does not answer.
+// Takes the content of the page anew; tries again later where the server does not answer, or a person is at a part of it.
 async function renew(): Promise<void> {
   try {
+    if (document.querySelector("main")?.contains(document.activeElement)) throw new Error("it is in use");
     const answer = await ask(location.href);
     if (!answer.ok) throw new Error(answer.statusText);
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");

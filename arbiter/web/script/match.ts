@@ -1,11 +1,13 @@
 // The page of a match: live, and stepped through.
 import { Board } from "./board.ts";
+import { Charts } from "./charts.ts";
 import { Clocks } from "./clocks.ts";
 import { Legal } from "./legal.ts";
 import { listen } from "./live.ts";
+import { pairs } from "./pairs.ts";
 import { Replay } from "./replay.ts";
 import { Seat } from "./seat.ts";
-import type { Move, Numbers, Position, State } from "./shapes.ts";
+import type { Move, Position, State } from "./shapes.ts";
 import { verify } from "./verify.ts";
 
 const PLAY_MS = 900;
@@ -21,6 +23,8 @@ export function match(root: HTMLElement): void {
 
   const seat = root.dataset["seats"] ? new Seat(root, svg, board) : undefined;
   const legal = new Legal(root, svg, board, show);
+  const below = find<HTMLElement>("#charts");
+  const charts = below ? new Charts(below, (ply) => { stop(); void go(ply); }) : undefined;
   for (const part of root.querySelectorAll<HTMLElement>(".script")) part.hidden = false;
 
   function place(): void {
@@ -31,6 +35,7 @@ export function match(root: HTMLElement): void {
     here?.setAttribute("aria-current", "step");
     const list = find("[data-moves]");
     if (list && here) list.scrollTop += here.getBoundingClientRect().top - list.getBoundingClientRect().top - 96;
+    charts?.mark(at);
     find("[data-picture]")?.setAttribute("href", `/matches/${state.match}/picture.svg?ply=${at}`);
     const address = at === state.ply ? location.pathname : `?ply=${at}`;
     history.replaceState(null, "", address);
@@ -40,7 +45,8 @@ export function match(root: HTMLElement): void {
     board.show(position.board, position.said, animate);
     const said = find("[data-said]");
     if (said) said.textContent = position.said;
-    position.numbers.forEach((numbers, n) => count(root.querySelector(`[data-numbers="${n}"]`), numbers));
+    position.numbers.forEach((numbers, n) => pairs(root.querySelector(`[data-numbers="${n}"]`), numbers));
+    pairs(find("[data-signs]"), position.signs);
   }
 
   async function go(ply: number, animate = false): Promise<void> {
@@ -85,16 +91,18 @@ export function match(root: HTMLElement): void {
 
   function take(next: State): void {
     const follows = at === state.ply;
-    const { move, board: contents, said, numbers } = next;
+    const { move, board: contents, said, numbers, signs } = next;
     if (move && move.ply >= state.ply) {
       list(find("[data-moves]"), move);
-      if (contents && said !== undefined && numbers) replay.keep(move.ply + 1, { board: contents, said, numbers });
+      charts?.take(move);
+      if (contents && said !== undefined && numbers && signs) replay.keep(move.ply + 1, { board: contents, said, numbers, signs });
     }
+    if (next.over && !state.over) void charts?.renew().then(place);
     state = { ...state, ...next, ply: Math.max(state.ply, next.ply) };
     clocks.set(state, true);
-    if (move && follows && contents && said !== undefined && numbers) {
+    if (move && follows && contents && said !== undefined && numbers && signs) {
       at = state.ply;
-      draw({ board: contents, said, numbers }, true);
+      draw({ board: contents, said, numbers, signs }, true);
     }
     if (move) place();
     for (const seat of [1, 2]) {
@@ -105,6 +113,8 @@ export function match(root: HTMLElement): void {
     if (result) result.textContent = state.result || state.phase || "";
     const button = find<HTMLElement>("[data-verify]");
     if (button) button.hidden = !state.over;
+    const animation = find<HTMLElement>("[data-animation]");
+    if (animation) animation.hidden = !state.over;
     show();
   }
 
@@ -135,16 +145,6 @@ export function match(root: HTMLElement): void {
   const events = (): string => `/matches/${state.match}/events?after=${state.revision}${seat ? "&seated=1" : ""}`;
   if (!state.over) listen(events, take);
   setInterval(() => clocks.tick(), 100);
-}
-
-function count(list: Element | null, numbers: Numbers): void {
-  list?.replaceChildren(...numbers.map(([what, amount]) => {
-    const [pair, term, value] = ["div", "dt", "dd"].map((name) => document.createElement(name));
-    if (term) term.textContent = what;
-    if (value) value.textContent = `${amount}`;
-    pair?.append(...[term, value].filter((part) => part !== undefined));
-    return pair ?? "";
-  }));
 }
 
 function list(moves: Element | null, move: Move): void {

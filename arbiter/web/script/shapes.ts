@@ -19,6 +19,7 @@ export interface Position {
   board: Contents;
   said: string;
   numbers: [Numbers, Numbers, Numbers];
+  signs: [sign: string, meaning: string][];
 }
 
 export interface Move {

@@ -48,10 +48,13 @@ ORDERS: Final = {
 
 
 class Example(NamedTuple):
-    """A legal move, and what it does in words."""
+    """A legal move, what it does in words, and for a figure: the position before it, that after it, its steps."""
 
     move: str
     words: str
+    before: Any
+    after: Any
+    steps: Sequence[Step]
 
 
 def sheet(game: AnyGame) -> str:
@@ -63,7 +66,7 @@ def sheet(game: AnyGame) -> str:
         after, played = game.play(start, example), [example]
     then = "".join(f"\n\nAfter `{move}`:\n\n    {game.text(after)}" for move in played)
     return (
-        f"{registry.rules_text(game).rstrip()}\n\n## Cells\n\n{CELLS[game.board.tile]}\n\n"
+        f"{registry.rules_text(game).rstrip()}\n\n{cells(game)}\n\n"
         f"## Moves\n\nEach of these is legal somewhere in a game of `{game.variant}`. `moves` lists those of your "
         f"position in `arbiter play`.\n\n{moves}\n\n"
         f"## Positions\n\n{POSITIONS.format(order=ORDERS[game.board.tile])}\n\n"
@@ -72,15 +75,29 @@ def sheet(game: AnyGame) -> str:
     )
 
 
+def cells(game: AnyGame) -> str:
+    """Return how the cells of a game's board are called, as Markdown."""
+    return f"## Cells\n\n{CELLS[game.board.tile]}"
+
+
+def positions(game: AnyGame) -> str:
+    """Return how positions of a game are written, with the initial one, as Markdown."""
+    order = POSITIONS.format(order=ORDERS[game.board.tile])
+    return f"## Positions\n\n{order} The start:\n\n    {game.text(game.initial())}"
+
+
 def examples(game: AnyGame) -> list[Example]:
     """Return a move of each kind that a short game comes by, in the order in which they come up."""
-    found: dict[tuple[str, ...], Example] = {}
+    found: dict[tuple[object, ...], Example] = {}
     for position, move in _game(game):
         for candidate in [move, *game.moves(position)[:MOST_LOOKED_AT]]:
             steps = game.steps(position, candidate)
-            kind = tuple(action for action, _ in groupby(step.action for step in steps))
+            after = game.play(position, candidate)
+            effects = tuple(_effects(game, position, after))
+            kind = (*(action for action, _ in groupby(step.action for step in steps)), *effects)
             if kind not in found:
-                found[kind] = Example(candidate, described(game, steps))
+                words = "; ".join((described(game, steps), *effects))
+                found[kind] = Example(candidate, words, position, after, steps)
         if len(found) >= MOST_EXAMPLES:
             break
     return list(found.values())[:MOST_EXAMPLES]
@@ -94,6 +111,18 @@ def described(game: AnyGame, steps: Sequence[Step]) -> str:
         )
         for step in steps
     )
+
+
+def _effects(game: AnyGame, before: Any, after: Any) -> Iterator[str]:
+    """Yield what else a move does to the pieces on the board, in words."""
+    pairs = list(zip(game.pieces(before), game.pieces(after), strict=True))
+    seats = {before.turn: "of its own", 3 - before.turn: "of the opponent"}
+    for seat, whose in seats.items():
+        was, now = (sum(piece.owner == seat for piece in pieces) for pieces in zip(*pairs, strict=True))
+        if now < was:
+            yield f"takes pieces {whose} off the board"
+    if any(was.owner == now.owner and was.letter.upper() != now.letter.upper() for was, now in pairs if now.letter):
+        yield "makes another piece of one"
 
 
 def _piece(game: AnyGame, letter: str) -> str:

@@ -1,0 +1,40 @@
+"""Live boards side by side: each with its players and clocks, kept current by one stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import orjson
+from markupsafe import Markup
+
+from arbiter.matches.match import Match
+from arbiter.web.boards import Shown, board, sprite
+from arbiter.web.states import shown_at, state_of
+
+MOST: Final = 12  #: boards side by side
+
+
+class Grid(NamedTuple):
+    """Boards as the templates take them: each a match, its board and its state; symbols and states are for the page."""
+
+    boards: Sequence[tuple[Match, Markup, dict[str, Any]]]
+    symbols: Markup
+    states: str
+
+
+async def grid(matches: Sequence[Match], now_ms: int) -> Grid:
+    """Return live boards of some matches."""
+    found = []
+    for match in matches:
+        position = await asyncio.to_thread(shown_at, match, match.ply)
+        found.append((match, board_of(match, position), state_of(match, now_ms)))
+    states = [{"match": match.id, **state} for match, _, state in found]
+    return Grid(found, sprite(match.game for match in matches), orjson.dumps(states).decode())
+
+
+def board_of(match: Match, position: Shown) -> Markup:
+    """Return the board of a match with a position."""
+    first, second = match.players
+    return board(match.game, position, f"{match.game.facts.name}, {first} against {second}")

@@ -1,0 +1,161 @@
+"""The pages of matches: live, at any ply, and as files. Without a script they are whole, if not live."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from arbiter.drawing.animation import Frame, animated
+from arbiter.drawing.palette import seat_classes
+from arbiter.drawing.svg import svg
+from arbiter.matches.match import Match
+from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.matches import MatchQuery
+from arbiter.service.gate.pages import PageRequest
+from arbiter.service.ports.directory import Challenge
+from arbiter.web.boards import Shown, sprite
+from arbiter.web.charts import charts
+from arbiter.web.door import call_of, picture
+from arbiter.web.grids import board_of
+from arbiter.web.rendering import Templates
+from arbiter.web.states import Played, number, positions, result_words, shown_at, shown_line, state_of
+
+CHUNK: Final = 40  #: positions in one answer to the script of a replay
+
+
+class MatchPages:
+    """The handlers of matches, and of what their scripts ask for."""
+
+    def __init__(self, gate: Gate, templates: Templates) -> None:
+        self._gate = gate
+        self._templates = templates
+        self._page = templates.page
+
+    async def matches(self, request: Request) -> Response:
+        """List matches, newest first."""
+        wanted = MatchQuery(request.query_params.get("player", ""), request.query_params.get("game", ""))
+        page = await self._gate.matches.list(
+            call_of(request), wanted, PageRequest(0, request.query_params.get("page", ""))
+        )
+        return await self._page(request, "matches.html", page=page, wanted=wanted)
+
+    async def match(self, request: Request) -> Response:
+        """Show a match: live, or at the ply that the address names."""
+        match = await self._gate.matches.get(call_of(request), request.path_params["match"])
+        viewer = await self._templates.viewer(request)
+        seats = [seat for seat, name in enumerate(match.players, 1) if name == viewer.player and viewer.plays]
+        ply = number(request.query_params.get("ply", ""), match.ply, match.ply)
+        position = await self._position(match, ply)
+        state, moves = self._state(match), await self._moves(request, match)
+        return await self._page(
+            request,
+            "match.html",
+            viewer=viewer,
+            taken=seats,
+            offers=await self._rematches(request, match) if seats else [],
+            request_id=secrets.token_urlsafe(12),
+            match=match,
+            ply=ply,
+            position=position,
+            board=board_of(match, position),
+            symbols=sprite([match.game]),
+            inks=seat_classes(match.game.facts)[1:],
+            seats=[match.game.facts.seat_name(seat) for seat in (1, 2)],
+            moves=moves,
+            timed=[{"ply": move.ply, "seat": move.seat, "spent_ms": move.spent_ms} for move in moves if move.spent_ms],
+            charts=charts(match, moves, ply),
+            state=state,
+            live=orjson.dumps({"match": match.id, "at": ply, **state}).decode(),
+        )
+
+    async def plies(self, request: Request) -> Response:
+        """Return the positions of a match from a ply on, for the script of a replay."""
+        match = await self._gate.matches.get(call_of(request), request.path_params["match"])
+        first = number(request.query_params.get("from", ""), match.ply, match.ply)
+        last = min(first + CHUNK - 1, match.ply)
+        found = await asyncio.to_thread(shown_line, match, first, last)
+        kept = {"cache-control": "private, max-age=3600"} if match.result is not None else {}
+        return JSONResponse({"from": first, "plies": [position.json() for position in found]}, headers=kept)
+
+    async def picture(self, request: Request) -> Response:
+        """Return a position of a match as an SVG file."""
+        match = await self._gate.matches.get(call_of(request), request.path_params["match"])
+        ply = number(request.query_params.get("ply", ""), match.ply, match.ply)
+        return picture(await asyncio.to_thread(_picture, match, ply))
+
+    async def animation(self, request: Request) -> Response:
+        """Return a match as an animated SVG file."""
+        match = await self._gate.matches.get(call_of(request), request.path_params["match"])
+        return picture(await asyncio.to_thread(_animation, match))
+
+    async def transcript(self, request: Request) -> Response:
+        """Return the record of a match as JSON Lines, with its signature once it has ended."""
+        lines = [line async for line in self._lines(request)]
+        return Response(b"".join(lines), media_type="application/jsonl")
+
+    async def text(self, request: Request) -> Response:
+        """Return a match as text: who played, how it ended, its moves."""
+        match = await self._gate.matches.get(call_of(request), request.path_params["match"])
+        return PlainTextResponse(_story(match))
+
+    # -- parts ---------------------------------------------------------------------------------------------------
+
+    def _state(self, match: Match) -> dict[str, Any]:
+        return state_of(match, self._gate.server.facts().now_ms)
+
+    async def _position(self, match: Match, ply: int) -> Shown:
+        return await asyncio.to_thread(shown_at, match, ply)
+
+    async def _lines(self, request: Request) -> AsyncIterator[bytes]:
+        async with self._gate.matches.transcript(call_of(request), request.path_params["match"]) as parts:
+            async for part in parts:
+                yield part
+
+    async def _rematches(self, request: Request, match: Match) -> list[Challenge]:
+        """Return what the players of a match that is over offer each other."""
+        if match.result is None:
+            return []
+        open_ones = await self._gate.players.list_challenges(call_of(request), PageRequest(0, ""))
+        return [each for each in open_ones.items if {each.challenger, each.opponent} == set(match.players)]
+
+    async def _moves(self, request: Request, match: Match) -> list[Played]:
+        """Return the moves of a match, with the time that each took, as its record says."""
+        ledgers: dict[int, tuple[int, int]] = {}
+        async for part in self._lines(request):
+            for line in part.splitlines():
+                event = orjson.loads(line)
+                if event.get("kind") == "moved":
+                    ledgers[event["ply"]] = event["ledger"]["charged"], event["ledger"]["credited"]
+        return [
+            Played(ply, seat, move, *ledgers.get(ply, ()))
+            for ply, (move, seat) in enumerate(zip(match.moves, match.turns, strict=True))
+        ]
+
+
+def _animation(match: Match) -> str:
+    shown = shown_line(match, 0, match.ply)
+    said = ["the start", *(f"{ply}. {move}" for ply, move in enumerate(match.moves, 1))]
+    if match.result is not None:
+        said[-1] = f"{said[-1]} – {result_words(match.result, match.players)}"
+    frames = [Frame(position.contents, words) for position, words in zip(shown, said, strict=True)]
+    return animated(match.game, match.players, frames)
+
+
+def _picture(match: Match, ply: int) -> str:
+    game, line = match.game, positions(match.game, match.moves[:ply])
+    steps = game.steps(line[-2], match.moves[ply - 1]) if ply else None
+    return svg(game, line[-1], steps, line[-2] if ply else None)
+
+
+def _story(match: Match) -> str:
+    created = match.created
+    head = [f"{name}: {value}" for name, value in (("match", match.id), ("game", created.game), ("time", created.time))]
+    head += [f"seat {seat}: {player}" for seat, player in enumerate(match.players, 1)]
+    head.append(f"result: {result_words(match.result, match.players) if match.result is not None else 'under way'}")
+    return "\n".join([*head, "", *(f"{ply}. {move}" for ply, move in enumerate(match.moves, 1)), ""])

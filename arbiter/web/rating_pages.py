@@ -1,0 +1,106 @@
+"""The pages of ratings and of players, with the pictures of how ratings went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arbiter.drawing.chart import Curve, Mark, chart_svg
+from arbiter.errors import Refusal
+from arbiter.games.contract import Facts
+from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.matches import MatchQuery
+from arbiter.service.gate.pages import PageRequest
+from arbiter.web.door import call_of, picture
+from arbiter.web.players import form, results, ticks
+from arbiter.web.rendering import Templates, day
+
+CURVES: Final = 6  #: players in the picture of a leaderboard's history
+POINTS: Final = 24  #: instants of a history: each is a rating of its own
+
+
+class RatingPages:
+    """The handlers of the leaderboard and of players."""
+
+    def __init__(self, gate: Gate, templates: Templates) -> None:
+        self._gate = gate
+        self._page = templates.page
+
+    async def leaderboard(self, request: Request) -> Response:
+        """Show the ratings at a game, or at all."""
+        query = request.query_params
+        page = await self._gate.ratings.leaderboard(
+            call_of(request), query.get("game", ""), False, PageRequest(0, query.get("page", ""))
+        )
+        low = min((row.low for row in page.rows), default=0.0)
+        high = max((row.high for row in page.rows), default=1.0)
+        return await self._page(
+            request,
+            "leaderboard.html",
+            page=page,
+            low=low,
+            span=max(high - low, 1.0),
+            games=self._facts(request),
+            curves=CURVES,
+        )
+
+    async def leaders_history(self, request: Request) -> Response:
+        """Return how the ratings of the leaders went, as an SVG file."""
+        call, game = call_of(request), request.query_params.get("game", "")
+        page = await self._gate.ratings.leaderboard(call, game, False, PageRequest(CURVES, ""))
+        curves = []
+        for row in page.rows:
+            name = row.player.partition("@")[0]
+            found = await self._gate.ratings.of_player(call, name, game, POINTS)
+            marks = dict(found.standing.history).get(row.player, ())
+            curves.append(Curve(row.player, [Mark(mark.at_ms, mark.rating, mark.low, mark.high) for mark in marks]))
+        return _chart("How the ratings of the leaders went", curves)
+
+    async def player(self, request: Request) -> Response:
+        """Show a player: what it says of itself, its ratings, its results, its newest matches."""
+        call, name = call_of(request), request.path_params["player"]
+        view = await self._gate.players.get(call, name)
+        ratings = await self._gate.ratings.of_player(call, name, "", 0)
+        matches = await self._gate.matches.list(call, MatchQuery(player=name), PageRequest(0, ""))
+        counted = await self._gate.matches.results_by_kind(call, name)
+        rows = ratings.standing.versions
+        low = min((row.low for row in rows), default=0.0)
+        return await self._page(
+            request,
+            "player.html",
+            view=view,
+            standing=ratings.standing,
+            low=low,
+            span=max(max((row.high for row in rows), default=0.0) - low, 1.0),
+            results=results(name, counted, lambda game, seat: self._seat_name(request, game, seat)),
+            form=form(name, matches.items),
+            page=matches,
+        )
+
+    async def player_history(self, request: Request) -> Response:
+        """Return how the ratings of a player's versions went, as an SVG file."""
+        call, name = call_of(request), request.path_params["player"]
+        found = await self._gate.ratings.of_player(call, name, request.query_params.get("game", ""), POINTS)
+        curves = [
+            Curve(version, [Mark(mark.at_ms, mark.rating, mark.low, mark.high) for mark in marks])
+            for version, marks in found.standing.history
+        ]
+        return _chart(f"How the rating of {name} went", curves)
+
+    def _facts(self, request: Request) -> Sequence[Facts]:
+        return self._gate.games.list(call_of(request), PageRequest(0, "")).items
+
+    def _seat_name(self, request: Request, game: str, seat: int) -> str:
+        try:
+            return self._gate.games.get(call_of(request), game).facts.seat_name(seat)
+        except Refusal:  # a game that this server has no more
+            return f"seat {seat}"
+
+
+def _chart(title: str, curves: Sequence[Curve]) -> Response:
+    instants = [mark.at for curve in curves for mark in curve.marks]
+    named = ticks(int(min(instants)), int(max(instants)), day) if instants else []
+    return picture(chart_svg(title, curves, named, adapts=True))

@@ -1,0 +1,76 @@
+"""The page of a tournament: what is being played, its bracket, standings, crosstable, and games round by round."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arbiter.service.gate.gate import Gate
+from arbiter.tournaments.standings import StandingsRow
+from arbiter.tournaments.tournament import Tournament
+from arbiter.web.brackets import bracket
+from arbiter.web.door import call_of
+from arbiter.web.grids import MOST, Grid, grid
+from arbiter.web.rendering import Templates
+from arbiter.web.states import number
+from arbiter.web.tournaments import TIE_BREAKS, crosstable, game_list
+
+LARGEST = 10**9  #: number of a round or a game that an address may name
+
+PHASES = {"entry": "open for entries", "running": "under way", "paused": "paused", "ended": "over"}
+
+
+class Scale(NamedTuple):
+    """The range of the intervals in a picture, in Elo."""
+
+    low: float
+    span: float
+
+
+class TournamentPages:
+    """The handler of tournaments."""
+
+    def __init__(self, gate: Gate, templates: Templates) -> None:
+        self._gate = gate
+        self._templates = templates
+
+    async def tournament(self, request: Request) -> Response:
+        """Show a tournament as it stands."""
+        call, name, query = call_of(request), request.path_params["tournament"], request.query_params
+        tournament = await self._gate.tournaments.get(call, name)
+        _, table = await self._gate.tournaments.standings(call, name)
+        of = [player for player in (query.get("player", ""), query.get("other", "")) if player]
+        before, round_ = (number(query.get(each, ""), 0, LARGEST) for each in ("before", "round"))
+        games = game_list(tournament, round_, before, of)
+        return await self._templates.page(
+            request,
+            "tournament.html",
+            tournament=tournament,
+            phases=PHASES,
+            table=table,
+            tie_breaks=[TIE_BREAKS[each.value] for each in table.tie_breaks],
+            scale=scale_of(table.rows),
+            cross=crosstable(tournament, [row.player for row in table.rows]),
+            stages=bracket(tournament),
+            shown=await self._grid(request, tournament),
+            games=games,
+            of=of,
+            older={**dict(zip(("player", "other"), of, strict=False)), "before": games.older},
+            byes=tournament.byes.get(games.round, ()),
+        )
+
+    async def _grid(self, request: Request, tournament: Tournament) -> Grid:
+        """Return the live boards of the games that have begun last."""
+        call = call_of(request)
+        running = [tournament.running[game].match for game in sorted(tournament.running, reverse=True)[:MOST]]
+        matches = [await self._gate.matches.get(call, match) for match in running]
+        return await grid([match for match in matches if match.result is None], self._gate.server.facts().now_ms)
+
+
+def scale_of(rows: tuple[StandingsRow, ...]) -> Scale:
+    """Return the range of the intervals in a table of standings."""
+    rated = [row.rating for row in rows if row.rating is not None]
+    low = min((rating.low for rating in rated), default=0.0)
+    return Scale(low, max(max((rating.high for rating in rated), default=0.0) - low, 1.0))
