@@ -93,7 +93,7 @@ def examples(game: AnyGame) -> list[Example]:
         for candidate in [move, *game.moves(position)[:MOST_LOOKED_AT]]:
             steps = game.steps(position, candidate)
             after = game.play(position, candidate)
-            effects = tuple(_effects(game, position, after))
+            effects = tuple(_effects(game, position, after, steps))
             kind = (*(action for action, _ in groupby(step.action for step in steps)), *effects)
             if kind not in found:
                 words = "; ".join((described(game, steps), *effects))
@@ -113,7 +113,7 @@ def described(game: AnyGame, steps: Sequence[Step]) -> str:
     )
 
 
-def _effects(game: AnyGame, before: Any, after: Any) -> Iterator[str]:
+def _effects(game: AnyGame, before: Any, after: Any, steps: Sequence[Step]) -> Iterator[str]:
     """Yield what else a move does to the pieces on the board, in words."""
     pairs = list(zip(game.pieces(before), game.pieces(after), strict=True))
     seats = {before.turn: "of its own", 3 - before.turn: "of the opponent"}
@@ -121,7 +121,9 @@ def _effects(game: AnyGame, before: Any, after: Any) -> Iterator[str]:
         was, now = (sum(piece.owner == seat for piece in pieces) for pieces in zip(*pairs, strict=True))
         if now < was:
             yield f"takes pieces {whose} off the board"
-    if any(was.owner == now.owner and was.letter.upper() != now.letter.upper() for was, now in pairs if now.letter):
+    touched = {game.board.index[name] for step in steps for name in (step.source, step.target) if name}
+    beside = [pair for cell, pair in enumerate(pairs) if cell not in touched]
+    if any(was.owner == now.owner and was.letter.upper() != now.letter.upper() for was, now in beside if now.letter):
         yield "makes another piece of one"
 
 
