@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuzz.py tests/test_config_fuzz.py \
   tests/cli/test_fuzz.py tests/service/matches/test_exactly_once_machine.py tests/store/test_damage_fuzz.py
 SEEDED := tests/service/matches/test_stuck_matches.py tests/simulation tests/tournaments tests/ratings \
-  tests/service/tournaments/test_trial.py tests/store/test_damage.py
+  tests/service/tournaments/test_trial.py tests/service/tournaments/test_crashes.py tests/store/test_damage.py
 
 # Documents wrap at the width of the code; the rules of the games are texts that users see as they stand.
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number

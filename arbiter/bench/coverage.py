@@ -88,7 +88,8 @@ class Condition:
     name: as in the table. truth: draws the strengths. games: of each pair, an even number. effect: the standard
     deviation of the effects of pairs, in Elo. about: the player whose interval is reported separately; "": none.
     newest: games of that player, spread evenly over its opponents, if it is a new version; 0: as many as the others.
-    schedule: yields the pairs that meet. ignorable: whether the record says all that the schedule follows.
+    schedule: yields the pairs that meet. copies: how often each game is played, with the same result, as bots without
+    chance do from the same opening. ignorable: whether the record says all that the schedule follows.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Condition:
     about: str = ""
     newest: int = 0
     schedule: Schedule = everybody
+    copies: int = 1
     ignorable: bool = True
 
 
@@ -198,7 +200,7 @@ def _rows(rng: np.random.Generator, condition: Condition, truth: Truth) -> Itera
             points[seat1] += wins1 + draws / 2
             points[seat2] += wins2 + draws / 2
             if share:
-                yield PairCount(seat1, seat2, wins1, draws, wins2)
+                yield PairCount(seat1, seat2, *(condition.copies * each for each in (wins1, draws, wins2)))
 
 
 def _name(player: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,7 @@ def create(specification: Path, /, *, connection: Connection | None = None) -> N
     """
     file = read_all(specification)
     if file.caution:
-        say(file.caution, "yellow")
+        print(f"arbiter: {file.caution}", file=sys.stderr)
     with connected(connection) as client:
         made = client.create_tournament(file.tournament)
     if on_terminal():
@@ -219,6 +220,9 @@ def standings(tournament_id: str, /, *, connection: Connection | None = None) ->
         tournament_id = ids.tournament_id(client, tournament_id)
         found = client.get_standings(tournament_id)
     table(*view.lines(found, brief=on_terminal()), "Nobody has entered.")
+    if on_terminal():
+        for sentence in view.legend(found):
+            say(sentence, "dim")
 
 
 @app.command

@@ -157,6 +157,19 @@ def lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tupl
     return headings, rows
 
 
+def legend(stand: arb.Standings) -> list[str]:
+    """Return sentences that explain the ratings and marks of standings for people; none if nobody is rated."""
+    ratings = [row.rating for row in stand.rows if row.rating is not None]
+    if not ratings:
+        return []
+    said = ["Ratings: in Elo, by the games of this tournament alone; 0 is the mean of its players."]
+    if any(rating.provisional for rating in ratings):
+        said.append("? provisional: the player has met fewer than three others.")
+    if any(_order_is_unsure(stand.rows)):
+        said.append("≈ the order of this row and the next is not established.")
+    return said
+
+
 def _rating(rating: arb.StandingsRating | None, unsure: bool) -> tuple[str, str]:
     if rating is None:
         return "", ""

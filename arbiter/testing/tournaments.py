@@ -16,6 +16,8 @@ from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
 STEP_MS = 50  #: virtual time between two events
+NO_SHOWS = 0.03  #: the share of games to which a player does not come
+MANY_NO_SHOWS = 0.3  #: the same, where what follows from it is looked for
 
 
 class InvalidRun(Exception):
@@ -25,8 +27,8 @@ class InvalidRun(Exception):
 class TournamentRun:
     """A tournament and everything that happens in it. `log` holds its events.
 
-    result: how a game ends: a winner, or None for a void match. By default this is random, and sometimes a player
-    does not appear.
+    result: how a game ends: a winner, or None for a void match. By default this is random, and in the share `no_shows`
+    of games a player does not appear.
     """
 
     def __init__(
@@ -35,10 +37,11 @@ class TournamentRun:
         players: int,
         lots: random.Random,
         result: Callable[[ScheduledGame], Winner | None] | None = None,
+        no_shows: float = NO_SHOWS,
     ) -> None:
         self._lots = lots
         self._result = result or self._drawn
-        self._no_shows = result is None
+        self._no_shows = no_shows if result is None else 0.0
         self.tournament, made = engine.create("t1", spec, "organiser", "make", 0)
         self.log: list[ev.Event] = list(made.events)
         self.now = 0
@@ -92,7 +95,7 @@ class TournamentRun:
             game, match = self._running.pop(self._lots.randrange(len(self._running)))
             winner = self._result(game)
             cause = "rules" if winner is not None else "arbiter"
-            absent = self._no_shows and winner is not None and self._lots.random() < 0.03
+            absent = self._no_shows and winner is not None and self._lots.random() < self._no_shows
             reason, cause = (NO_SHOW, "absence") if absent else ("by lot", cause)
             self.act(do.ReportResult(game.number, match, winner, reason, cause))
 
@@ -142,10 +145,10 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
     return spec, players
 
 
-def restless(lots: random.Random) -> TournamentRun:
+def restless(lots: random.Random, no_shows: float = NO_SHOWS) -> TournamentRun:
     """Return a tournament of any format that has been played to its end, in which players joined and withdrew."""
     spec, players = drawn(lots)
-    tournament_run = TournamentRun(spec, players, lots)
+    tournament_run = TournamentRun(spec, players, lots, no_shows=no_shows)
     late = players
     while tournament_run.tournament.phase is not Phase.ENDED:
         tournament_run.step()

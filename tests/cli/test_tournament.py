@@ -93,6 +93,10 @@ def test_a_tournament_is_paused_resumed_left_and_cancelled(server: Server, arbit
     assert cancelled.startswith("over (cancelled: rain): ")
     ended = arbiter("tournament", "list", "--phase", "ended", "--format", "round_robin").out
     assert f"{tournament_id}\t" in ended
+    spec.write_text(SPEC.replace("round_robin", "trial"))
+    trial = arbiter("tournament", "create", str(spec))
+    assert re.fullmatch(r"\w+\n", trial.out), "a program reads the id alone"
+    assert "few different openings (1 in circle-of-life" in trial.err
     assert arbiter("tournament", "list", "--creator", "nobody").out.count("\n") == 1
 
 
@@ -274,6 +278,20 @@ def test_progress_counts_towards_what_is_known_to_be_played() -> None:
 def test_knockouts_say_how_far_and_arenas_count_their_own_points() -> None:
     assert "winner" in drawn(SWISS, standing(row(1, "ann", 5, reached="winner"), row(2, "ben", 1)))
     assert re.search(r"1 +ann +17 ", drawn(SWISS, standing(row(1, "ann", 5, arena_points=17))))
+
+
+def test_ratings_stand_beside_the_players_and_their_marks_are_explained() -> None:
+    def rated(elo: float, group: int, *, provisional: bool = False) -> arb.StandingsRating:
+        return arb.StandingsRating(arb.Estimate(elo, elo - 90, elo + 90), provisional, group)
+
+    ann, ben = row(1, "ann", 5, rating=rated(40, 1)), row(2, "ben", 4, rating=rated(30, 1))
+    cat = row(3, "cat", 1, rating=rated(200, 2, provisional=True))
+    of_all = standing(ann, ben, cat)
+    assert re.search(r"1 +ann +\+40 ≈ +-50 to 130 +2½", drawn(SWISS, of_all))
+    assert re.search(r"3 +cat +\+200\? +110 to 290 +½", drawn(SWISS, of_all))
+    assert [sentence[:2] for sentence in view.legend(of_all)] == ["Ra", "? ", "≈ "]
+    assert len(view.legend(standing(replace(ann, rating=rated(40, 1)), replace(ben, rating=rated(30, 2))))) == 1
+    assert view.legend(standing(row(1, "ann", 5))) == []
 
 
 PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Phase, Tournament
@@ -62,14 +64,20 @@ async def test_the_page_shows_any_tournament_at_any_moment(
         assert all(row.player in words for row in standings(tournament).rows)
 
 
-async def shown(served: Site, tournament: Tournament, monkeypatch: pytest.MonkeyPatch, query: str = "") -> str:
+async def shown(
+    served: Site,
+    tournament: Tournament,
+    monkeypatch: pytest.MonkeyPatch,
+    query: str = "",
+    ratings: Mapping[str, Rating] | None = None,
+) -> str:
     """Return the page of a tournament that the server does not have, without its live boards."""
 
     async def get(call: object, name: str) -> Tournament:
         return tournament
 
     async def table(call: object, name: str) -> tuple[str, Table]:
-        return name, standings(tournament)
+        return name, standings(tournament, ratings)
 
     async def match(call: object, name: str) -> SimpleNamespace:
         return SimpleNamespace(result="it has ended just now")
@@ -80,6 +88,25 @@ async def shown(served: Site, tournament: Tournament, monkeypatch: pytest.Monkey
     answer = await served.get(f"/tournaments/t1{query}")
     assert answer.status_code == 200
     return answer.text
+
+
+async def test_a_ladder_shows_what_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = Spec("Nights", Format.LADDER, ("hop-it",), "1s", options=Options(validation=False, duration_ms=1_000_000))
+    run = TournamentRun(spec, 4, random.Random(1))
+    run.step()
+    known = [(60, False, 1), (50, False, 1), (-110, False, 2), (200, True, 3)]
+    ratings = {
+        f"p{number:03}": Rating(elo, elo - 40, elo + 40, provisional, group)
+        for number, (elo, provisional, group) in enumerate(known)
+    }
+    assert [row.player for row in standings(run.tournament, ratings).rows] == sorted(ratings)
+    async with site(tmp_path) as served:
+        page = await shown(served, run.tournament, monkeypatch, ratings=ratings)
+    table = page.partition("<h2>Standings</h2>")[2].partition("<tbody>")[2].partition("</tbody>")[0]
+    lines = ['class="group"' in row.partition(">")[0] for row in table.split("<tr")[1:]]
+    assert lines == [False, False, True, True], "lines: above who is told apart, and above who is provisional"
+    assert table.count("(provisional)") == 1
+    assert "Provisional: met fewer than three others." in page
 
 
 @pytest.mark.parametrize("double", [False, True])

@@ -30,7 +30,8 @@ def standings(stand: TournamentState) -> RenderableType:
     """Return the final standings of a tournament."""
     heading = Text(f"\n{words.in_short(stand.tournament)}", style="bold cyan")
     drawn = drawn_table(*words.lines(stand.standings, brief=True))
-    return Group(heading, Text(words.state(stand.tournament)), drawn)
+    legend = [Text(sentence, "dim") for sentence in words.legend(stand.standings)]
+    return Group(heading, Text(words.state(stand.tournament)), drawn, *legend)
 
 
 def ratings(progresses: Sequence[Progress]) -> RenderableType:

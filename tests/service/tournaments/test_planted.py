@@ -1,0 +1,96 @@
+"""Faults of tournaments, planted on purpose: the simulations of tournaments have to find each of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from arbiter.service.tournaments.driver import TournamentDriver
+from arbiter.service.tournaments.matches import abort
+from arbiter.testing.clock import run
+from arbiter.testing.tournaments import MANY_NO_SHOWS, drawn, restless
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.checker import violations
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats.gauntlet import Gauntlet
+from arbiter.tournaments.formats.pairer import FreePlayers
+from arbiter.tournaments.meetings import GameResult, Pair
+from arbiter.tournaments.spec import Format
+from arbiter.tournaments.tournament import Tournament
+from tests.service.tournaments.test_crashes import ended_together
+
+pytestmark = pytest.mark.long
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+SEEDS = 1_000  #: that are tried at most
+
+
+def seats_follow_from_the_turn(patch: pytest.MonkeyPatch) -> None:
+    """A gauntlet in which seats alternate with the sum of turn and head: it is constant for each of the others."""
+    propose = Gauntlet.propose
+
+    def proposed(self: Gauntlet, tournament: Tournament, field: FreePlayers) -> Arrange | None:
+        proposal = propose(self, tournament, field)
+        if proposal is None:
+            return None
+        heads, others = self._sides(tournament)
+        turn = tournament.rounds % max(len(heads), len(others))
+        pairs = [sorted(pair[:2], key=[*heads, *others].index) for pair in proposal.pairs]
+        swapped = [Pair(*(pair[::-1] if (turn + i) % 2 else pair)) for i, pair in enumerate(pairs)]
+        return replace(proposal, pairs=tuple(swapped))
+
+    patch.setattr(Gauntlet, "propose", proposed)
+
+
+def a_no_show_counts_as_played(patch: pytest.MonkeyPatch) -> None:
+    """Results that take a game to which a player did not come for one that was played."""
+    patch.setattr(GameResult, "played", property(lambda self: bool(self.match)))
+
+
+def violations_in(format_: Format) -> Iterator[str]:
+    """Yield what the checker finds in random tournaments of a format."""
+    for seed in range(SEEDS):
+        if drawn(random.Random(seed))[0].format is format_:
+            yield from violations(restless(random.Random(seed), MANY_NO_SHOWS).log)
+
+
+@pytest.mark.parametrize(
+    ("plant", "format_", "text"),
+    [
+        (seats_follow_from_the_turn, Format.GAUNTLET, "times and seat 2"),
+        (a_no_show_counts_as_played, Format.SWISS, "has won without play before"),
+    ],
+)
+def test_random_tournaments_find_it(plant: Plant, format_: Format, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    assert any(text in violation for violation in violations_in(format_))
+
+
+def ends_without_waiting_for_its_matches(patch: pytest.MonkeyPatch) -> None:
+    """A tournament that ends at once, and only then ends the matches under way: one of them may just have ended."""
+    note = TournamentDriver._note_event
+
+    def noted(self: TournamentDriver, event: ev.Event) -> None:
+        note(self, event)
+        if isinstance(event, ev.Ended):
+            for match_id in self.games:
+                self._spawn(abort(self._dependencies.matches, match_id, self.id))
+
+    patch.setattr(TournamentDriver, "_closing", False)
+    patch.setattr(TournamentDriver, "_note_event", noted)
+
+
+def test_late_ends_of_matches_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends_without_waiting_for_its_matches(monkeypatch)
+    assert any(loses_a_result(seed) for seed in range(SEEDS))
+
+
+def loses_a_result(seed: int) -> bool:
+    try:
+        run(ended_together("time", seed))
+    except AssertionError as error:
+        return "is lost" in str(error)
+    return False
