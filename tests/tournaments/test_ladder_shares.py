@@ -83,7 +83,7 @@ def error(pairs_of: str, spread: float, seed: int, rounds: int = 16, players: in
         for game in _round(tournament_run, pairs_of, strengths, lots):
             chance = 1 / (1 + exp(-(truth[game[0]] - truth[game[1]]) / 173.7))
             played.append(Played(*game, 1 if lots.random() < chance else 2))
-        if pairs_of == "ladder" and number % 4 == 3:
+        if pairs_of == "ladder" and number % 4 == 3 and number < rounds - 1:
             rated = fit(Counts.of(played, names)).rated
             strengths = {each.player: formats.Strength(each.rating, 100.0) for each in rated}
     mean = sum(truth.values()) / players
