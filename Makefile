@@ -115,12 +115,13 @@ golden: setup ## write the golden files anew; review the difference before you c
 	$(BIN)/python -m arbiter.testing.vectors clients/vectors
 	$(BIN)/python -m arbiter.testing.pictures deploy/pictures
 
-bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery, clocks and the budget, beside their goals
+bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery, clocks, metrics and the budget, beside their goals
 	$(NATIVE) $(BIN)/python -m arbiter.bench games
 	$(NATIVE) $(BIN)/arbiter bench moves
 	$(NATIVE) $(BIN)/arbiter bench fanout
 	$(NATIVE) $(BIN)/arbiter bench recovery
 	$(NATIVE) $(BIN)/arbiter bench clocks
+	$(NATIVE) $(BIN)/arbiter bench metrics
 	$(NATIVE) $(BIN)/arbiter bench budget
 	$(NATIVE) $(BIN)/python -m arbiter.bench ratings
 

@@ -213,6 +213,7 @@ class Settings(BaseSettings):
         default=None,
         description="reading (matches, tournaments, ratings) needs no token; default: where there is a page",
     )
+    metrics: str = Field(default="", description="HOST:PORT of the metrics for Prometheus; nothing where it is empty")
     store: str = Field(default="sqlite:///arbiter.db", description="where the record is kept")
     keys: Path | None = Field(default=None, description="file of the signing keys; default: see `key_ring`")
     registration: Literal["open", "invitation", "closed"] = Field(default="open", description="who may register")

@@ -73,15 +73,21 @@ _WAYS: Final = ("sent", "received")
 
 @contextmanager
 def playing(
-    pairs: int, at_once: int, moves: float, think_ms: float, folder: Path | None, profile: bool
+    pairs: int,
+    at_once: int,
+    moves: float,
+    think_ms: float,
+    folder: Path | None,
+    profile: bool = False,
+    metrics: bool = False,
 ) -> Iterator[PlayingServer]:
     """Start an arbiter with pairs of players. Each pair plays `at_once` matches at a time and thinks for `think_ms`.
 
-    It creates enough matches for `moves` moves in all, and at least one for each pair. For `folder` and `profile` see
-    `arbiter.bench.server_process.opened`.
+    It creates enough matches for `moves` moves in all, and at least one for each pair. For `folder`, `profile` and
+    `metrics` see `arbiter.bench.server_process.opened`.
     """
     games = scripts(GAME, SCRIPTS)
-    with opened(folder, profile) as server_process:
+    with opened(folder, profile, metrics=metrics) as server_process:
         names = [(f"first-{n}", f"second-{n}") for n in range(pairs)]
         tokens = [server_process.tokens([pair[side] for pair in names]) for side in (0, 1)]
         before = server_process.server.resident_bytes()

@@ -1,6 +1,7 @@
 """A benchmark process: one server, as `arbiter serve` runs it, which records its commit times.
 
-Plan: `store` (URL), `profile` (whether stages are timed), `limits` (that differ from the defaults). It sends an answer
+Plan: `store` (URL), `profile` (whether stages are timed), `limits` (that differ from the defaults), `metrics` (whether
+the server has them). It sends an answer
 once it serves. It answers every later order with the data since the previous order: `commits` (writes and seconds of
 each), `stages` (seconds of each), and `durable` (match, revision and time of the commit, by the monotonic clock, of
 each event).
@@ -54,13 +55,19 @@ class Measurements:
         return taken
 
 
-async def run(store: str, profile: bool, limits: dict[str, int]) -> None:
+async def run(store: str, profile: bool, limits: dict[str, int], metrics: bool) -> None:
     """Serve until there are no more orders."""
     notes = Measurements()
     stopwatch = Stopwatch() if profile else None
     if stopwatch is not None:
         stopwatch.install()
-    settings = load(None, listen="127.0.0.1:0", store=store, limits={"open_matches_of_player": 10_000, **limits})
+    settings = load(
+        None,
+        listen="127.0.0.1:0",
+        store=store,
+        limits={"open_matches_of_player": 10_000, **limits},
+        metrics="127.0.0.1:0" if metrics else None,
+    )
     async with serving(settings, partial(open_world, committed=notes.committed)) as running:
         running.arbiter.match_listeners.append(notes.happened)
         answer(port=running.port, token=running.admin_token)

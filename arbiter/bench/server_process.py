@@ -56,16 +56,23 @@ class ServerProcess:
 
 @contextmanager
 def opened(
-    folder: Path | None = None, profile: bool = False, limits: Mapping[str, int] | None = None
+    folder: Path | None = None,
+    profile: bool = False,
+    limits: Mapping[str, int] | None = None,
+    metrics: bool = False,
 ) -> Iterator[ServerProcess]:
     """Start a server whose database is in its own folder within `folder` (default: the system's temporary one).
 
-    `limits`: those that differ from the defaults.
+    `limits`: those that differ from the defaults. `metrics`: whether it shows metrics.
     """
     with (
         TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place,
         BenchProcess(
-            "arbiter.bench.server", store=f"sqlite:///{place}/arbiter.db", profile=profile, limits=limits or {}
+            "arbiter.bench.server",
+            store=f"sqlite:///{place}/arbiter.db",
+            profile=profile,
+            limits=limits or {},
+            metrics=metrics,
         ) as server,
     ):
         serves = server.next_answer()

@@ -31,6 +31,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
+from arbiter.service.ports.meter import NO_METER, Meter
 
 if TYPE_CHECKING:
     from arbiter.web.server import WebServer
@@ -43,6 +44,7 @@ class RunningServer(NamedTuple):
 
     port: int
     page: str  #: the address of the page for browsers, '' if there is none
+    metrics: str  #: the address of the metrics, '' if there are none
     matches: int
     admin_token: str | None
     arbiter: Arbiter
@@ -78,26 +80,30 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> Doors:
     """Return the use cases' servers, bound to their addresses. Raises OperatorError."""
     gate, limits = gate_of(settings, world, arbiter), settings.limits
     messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
-    log = structlog.get_logger("arbiter.rpc")
+    log, meter = structlog.get_logger("arbiter.rpc"), world.metrics or NO_METER
     unread = Unread(limits, close_soon, log)
     servicers = Servicers(
         ServerServicer(gate.server),
         GameServicer(gate.games, unread, limits),
-        MatchServicer(gate.matches, unread, limits),
+        MatchServicer(gate.matches, unread, limits, meter),
         PlayServicer(PlayStreams(gate.play, arbiter.sessions, messages, world.clock, unread, limits)),
         PlayerServicer(gate.players),
         TournamentServicer(gate.tournaments),
         RatingServicer(gate.ratings),
     )
-    rpc = RpcServer(servicers, settings, gate, unread, log)
-    return Doors(rpc, _web(gate, settings) if settings.web else None)
+    rpc = RpcServer(servicers, settings, gate, unread, log, meter)
+    if world.metrics is not None:
+        from arbiter.bootstrap.gauges import add_gauges
+
+        add_gauges(world.metrics, world, arbiter, gate, unread)
+    return Doors(rpc, _web(gate, settings, meter) if settings.web else None)
 
 
-def _web(gate: Gate, settings: Settings) -> WebServer:
+def _web(gate: Gate, settings: Settings, meter: Meter) -> WebServer:
     # Its libraries take a fifth of a second to load, which a server without a page saves.
     from arbiter.web.server import WebServer
 
-    return WebServer(gate, settings)
+    return WebServer(gate, settings, meter)
 
 
 @asynccontextmanager
@@ -115,16 +121,22 @@ async def serving(
         server, web = doors(settings, opened_world, arbiter)
         admin_token, matches = await started(arbiter)
         await server.start()
-        page = ""
+        page = metrics = ""
         if web is not None:
             await web.start()
             page = f"{web.scheme}://{settings.web.rpartition(':')[0]}:{web.port}/"
+        if opened_world.metrics is not None:
+            from arbiter.runtime.metrics import shown
+
+            metrics_port = stack.enter_context(shown(opened_world.metrics, settings))
+            metrics = f"{_scheme(settings)}://{settings.metrics.rpartition(':')[0]}:{metrics_port}/metrics"
+        meter, stalls = opened_world.metrics or NO_METER, structlog.get_logger("arbiter.stalls")
         stall_detector = asyncio.create_task(
-            watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, structlog.get_logger("arbiter.stalls"))
+            watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, stalls, meter)
         )
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
-            yield RunningServer(server.port, page, matches, admin_token, arbiter)
+            yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter)
         finally:
             log.info("draining")
             stall_detector.cancel()
@@ -137,6 +149,10 @@ async def serving(
                 await web.stop()
             await server.stop(DRAIN_GRACE_S)
             log.info("stopped")
+
+
+def _scheme(settings: Settings) -> str:
+    return "https" if settings.tls_certificate else "http"
 
 
 async def started(arbiter: Arbiter) -> tuple[str | None, int]:

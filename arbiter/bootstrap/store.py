@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -32,10 +32,11 @@ LAST_RECORDS = 100  #: records whose instants are read at the start
 
 
 class Store(NamedTuple):
-    """The adapters for one database."""
+    """The adapters for one database. `queued_writes`: how many writes wait for the next transaction."""
 
     journal: Journal
     directory: Directory
+    queued_writes: Callable[[], int] = lambda: 0
 
 
 @asynccontextmanager
@@ -58,7 +59,7 @@ async def _adapters(engine: Engine, committed: Committed | None, seals: Seals | 
     log = structlog.get_logger("arbiter.store")
     writer, reader = Writer(engine, log, committed), Reader(engine, log)
     try:
-        yield Store(SqlJournal(engine, writer, reader, seals), SqlDirectory(writer, reader))
+        yield Store(SqlJournal(engine, writer, reader, seals), SqlDirectory(writer, reader), writer.queued)
     finally:
         await asyncio.to_thread(writer.close)
         reader.close()

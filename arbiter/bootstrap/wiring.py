@@ -25,6 +25,7 @@ from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.move_lists import MoveLists
 from arbiter.service.play.sessions import FirstItems, Sessions
 from arbiter.service.players.accounts import Accounts
+from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
@@ -60,7 +61,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         policy = _policy(settings)
     except Refusal as refusal:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
-    journal, directory = world.store
+    journal, directory, _ = world.store
     clock, pairing, judges, log = world.clock, world.pairing, world.judges, structlog.get_logger
     # Listeners are called in this order. The lists are filled below, once all parts exist.
     match_listeners: list[MatchListener] = []
@@ -77,7 +78,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     catch_up = CatchUp(matches, directory)
     move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms, log("arbiter.sessions"))
     delivery = Delivery(connections, matches.live, catch_up, move_lists, clock)
-    acts = PlayActs(matches, delivery, clock, limits)
+    acts = PlayActs(matches, delivery, clock, limits, world.metrics or NO_METER)
     sessions = Sessions(connections, matches, accounts, directory, catch_up, delivery, first_items, clock, limits)
     challenges = Challenges(directory, accounts, matches, sessions, world.ids, clock, limits, policy)
     capacity = Capacity(sessions, limits.tournament_games)
@@ -88,6 +89,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
     tournaments = TournamentRegistry(dependencies, world.ids, limits, tournament_listeners)
     calls = TournamentCalls(connections, tournaments, clock)
 
+    if world.metrics is not None:
+        match_listeners.append(world.metrics.listener(clock))
     match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
     tournament_listeners += [calls.tournament_changed]
     first_items += [calls.first_items]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
@@ -21,12 +21,16 @@ from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import Journal, StoreDamaged, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ports.rules import RulesWorker
 from arbiter.service.ratings.ports import RatingWorker
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.tournaments.adjudicators import Adjudicators, InProcessAdjudicators
 from arbiter.service.tournaments.ports import PairingWorker
 from arbiter.store.writer import Committed
+
+if TYPE_CHECKING:
+    from arbiter.runtime.metrics import Metrics
 
 NO_JUDGES = InProcessAdjudicators({})  #: used where no plug-ins are installed
 
@@ -43,6 +47,7 @@ class World(NamedTuple):
     pairing: PairingWorker
     rating: RatingWorker
     judges: Adjudicators = NO_JUDGES
+    metrics: Metrics | None = None
 
 
 @asynccontextmanager
@@ -54,20 +59,39 @@ async def open_world(settings: Settings, committed: Committed | None = None, new
     """
     limits = settings.limits
     async with AsyncExitStack() as stack:
-        store, ring = await stack.enter_async_context(open_record(settings, committed, new))
+        metrics = _metrics() if settings.metrics else None
+        store, ring = await stack.enter_async_context(open_record(settings, _both(committed, metrics), new))
         clock = await _clock(store.journal)
         # Live matches have a worker of their own, so that requests of strangers do not delay players.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
             stack.push_async_callback(pool.close)
         await pools[1].start()  # a turn does not wait for it; whoever asks about rules first may
-        pairing = PairingProcess(store.journal)
+        pairing = PairingProcess(store.journal, metrics or NO_METER)
         stack.push_async_callback(pairing.close)
-        rating = RatingProcess()
+        rating = RatingProcess(metrics or NO_METER)
         stack.push_async_callback(rating.close)
         judges = AdjudicatorProcess()
         stack.push_async_callback(judges.close)
-        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges)
+        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics)
+
+
+def _metrics() -> Metrics:
+    from arbiter.runtime.metrics import Metrics  # its library is loaded only where somebody measures
+
+    return Metrics()
+
+
+def _both(committed: Committed | None, metrics: Metrics | None) -> Committed | None:
+    """Return what is to be told of each commit."""
+    if metrics is None or committed is None:
+        return metrics.committed if metrics is not None else committed
+
+    def both(writes: int, seconds: float) -> None:
+        metrics.committed(writes, seconds)
+        committed(writes, seconds)
+
+    return both
 
 
 async def _clock(journal: Journal) -> SystemClock:

@@ -151,6 +151,22 @@ def budget(
 
 
 @app.command
+def metrics(
+    *, matches: Count = 64, rounds: Count = 9, seconds: Seconds = 3.0, folder: Folder = None, json: Json = False
+) -> None:
+    """Measure what metrics cost: processor time of a move with and without. Goal: at most 3 % more.
+
+    :param matches: Number of matches at the same time.
+    :param rounds: Pairs of rounds, with and without.
+    :param seconds: Length of a round.
+    """
+    from arbiter.bench.metrics import Plan, bench_metrics
+
+    plan = Plan(matches, rounds, seconds, folder)
+    _measure(lambda progress: bench_metrics(plan, progress), json)
+
+
+@app.command
 def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False) -> None:
     """Measure how much of the server's own time clocks charge. Goal: at most 5 ms (p99) at a move a second a match.
 

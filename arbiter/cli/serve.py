@@ -31,6 +31,7 @@ def serve(
     listen: str | None = None,
     web: str | None = None,
     bot: list[str] | None = None,
+    metrics: str | None = None,
     store: str | None = None,
     keys: Path | None = None,
     config: Path | None = None,
@@ -55,6 +56,7 @@ def serve(
         configuration says `public = false`.
     :param bot: Let a bot that comes with the arbiter play here, for whoever challenges it: random, greedy, … May be
         given several times.
+    :param metrics: Show metrics for Prometheus on this address, as HOST:PORT. Whoever reaches it may read them.
     :param store: The database, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: sqlite:///arbiter.db]
     :param keys: The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]
     :param config: A configuration file (TOML).
@@ -74,6 +76,7 @@ def serve(
         config,
         listen=listen,
         web=web,
+        metrics=metrics,
         store=store,
         keys=keys,
         registration=registration,
@@ -139,6 +142,8 @@ def _announce(settings: Settings, running: RunningServer, save_token: bool) -> N
     say(f"Arbiter {__version__} listens on {host}:{running.port}, and stores its matches in {record}. {matches}")
     if running.page:
         say(f"The page is at {shown_page(running.page)}")
+    if running.metrics:
+        say(f"The metrics are at {shown_page(running.metrics)}")
     if running.admin_token is not None:
         _show_token(running.admin_token, address, save_token)
     say(f"Next: `arbiter play hop-it --server {address}`, `arbiter watch --all --server {address}`. Ctrl-C stops.")
@@ -164,8 +169,9 @@ def _show_token(token: str, address: str, save: bool) -> None:
 def shown_page(page: str) -> str:
     """Return the address of a page as a browser on this machine reaches it."""
     scheme, _, rest = page.partition("://")
-    host, _, port = rest.rstrip("/").rpartition(":")
-    return f"{scheme}://{EVERYWHERE.get(host, host)}:{port}/"
+    host_port, _, path = rest.partition("/")
+    host, _, port = host_port.rpartition(":")
+    return f"{scheme}://{EVERYWHERE.get(host, host)}:{port}/{path}"
 
 
 def client_address(listen: str, port: int) -> str:

@@ -15,6 +15,7 @@ from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.rpc.door import Unreadable
 from arbiter.rpc.unread import Unread
 from arbiter.service.ports.log import Logger
+from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.wire.refusals import refusal_status
 
 GONE_S = 1.0  #: time in which gRPC cancels a call after a failed write, if its client has left
@@ -25,10 +26,11 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler, so that servicers simply raise."""
 
-    def __init__(self, limits: Limits, unread: Unread, log: Logger) -> None:
+    def __init__(self, limits: Limits, unread: Unread, log: Logger, meter: Meter = NO_METER) -> None:
         self._limits = limits
         self._unread = unread
         self._log = log
+        self._meter = meter
 
     async def intercept_service(
         self,
@@ -44,7 +46,7 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
             behaviour = getattr(handler, kind)
             if behaviour is not None:
                 # Handlers of streams write on their context, and return when all is written.
-                call = _Call(behaviour, str(method), self._unread, self._log)
+                call = _Call(behaviour, str(method), self._unread, self._log, self._meter)
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 deserialize = self._bounded(handler.request_deserializer, streamed=kind.startswith("stream"))
                 serialize = _unless_bytes(handler.response_serializer)
@@ -81,11 +83,14 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
 class _Call:
     """One call: its handler, wrapped."""
 
-    def __init__(self, behaviour: Callable[..., Awaitable[Any]], method: str, unread: Unread, log: Logger) -> None:
+    def __init__(
+        self, behaviour: Callable[..., Awaitable[Any]], method: str, unread: Unread, log: Logger, meter: Meter
+    ) -> None:
         self._behaviour = behaviour
         self._method = method
         self._unread = unread
         self._log = log
+        self._meter = meter
         self._context: Any = None
 
     async def unary(self, request: Any, context: Any) -> Any:
@@ -121,6 +126,7 @@ class _Call:
         self._unread.end_began(context)
         try:
             if isinstance(error, Refusal):
+                self._meter.refused(error)
                 await context.abort_with_status(refusal_status(error))
             self._log.error("call_failed", method=self._method, exc_info=error)
             await context.abort(

@@ -14,6 +14,7 @@ from arbiter.rpc.observe import Observations
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.pages import PageRequest
+from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.wire.match_requests import new_match_of, result_kind_of, wanted_of
 from arbiter.wire.matches import comment_of, listed_message, match_message, receipt_message
 
@@ -21,10 +22,11 @@ from arbiter.wire.matches import comment_of, listed_message, match_message, rece
 class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     """Matches."""
 
-    def __init__(self, matches: MatchGate, unread: Unread, limits: Limits) -> None:
+    def __init__(self, matches: MatchGate, unread: Unread, limits: Limits, meter: Meter = NO_METER) -> None:
         self._matches = matches
         self._unread = unread
         self._limits = limits
+        self._meter = meter
         self._observations = Observations(matches, unread, limits)
 
     async def CreateMatch(  # noqa: N802
@@ -65,7 +67,8 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     ) -> None:
         """Play moves as they arrive; answer each one as soon as it is durable."""
         async with self._matches.moving(call_of(context)) as moves:
-            await MoveStream(moves, context, MessageWriter(context, self._unread, self._limits)).serve()
+            writer = MessageWriter(context, self._unread, self._limits)
+            await MoveStream(moves, context, writer, self._meter).serve()
 
     # -- draws and ends ------------------------------------------------------------------------------------------
 

@@ -12,18 +12,21 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 
+from arbiter.errors import Refusal
 from arbiter.rpc.door import AT_ONCE, Context, MessageWriter, let_end, next_message
 from arbiter.service.gate.matches import MoveAnswer, PlayerMoves
+from arbiter.service.ports.meter import Meter
 from arbiter.wire.matches import answer_message, comment_of
 
 
 class MoveStream:
     """The moves and answers of one call."""
 
-    def __init__(self, moves: PlayerMoves, context: Context, writer: MessageWriter) -> None:
+    def __init__(self, moves: PlayerMoves, context: Context, writer: MessageWriter, meter: Meter) -> None:
         self._moves = moves
         self._context = context
         self._writer = writer
+        self._meter = meter
         self._answers: list[pb.MoveAnswer] = []
         self._unsent = 0  # moves that were read and whose answers were not sent
         self._ended = False  # the client has closed its side
@@ -64,7 +67,10 @@ class MoveStream:
         self._changed.set()
 
     def _answered(self, request: pb.SubmitMoveRequest, answered: asyncio.Future[MoveAnswer]) -> None:
-        self._answers.append(answer_message(request.request_id, request.match_id, answered.result()))
+        answer = answered.result()
+        if isinstance(answer, Refusal):
+            self._meter.refused(answer)
+        self._answers.append(answer_message(request.request_id, request.match_id, answer))
         self._changed.set()
 
     async def _write(self) -> None:

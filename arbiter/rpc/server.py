@@ -32,6 +32,7 @@ from arbiter.rpc.unread import Unread
 from arbiter.service.gate.addresses import is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.log import Logger
+from arbiter.service.ports.meter import Meter
 
 METADATA_BYTES = 16_384  #: bytes of the headers of a call; gRPC itself refuses a call with more
 HANDSHAKE_MS = 20_000  #: time limit for the handshake of a new connection
@@ -66,12 +67,14 @@ class Servicers(NamedTuple):
 class RpcServer:
     """A gRPC server that is bound to its address and not yet started."""
 
-    def __init__(self, servicers: Servicers, settings: Settings, gate: Gate, unread: Unread, log: Logger) -> None:
+    def __init__(
+        self, servicers: Servicers, settings: Settings, gate: Gate, unread: Unread, log: Logger, meter: Meter
+    ) -> None:
         """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none."""
         self._settings = settings
         self._gate = gate
         self._server = grpc.aio.server(
-            interceptors=[RefusalInterceptor(settings.limits, unread, log)],
+            interceptors=[RefusalInterceptor(settings.limits, unread, log, meter)],
             options=_options(settings.limits),
         )
         server_pb2_grpc.add_ServerServiceServicer_to_server(servicers.server, self._server)

@@ -10,6 +10,7 @@ import asyncio
 import os
 import pickle
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import Any, BinaryIO, Final
 
 from arbiter.runtime.rules_worker import HEAD, frame
 from arbiter.runtime.worker import Worker
+from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.shielding import Shielded
 
 NICE: Final = 5  #: live matches have priority
@@ -42,12 +44,14 @@ class JobProcess:
         longest_s: float,
         failed: Callable[[str], Exception],
         renewed: Callable[[], None] = lambda: None,
+        meter: Meter = NO_METER,
     ) -> None:
         self._module = module
         self._doing = doing
         self._longest_s = longest_s
         self._failed = failed
         self._renewed = renewed
+        self._meter = meter
         self._shielded = Shielded()
         self._worker: Worker | None = None
         self._closed = False
@@ -84,12 +88,14 @@ class JobProcess:
     async def exchange(self, kind: str, arguments: tuple[Any, ...]) -> Any:
         """Send a job and return its result; the process must be ready. Raises `failed`."""
         assert self._worker is not None
+        began = time.perf_counter()
         try:
             async with asyncio.timeout(self._longest_s):
                 [body] = await self._worker.exchange(frame((kind, arguments), last=True))
         except (OSError, EOFError, TimeoutError) as error:
             await self._dismiss()
             raise self._failed(f"the process that {self._doing} gave no answer ({error!r})") from None
+        self._meter.job_done(kind, time.perf_counter() - began)
         said, value = pickle.loads(body)
         if said == "failed":
             self._renewed()  # the worker's kept state may be inconsistent now

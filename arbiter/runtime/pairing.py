@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from arbiter.runtime.jobs import JobProcess
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
+from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import StoredLog
 from arbiter.service.shielding import Shielded
@@ -29,11 +30,11 @@ class PairingProcess:
     The worker keeps the state of the tournaments, so that a job has to send only the new records.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, meter: Meter = NO_METER) -> None:
         self._journal = journal
         self._revisions: OrderedDict[str, int] = OrderedDict()  # revisions of the tournaments that the worker keeps
         self._jobs = JobProcess(
-            "arbiter.runtime.pairing_worker", "pairs", LONGEST_S, PairingFailed, self._revisions.clear
+            "arbiter.runtime.pairing_worker", "pairs", LONGEST_S, PairingFailed, self._revisions.clear, meter
         )
         self._shielded = Shielded()
 

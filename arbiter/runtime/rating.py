@@ -11,6 +11,7 @@ from typing import Any, Final
 from arbiter.ratings.answers import Comparison, RatingList, RatingPoint
 from arbiter.runtime.jobs import JobProcess
 from arbiter.service.ports.journal import MatchSummary, Tally
+from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed
 
 LONGEST_S: Final = 60.0  #: time limit of a job
@@ -20,8 +21,8 @@ PACKED: Final = 1_000  #: items to serialize at a time: takes a fraction of a mi
 class RatingProcess:
     """A worker process behind the port `arbiter.service.ratings.ports.RatingWorker`."""
 
-    def __init__(self) -> None:
-        self._jobs = JobProcess("arbiter.runtime.rating_worker", "fits ratings", LONGEST_S, RatingFailed)
+    def __init__(self, meter: Meter = NO_METER) -> None:
+        self._jobs = JobProcess("arbiter.runtime.rating_worker", "fits ratings", LONGEST_S, RatingFailed, meter=meter)
 
     async def close(self) -> None:
         """Stop the worker; pending jobs fail."""

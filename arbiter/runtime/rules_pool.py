@@ -75,7 +75,7 @@ class RulesPool:
     @property
     def waiting(self) -> int:
         """The number of jobs that wait for a worker."""
-        return sum(map(len, self._waiting.values()))
+        return sum(map(len, list(self._waiting.values())))
 
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
         """Return the legal moves at the end of a line; see the port."""

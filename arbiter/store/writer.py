@@ -142,6 +142,10 @@ class Writer:
                 self._jobs.put(job)
         return job.future
 
+    def queued(self) -> int:
+        """Return how many writes wait for the next transaction. Any thread may ask."""
+        return self._jobs.qsize()
+
     def when_failed(self, tell: Callable[[], None]) -> None:
         """Add a callback for failed transactions, in a write or at the commit. It runs in the writer's thread."""
         self._when_failed.append(tell)

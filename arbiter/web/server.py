@@ -21,6 +21,7 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.service.gate.addresses import is_loopback
 from arbiter.service.gate.gate import Gate
+from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.accounts import AccountPages
 from arbiter.web.door import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.live import Live
@@ -37,8 +38,8 @@ WAITING: int = 1_024  #: connections that wait to be accepted
 GRACE_S: int = 2  #: seconds for answers to end when the server stops
 
 
-def application(gate: Gate, settings: Settings) -> Starlette:
-    """Return the pages over a gate."""
+def application(gate: Gate, settings: Settings, meter: Meter = NO_METER) -> Starlette:
+    """Return the pages over a gate. `meter` counts what is refused."""
     templates = Templates(gate)
     pages, live = Pages(gate, templates), Live(gate, settings.limits)
     matches, ratings = MatchPages(gate, templates), RatingPages(gate, templates)
@@ -94,6 +95,7 @@ def application(gate: Gate, settings: Settings) -> Starlette:
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, Refusal)
+        meter.refused(error)
         status = status_of(error)
         return await refusal(request, status, error.message)
 
@@ -147,13 +149,13 @@ class _Uvicorn(uvicorn.Server):
 class WebServer:
     """The HTTP server. It is bound to its address when it is made."""
 
-    def __init__(self, gate: Gate, settings: Settings) -> None:
+    def __init__(self, gate: Gate, settings: Settings, meter: Meter) -> None:
         """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none."""
         self._socket = _bound(settings)
         self.port: int = self._socket.getsockname()[1]
         self.scheme = "https" if settings.tls_certificate else "http"
         config = uvicorn.Config(
-            application(gate, settings),
+            application(gate, settings, meter),
             log_config=None,
             access_log=False,
             lifespan="off",

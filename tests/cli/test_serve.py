@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import sqlite3
@@ -49,7 +50,8 @@ def test_a_life(folder: Path) -> None:
     assert first.stop(signal.SIGINT) == 0
     assert first.said.endswith("Stopped.\n")
 
-    again = Server(folder, port=int(first.address.rpartition(":")[2]))
+    again = Server(folder, "--metrics", "127.0.0.1:0", port=int(first.address.rpartition(":")[2]))
+    assert re.search(r"^The metrics are at http://127\.0\.0\.1:[1-9]\d*/metrics$", again.said, re.MULTILINE)
     assert "1 unfinished match continues." in again.said
     assert "First start" not in again.said
     assert again.stop(signal.SIGTERM) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
 from arbiter.config import Limits
@@ -24,6 +24,13 @@ class OpenStreams:
     def held_by(self, name: str) -> int:
         """Return how many streams somebody holds open, of all kinds."""
         return sum(count for (_, holder), count in self._counts.items() if holder == name)
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many streams of each kind are open. Any thread may ask."""
+        kinds: Counter[str] = Counter()
+        for (kind, _), count in list(self._counts.items()):
+            kinds[kind] += count
+        return kinds
 
     @contextmanager
     def counted(self, kind: str, name: str, most: int = 0) -> Iterator[None]:

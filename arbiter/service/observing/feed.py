@@ -196,6 +196,11 @@ class Feed:
         self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
         self._open = 0
 
+    @property
+    def observers(self) -> int:
+        """How many streams of events are open."""
+        return self._open
+
     def match_changed(self, match: Match, events: Sequence[Published]) -> None:
         """Hand out the events of a match that have just become durable."""
         self.publish(events)

@@ -19,6 +19,7 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import AnswerItem, Session
 from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.token_bucket import rate_limited
 
 WRONG_MOVES: Final = frozenset(
@@ -37,12 +38,15 @@ policy deals, and what the server can't take now is no fault of the sender's."""
 class PlayActs:
     """Takes what bots say on their Play streams, and puts the answers on the streams."""
 
-    def __init__(self, matches: MatchRegistry, delivery: Delivery, clock: Clock, limits: Limits) -> None:
+    def __init__(
+        self, matches: MatchRegistry, delivery: Delivery, clock: Clock, limits: Limits, meter: Meter = NO_METER
+    ) -> None:
         self._registry = matches
         self._matches = matches.live
         self._delivery = delivery
         self._clock = clock
         self._most_acts = limits.acts_a_second
+        self._meter = meter
 
     def arrived(self, session: Session, moves: bool, at: int) -> None:
         """Note that an act arrived at an instant; too many acts a second that are no moves end the stream."""
@@ -110,8 +114,10 @@ class PlayActs:
 
     def _answer(self, session: Session, request_id: str, match_id: str, counted: bool, answer: Answer) -> None:
         session.put_answer(AnswerItem(request_id, match_id, answer))
-        if not counted and isinstance(answer, Refusal) and answer.reason in WRONG_MOVES:
-            self._count(session)
+        if isinstance(answer, Refusal):
+            self._meter.refused(answer)
+            if not counted and answer.reason in WRONG_MOVES:
+                self._count(session)
 
     def _count(self, session: Session) -> None:
         wait_ms = session.count_act(self._clock.now_ms())

@@ -61,6 +61,11 @@ class Sessions:
         """Say whether a player has a live Play stream."""
         return self._connections.of(player) is not None
 
+    @property
+    def count(self) -> int:
+        """How many Play streams are live."""
+        return len(self._connections.by_player)
+
     def connected(self) -> list[str]:
         """Return the players with a live Play stream, by name."""
         return sorted(session.player for session in self._connections)

@@ -14,17 +14,22 @@ from arbiter.config import Limits
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.ports.log import Logger
+from arbiter.service.ports.meter import NO_METER, Meter
 
 LOOK_MS: Final = 20  #: between two looks at the time
 
 
-async def watch_for_stalls(sessions: Sessions, matches: MatchRegistry, limits: Limits, log: Logger) -> NoReturn:
+async def watch_for_stalls(
+    sessions: Sessions, matches: MatchRegistry, limits: Limits, log: Logger, meter: Meter = NO_METER
+) -> NoReturn:
     """Look at the time until cancelled. A gap of `limits.held_up_ms` or more between two looks is an outage."""
     loop = asyncio.get_running_loop()
     last = loop.time()
     while True:
         await asyncio.sleep(LOOK_MS / 1000)
-        gap_ms = round((loop.time() - last) * 1000)
+        gap_s = loop.time() - last
+        meter.loop_late(gap_s - LOOK_MS / 1000)
+        gap_ms = round(gap_s * 1000)
         if gap_ms >= limits.held_up_ms:
             log.warning("held_up", for_ms=gap_ms, matches=len(matches.live))
             sessions.excuse_silence(gap_ms)

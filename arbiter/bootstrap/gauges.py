@@ -1,0 +1,43 @@
+"""What a server has now, as gauges: read when somebody asks for metrics, in another thread than the event loop's.
+
+So each of these takes one look at a number, or a copy of a collection in one step.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from arbiter import __version__
+from arbiter.bootstrap.wiring import Arbiter
+from arbiter.bootstrap.world import World
+from arbiter.rpc.unread import Unread
+from arbiter.runtime.build import is_compiled
+from arbiter.runtime.metrics import Metrics
+from arbiter.runtime.rules_pool import RulesPool
+from arbiter.service.gate.gate import Gate
+
+
+def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unread: Unread) -> None:
+    """Add the gauges of a server to its metrics."""
+    metrics.info(
+        "build_info",
+        "The version of this arbiter, and whether its modules are compiled; always 1.",
+        version=__version__,
+        modules="compiled" if is_compiled() else "interpreted",
+    )
+    metrics.gauge("live_matches", "Matches that have not ended.", lambda: len(arbiter.matches.live))
+    metrics.gauge("connected_players", "Players with a Play stream.", lambda: arbiter.sessions.count)
+    metrics.gauges("streams", "Streams that clients hold open, by kind.", "kind", gate.streams.counts)
+    metrics.gauge("observers", "Streams of events that are being read.", lambda: arbiter.feed.observers)
+    metrics.gauge("unread_bytes", "Bytes of answers that clients have not read.", lambda: unread.size)
+    metrics.gauge("queued_writes", "Writes that wait for the next transaction.", world.store.queued_writes)
+    metrics.gauges("rules_jobs", "Requests for rules, by whether they wait or run.", "state", lambda: _jobs(world))
+
+
+def _jobs(world: World) -> Mapping[str, float]:
+    jobs: Counter[str] = Counter(waiting=0, running=0)
+    for pool in (world.rules, world.turn_rules):
+        if isinstance(pool, RulesPool):
+            jobs.update(waiting=pool.waiting, running=pool.busy)
+    return jobs

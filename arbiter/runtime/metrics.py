@@ -1,0 +1,213 @@
+"""Metrics for Prometheus: what a running server counts and measures, and the small HTTP server that shows it.
+
+The path of a move pays for its measurements, so they are plain numbers in lists here: an observation of the library's
+own histogram takes 4 microseconds. The library reads them when somebody asks, in a thread of its own, which answers
+even while the event loop stands still. Two figures of one answer may be a few events apart.
+"""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Gauge, GCCollector, ProcessCollector, start_http_server
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from arbiter.config import Settings
+from arbiter.errors import OperatorError, Reason, Refusal
+from arbiter.matches.events import Cause, Ended, Moved
+from arbiter.matches.match import Match
+from arbiter.service.matches.live_match import MatchListener
+from arbiter.service.ports.environment import Clock
+from arbiter.service.record.published import Published
+
+SECONDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Upper bounds of the buckets of durations. Instants of the record are whole milliseconds."""
+LONG_SECONDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""The same for jobs in worker processes."""
+SIZES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0)
+"""Upper bounds of the buckets of numbers of things."""
+
+
+class Distribution:
+    """How often values came in each bucket. Observed on one thread, read on any."""
+
+    __slots__ = ("_bounds", "_counts", "_sum")
+
+    def __init__(self, bounds: Sequence[float] = SECONDS) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Count a value."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def buckets(self) -> tuple[list[tuple[str, float]], float]:
+        """Return the upper bounds with the number of values up to each, and the sum of all values."""
+        names = [*(f"{bound:g}" for bound in self._bounds), "+Inf"]
+        return list(zip(names, accumulate(map(float, list(self._counts))), strict=True)), self._sum
+
+
+class Metrics(Collector):
+    """Everything that is measured of one server: its `Meter`, a listener for events of matches, and gauges."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._moves: Counter[str] = Counter()
+        # Each begins at 0, so that the first one of a kind is seen as an increase.
+        self._ends = Counter({cause.value: 0 for cause in Cause})
+        self._refusals = Counter({reason.value: 0 for reason in Reason})
+        self._stages = {"acknowledge": Distribution(), "hand_over": Distribution(), "network": Distribution()}
+        self._commit = Distribution()
+        self._writes = Distribution(SIZES)
+        self._late = Distribution()
+        self._jobs: dict[str, Distribution] = {}
+        self.registry.register(self)
+        if sys.platform == "linux":
+            ProcessCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+
+    def gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
+        """Show a number that is read when somebody asks. `value` is called in another thread than the event loop's."""
+        Gauge(f"arbiter_{name}", text, registry=self.registry).set_function(value)
+
+    def gauges(self, name: str, text: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
+        """Show numbers by a label, which are read when somebody asks. For `values` see `gauge`."""
+        self.registry.register(_Gauges(f"arbiter_{name}", text, label, values))
+
+    def info(self, name: str, text: str, **words: str) -> None:
+        """Show words, as the labels of a gauge that is always 1."""
+        Gauge(f"arbiter_{name}", text, list(words), registry=self.registry).labels(**words).set(1)
+
+    def refused(self, refusal: Refusal) -> None:
+        """Count a refusal; see `Meter`."""
+        self._refusals[refusal.reason.value] += 1
+
+    def loop_late(self, seconds: float) -> None:
+        """Note that the event loop was late; see `Meter`."""
+        self._late.observe(seconds)
+
+    def job_done(self, job: str, seconds: float) -> None:
+        """Note how long a job took; see `Meter`."""
+        if job not in self._jobs:
+            self._jobs[job] = Distribution(LONG_SECONDS)
+        self._jobs[job].observe(seconds)
+
+    def committed(self, writes: int, seconds: float) -> None:
+        """Note a commit. It is called in the writer's thread; see `arbiter.store.writer.Committed`."""
+        self._commit.observe(seconds)
+        self._writes.observe(writes)
+
+    def listener(self, clock: Clock) -> MatchListener:
+        """Return a listener that counts the events of matches. A clock tells when they have become durable."""
+        moves, ends, now_ms = self._moves, self._ends, clock.now_ms
+        acknowledge, hand_over, network = (self._stages[name] for name in ("acknowledge", "hand_over", "network"))
+
+        def match_changed(match: Match, events: Sequence[Published]) -> None:
+            for published in events:
+                event = published.event
+                if isinstance(event, Moved):
+                    ledger = event.ledger
+                    moves[_name(match)] += 1
+                    acknowledge.observe((now_ms() - ledger.arrived) / 1_000)
+                    if ledger.handed_over is not None:
+                        hand_over.observe((ledger.handed_over - ledger.started) / 1_000)
+                    if ledger.round_trip is not None:
+                        network.observe(ledger.round_trip / 1_000)
+                elif isinstance(event, Ended):
+                    ends[event.cause.value] += 1
+
+        return match_changed
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield what was counted, for the library."""
+        yield _counter("moves", "Moves that were played, by game.", "game", self._moves)
+        yield _counter("matches_ended", "Matches that ended, by cause.", "cause", self._ends)
+        yield _counter(
+            "refusals", "Calls, streams, acts and moves that were refused, by reason.", "reason", self._refusals
+        )
+        yield _histogram(
+            "move_seconds",
+            "Time of a move, by stage. acknowledge: from its arrival until it is durable. hand_over: from the start of "
+            "the turn until it was written to the player's stream. network: the round trip that was measured there.",
+            "stage",
+            self._stages,
+        )
+        yield _histogram("commit_seconds", "Time of a commit, with its flush to the disk.", "", {"": self._commit})
+        yield _histogram("commit_writes", "Writes that share a commit.", "", {"": self._writes})
+        yield _histogram("event_loop_late_seconds", "How late the event loop runs what is due.", "", {"": self._late})
+        text = "Time of a job in a worker process, from the request to the answer, by kind."
+        yield _histogram("job_seconds", text, "job", dict(self._jobs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Gauges(Collector):
+    name: str
+    text: str
+    label: str
+    values: Callable[[], Mapping[str, float]]
+
+    def collect(self) -> Iterator[Metric]:
+        metric = Metric(self.name, self.text, "gauge")
+        for word, value in self.values().items():
+            metric.add_sample(self.name, {self.label: word}, value)
+        yield metric
+
+    def describe(self) -> list[Metric]:
+        return [Metric(self.name, self.text, "gauge")]
+
+
+@contextmanager
+def shown(metrics: Metrics, settings: Settings) -> Iterator[int]:
+    """Show metrics over HTTP at `settings.metrics` (HTTPS where the server has a certificate); give the port.
+
+    Raises OperatorError if the address can't be bound.
+    """
+    host, _, port = settings.metrics.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
+        raise OperatorError(f"{settings.metrics!r} is no address for metrics: write HOST:PORT, as 127.0.0.1:9464")
+    certificate, key = (str(file) if file else None for file in (settings.tls_certificate, settings.tls_key))
+    try:
+        server, thread = start_http_server(
+            int(port), host.removeprefix("[").removesuffix("]"), metrics.registry, certfile=certificate, keyfile=key
+        )
+    except OSError:
+        raise OperatorError(
+            f"can't show metrics on {settings.metrics}: the port is taken, or the address is not this machine's"
+        ) from None
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _name(match: Match) -> str:
+    """Return the game of a match without its parameters, of which there may be any number."""
+    return match.created.game.partition("(")[0]
+
+
+def _counter(name: str, text: str, label: str, counts: Counter[str]) -> Metric:
+    metric = CounterMetricFamily(f"arbiter_{name}", text, labels=[label])
+    for word, count in list(counts.items()):  # copied in one step, since another thread counts on
+        metric.add_metric([word], count)
+    return metric
+
+
+def _histogram(name: str, text: str, label: str, distributions: Mapping[str, Distribution]) -> Metric:
+    metric = HistogramMetricFamily(f"arbiter_{name}", text, labels=[label] if label else [])
+    for word, distribution in distributions.items():
+        buckets, total = distribution.buckets()
+        metric.add_metric([word] if label else [], buckets, total)
+    return metric

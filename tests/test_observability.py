@@ -1,0 +1,131 @@
+"""What stands in deploy/observability, with a real Prometheus that reads a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from arbiter.runtime.loopback import free_port
+from tests.processes import WAIT_S
+from tests.runtime.test_metrics import measured, play
+
+FOLDER = Path(__file__).parents[1] / "deploy" / "observability"
+RUNBOOK = FOLDER.parent / "METRICS.md"
+
+
+def alerts() -> list[str]:
+    return re.findall(r"- alert: (\w+)", (FOLDER / "alerts.yaml").read_text())
+
+
+def panels() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((FOLDER / "grafana-dashboard.json").read_text())["panels"]
+    return found
+
+
+def test_each_alert_rings_when_it_should() -> None:
+    subprocess.run(["promtool", "test", "rules", "alerts-test.yaml"], cwd=FOLDER, check=True, capture_output=True)
+    tested = set(re.findall(r"alertname: (\w+)", (FOLDER / "alerts-test.yaml").read_text()))
+    assert tested == set(alerts())
+
+
+def test_the_page_says_what_to_do_about_each_alert() -> None:
+    told = re.findall(r"^\| `(Arbiter\w+)` \| .+ \| .+ \|$", RUNBOOK.read_text(), re.MULTILINE)
+    assert told == alerts()
+
+
+def ask(address: str, path: str, **query: str) -> Any:
+    """Return the data of an answer of Prometheus' API; None while it does not answer yet."""
+    try:
+        with urllib.request.urlopen(f"http://{address}/{path}?{urllib.parse.urlencode(query)}", timeout=10) as answer:
+            return json.load(answer)["data"]
+    except urllib.error.URLError as error:
+        if isinstance(error, urllib.error.HTTPError) and error.code != 503:
+            raise AssertionError(f"{query}: {error.read().decode()}") from None
+        return None
+
+
+@contextmanager
+def prometheus(folder: Path, target: str) -> Iterator[str]:
+    """Run a Prometheus with the configuration of the folder, which asks the target each second; give its address."""
+    configuration = (FOLDER / "prometheus.yaml").read_text()
+    for ours, here in (("15s", "1s"), ("- alerts.yaml", f"- {FOLDER / 'alerts.yaml'}"), ("127.0.0.1:9464", target)):
+        assert ours in configuration
+        configuration = configuration.replace(ours, here)
+    (folder / "prometheus.yaml").write_text(configuration)
+    address = f"127.0.0.1:{free_port()}"
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [
+                "prometheus",
+                f"--config.file={folder / 'prometheus.yaml'}",
+                f"--storage.tsdb.path={folder / 'data'}",
+                f"--web.listen-address={address}",
+            ],
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        yield address
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+async def test_a_prometheus_reads_the_metrics_and_takes_alerts_and_dashboard(tmp_path: Path) -> None:
+    async with measured(tmp_path) as stubs:
+        await play(stubs, await stubs.match(game="pods(size=4)", time_control="1m"), 3)
+        await asyncio.to_thread(_check, tmp_path, urllib.parse.urlsplit(stubs.served.running.metrics).netloc)
+
+
+def _check(folder: Path, target: str) -> None:
+    with prometheus(folder, target) as address:
+        _wait(lambda: _value(address, 'arbiter_moves_total{game="pods"}') == 3)
+        assert _value(address, "arbiter_live_matches") == 1
+        for panel in panels():
+            for shown in panel["targets"]:
+                ask(
+                    address,
+                    "api/v1/query",
+                    query=shown["expr"].replace("$instance", ".*").replace("$__rate_interval", "1m"),
+                )
+        _wait(lambda: _health(address) == dict.fromkeys(alerts(), "ok"))
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    """Wait until something holds: Prometheus takes a second for each look at a server, and tells nobody."""
+    last = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < last
+        time.sleep(0.1)
+
+
+def test_the_dashboard_asks_for_metrics_that_exist() -> None:
+    described = set(re.findall(r"^\| `(arbiter_\w+)`", RUNBOOK.read_text(), re.MULTILINE))
+    asked = {
+        re.sub(r"_(total|bucket|sum|count)$", "", name)
+        for panel in panels()
+        for target in panel["targets"]
+        for name in re.findall(r"\barbiter_\w+", target["expr"])
+    }
+    assert asked <= described
+    assert described - asked == {"arbiter_build_info"}
+
+
+def _value(address: str, query: str) -> float:
+    found = (ask(address, "api/v1/query", query=query) or {"result": []})["result"]
+    return float(found[0]["value"][1]) if found else 0.0
+
+
+def _health(address: str) -> dict[str, str]:
+    (group,) = (ask(address, "api/v1/rules") or {"groups": [{"rules": []}]})["groups"]
+    return {rule["name"]: rule["health"] for rule in group["rules"]}
