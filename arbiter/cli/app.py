@@ -37,6 +37,7 @@ COMMANDS: Final = (
     Command("play", "play:play", RUN, "Play against a bot, or somebody else, in the terminal."),
     Command("bot", "bot:app", RUN, "Play a program that reads and writes lines of text."),
     Command("watch", "watch:watch", RUN, "Watch a match live, or everything that happens."),
+    Command("top", "top:top", RUN, "Show what a server does now: moves, times, players, refusals."),
     Command("conformance", "conformance:conformance", RUN, "Check that a bot, in any language, keeps the contract."),
     Command("bench", "bench:app", RUN, "Measure this machine: moves, fan-out, recovery, clocks."),
     Command("games", "games:games", GAMES, "List the games, or show everything about one of them."),

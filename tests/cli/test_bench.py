@@ -45,7 +45,9 @@ def test_every_goal_has_its_figure(arbiter: Arbiter, name: str) -> None:
         GOALS[name]
     )
     assert all(
-        figure["value"] > 0 for figure in found["figures"] if figure["key"] in ("thinking_moves_per_s", "serving_s", "measured_us")
+        figure["value"] > 0
+        for figure in found["figures"]
+        if figure["key"] in ("thinking_moves_per_s", "serving_s", "measured_us")
     )
     assert ran.err  # progress
 

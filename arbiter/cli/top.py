@@ -1,0 +1,138 @@
+"""`arbiter top`: what a server does now, from its metrics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from arbiter.cli.metrics_text import Interval, read
+from arbiter.cli.terminal import drawn_table, on_terminal
+
+ADDRESS: Final = "127.0.0.1:9464"
+MOST_ROWS: Final = 6  #: games, and reasons of refusals, that are shown
+
+
+def top(
+    address: str = ADDRESS,
+    /,
+    *,
+    every: Annotated[float, Parameter(validator=Number(gte=0.1))] = 2.0,
+    once: Annotated[bool, Parameter(negative=())] = False,
+    tls_root: Path | None = None,
+) -> None:
+    """Show what a server does now: moves and their times, commits, players, streams, refusals, queues, memory.
+
+    It reads the metrics of `arbiter serve --metrics HOST:PORT`. Each figure is of the last interval. Ctrl-C ends it.
+
+    :param address: The address of the metrics, as HOST:PORT, or their URL.
+    :param every: Seconds between two looks.
+    :param once: Show one interval, and end. That is what happens where the output is no terminal.
+    :param tls_root: Trust this certificate (PEM), for a URL with https.
+    """
+    before = read(address, tls_root)
+    if once or not on_terminal():
+        time.sleep(every)
+        for section in sections(Interval(before, read(address, tls_root))):
+            for name, *figures in section.rows:
+                print("\t".join((section.title, name, *figures)))
+        return
+    console = Console(highlight=False, markup=False)
+    console.print(f"Looking at {address} for {every:g} s.")
+    with Live(console=console, auto_refresh=False, screen=True, vertical_overflow="crop") as live:
+        while True:
+            time.sleep(every)
+            after = read(address, tls_root)
+            live.update(picture(address, Interval(before, after)), refresh=True)
+            before = after
+
+
+class Section(NamedTuple):
+    """A table: its title, the headings of its figures, and its rows, each with its name first."""
+
+    title: str
+    headings: Sequence[str]
+    rows: Sequence[tuple[str, ...]]
+
+
+def picture(address: str, interval: Interval) -> Group:
+    """Return the tables for a terminal."""
+    head = Text(f"{address}  {time.strftime('%H:%M:%S')}  Ctrl-C ends", style="bold")
+    tables = [drawn_table((each.title, *each.headings), each.rows) for each in sections(interval)]
+    return Group(head, *tables)
+
+
+def sections(interval: Interval) -> list[Section]:
+    """Return everything that is shown of an interval."""
+    now = interval.after
+    memory_mib = now.value("process_resident_memory_bytes") / (1 << 20)
+    up_s = time.time() - now.value("process_start_time_seconds")
+    return [
+        Section(
+            "server",
+            ("now",),
+            [
+                ("version", f"{now.label('arbiter_build_info', 'version')}, up {_span(up_s)}"),
+                ("processors in use", f"{interval.rate('process_cpu_seconds_total'):.2f}"),
+                ("memory", f"{memory_mib:,.0f} MiB"),
+                ("live matches", _number(now.value("arbiter_live_matches"))),
+                ("connected players", _number(now.value("arbiter_connected_players"))),
+                ("observers", _number(now.value("arbiter_observers"))),
+                ("queued writes", _number(now.value("arbiter_queued_writes"))),
+                ("requests for rules that wait", _number(now.value("arbiter_rules_jobs", state="waiting"))),
+                ("answers that nobody has read", f"{now.value('arbiter_unread_bytes') / (1 << 20):,.1f} MiB"),
+            ],
+        ),
+        Section("times", ("p50", "p99", "a second"), _times(interval)),
+        Section("moves", ("a second",), _rates(interval, "arbiter_moves_total", "game")),
+        Section("refusals", ("a second",), _rates(interval, "arbiter_refusals_total", "reason")),
+    ]
+
+
+def _times(interval: Interval) -> list[tuple[str, ...]]:
+    stages = {
+        "a move, until it is durable": ("arbiter_move_seconds", {"stage": "acknowledge"}),
+        "a turn, until it is handed over": ("arbiter_move_seconds", {"stage": "hand_over"}),
+        "the network, there and back": ("arbiter_move_seconds", {"stage": "network"}),
+        "a commit": ("arbiter_commit_seconds", {}),
+        "the event loop is late by": ("arbiter_event_loop_late_seconds", {}),
+    }
+    return [
+        (
+            title,
+            *(_time(interval.quantile(share, name, **labels)) for share in (0.5, 0.99)),
+            f"{interval.rate(f'{name}_count', **labels):,.1f}",
+        )
+        for title, (name, labels) in stages.items()
+    ]
+
+
+def _rates(interval: Interval, name: str, label: str) -> list[tuple[str, ...]]:
+    rates = interval.rates(name, label)
+    rows: list[tuple[str, ...]] = [(word, f"{rate:,.1f}") for word, rate in list(rates.items())[:MOST_ROWS]]
+    rest = sum(list(rates.values())[MOST_ROWS:])
+    return [*rows, ("others", f"{rest:,.1f}")] if rest else rows or [("none", "0.0")]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    return f"{seconds * 1_000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def _span(seconds: float) -> str:
+    minutes, hours, days = seconds / 60, seconds / 3_600, seconds / 86_400
+    if days >= 2:
+        return f"{days:.0f} days"
+    return f"{hours:.0f} h" if hours >= 2 else f"{minutes:.0f} min"
