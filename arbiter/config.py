@@ -42,7 +42,7 @@ class Limits(_Section):
     message_bytes: int = Field(default=4_194_304, ge=1_024, le=268_435_456, description="largest message, either way")
     message_items: Count = Field(default=2_000, ge=1, description="acts or moves in one message of a stream")
     calls_a_second: Count = Field(
-        default=300,
+        default=100,
         ge=1,
         description="calls of one player, or of one address without a token, other than those that play",
     )
@@ -66,7 +66,7 @@ class Limits(_Section):
     idle_connection_ms: Milliseconds = Field(
         default=600_000, ge=1_000, description="time after which a connection without calls is closed"
     )
-    streams_of_player: Count = Field(default=500, ge=1, description="streams of a kind that one player holds open")
+    streams_of_player: Count = Field(default=100, ge=1, description="streams of a kind that one player holds open")
     tokens_of_player: Count = Field(default=100, ge=1, description="tokens of one player that are not revoked")
     open_invitations: Count = Field(default=1_000, ge=1, description="invitations that nobody has used yet")
     page_size: Count = Field(default=100, ge=1, description="items on a page where the request names no size")
@@ -109,7 +109,7 @@ class Limits(_Section):
         default=2_000, ge=10, description="events that wait for one observer before it is told"
     )
     observer_messages_a_second: int = Field(
-        default=1_000,
+        default=250,
         ge=10,
         le=1_000_000,
         description="messages to all streams of events of one player; beyond it, messages have more events each",

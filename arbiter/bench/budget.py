@@ -9,7 +9,7 @@ weighs on both.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -22,6 +22,7 @@ from arbiter.bench.processes import BenchProcess
 from arbiter.bench.report import Bound, Progress, Report, percentile
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import ServerProcess, opened
+from arbiter.config import Limits
 
 READERS: Final = "arbiter.bench.readers"
 CALLERS: Final = "arbiter.bench.callers"
@@ -37,7 +38,7 @@ MIB: Final = 1 << 20
 class BudgetPlan:
     """Pairs, who think for `think_ms`; seconds of play that make the history; streams, and calls at once.
 
-    rounds: of each attack, and as many without it; each lasts `seconds`.
+    rounds: of each attack, and as many without it; each lasts `seconds`. only: the names of attacks; all without any.
     """
 
     pairs: int = 8
@@ -46,10 +47,11 @@ class BudgetPlan:
     seconds: float = 4.0
     rounds: int = 5
     reading: int = 60
-    unread: int = 500
-    watching: int = 500
+    unread: int = 100
+    watching: int = 100
     calling: int = 250
     listing: int = 16
+    only: Sequence[str] = ()
     folder: Path | None = None
 
 
@@ -67,15 +69,16 @@ def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
     """Measure the moves' latency with and without each attack, in turn; and the server's memory."""
     report = Report("budget", f"{plan.pairs} pairs who think {plan.think_ms:g} ms, beside one player who attacks")
     games = scripts(GAME, SCRIPTS)
-    with opened(plan.folder) as server_process:
+    limits = {"calls_a_second": Limits().calls_a_second}  # which other benchmarks raise
+    with opened(plan.folder, limits=limits) as server_process:
         pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.pairs)]
         history = _make_history(plan, server_process, games, report, progress)
-        attacks = _attacks(plan, server_process, history)
+        attacks = [each for each in _attacks(plan, server_process, history) if not plan.only or each.name in plan.only]
         moves = 3 * len(attacks) * plan.rounds * (plan.seconds + 2 * SETTLE_S) * 1_000 / plan.think_ms
         tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
         made = server_process.matches(GAME, pairs * (2 + int(moves / min(map(len, games)))))
         with connected(server_process.address, tokens, games, made, 1, plan.think_ms) as players:
-            _round(plan.seconds, players)  # whatever is slow once
+            _round(plan.seconds, server_process.server, players)  # whatever is slow once
             before = server_process.server.resident_bytes()
             for attack in attacks:
                 _measure(plan, attack, server_process, players, before, report, progress)
@@ -148,19 +151,24 @@ def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> 
 
 
 class _Round(NamedTuple):
+    """cpu: the share of a processor that the server used."""
+
     moves: int
     latencies: list[float]
+    cpu: float
 
     @property
     def p99(self) -> float:
         return percentile(self.latencies, 99)
 
 
-def _round(seconds: float, players: tuple[BenchProcess, BenchProcess]) -> _Round:
+def _round(seconds: float, server: BenchProcess, players: tuple[BenchProcess, BenchProcess]) -> _Round:
+    began = server.cpu_s()
     for side in reversed(players):
         side.send(seconds=seconds)
     answers = [side.next_answer() for side in players]
-    return _Round(sum(side["moves"] for side in answers), [ms for side in answers for ms in side["latencies"]])
+    latencies = [ms for side in answers for ms in side["latencies"]]
+    return _Round(sum(side["moves"] for side in answers), latencies, (server.cpu_s() - began) / seconds)
 
 
 def _measure(
@@ -177,11 +185,11 @@ def _measure(
     alone, beside, grown, found = list[_Round](), list[_Round](), 0.0, dict[str, int]()
     for number in range(plan.rounds):
         progress(f"one player {attack.what}: round {number + 1} of {plan.rounds}")
-        alone.append(_round(plan.seconds, players))
+        alone.append(_round(plan.seconds, server, players))
         with BenchProcess(attack.module, **attack.plan) as attacker:
             attacker.next_answer()
             time.sleep(min(SETTLE_S, plan.seconds))
-            beside.append(_round(plan.seconds, players))
+            beside.append(_round(plan.seconds, server, players))
             grown = max(grown, (server.resident_bytes() - before) / MIB)
             found = attacker.ask()
         time.sleep(min(SETTLE_S, plan.seconds))
@@ -191,6 +199,7 @@ def _measure(
         latencies = [ms for each in rounds for ms in each.latencies]
         report.add(f"{key}_p50_ms", "acknowledged, p50", percentile(latencies, 50), "ms")
         report.add(f"{key}_p99_ms", "acknowledged, p99, median of the rounds", median(r.p99 for r in rounds), "ms")
+        report.add(f"{key}_cpu", "the server's share of a processor", 100 * median(r.cpu for r in rounds), "%")
     ratio = median(after.p99 / without.p99 for without, after in zip(alone, beside, strict=True))
     report.add(
         f"{name}_ratio", "p99 of that alone, median of the pairs of rounds", ratio, "times", MOST_TIMES, Bound.MOST

@@ -20,7 +20,7 @@ WARM_UP_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MetricsPlan:
     """Matches at once; pairs of rounds, and the seconds of each round; the folder of the databases."""
 
     matches: int = 64
@@ -29,7 +29,7 @@ class Plan:
     folder: Path | None = None
 
 
-def bench_metrics(plan: Plan, progress: Progress) -> Report:
+def bench_metrics(plan: MetricsPlan, progress: Progress) -> Report:
     """Measure the processor time of a move with and without metrics, in turn."""
     report = Report("metrics", f"{plan.matches} matches of bots that answer at once, with and without metrics")
     moves = FASTEST * (plan.rounds * plan.seconds + WARM_UP_S)

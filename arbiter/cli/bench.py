@@ -25,6 +25,7 @@ app = App(
 )
 
 Section = Literal["at-once", "coalesced", "thinking", "many"]
+Attack = Literal["reading", "unread", "watching", "calling", "listing", "looking"]
 Json = Annotated[bool, Parameter(negative=(), help="Print one JSON object, for programs.")]
 Folder = Annotated[
     Path | None,
@@ -121,10 +122,11 @@ def budget(
     seconds: Seconds = 4.0,
     rounds: Count = 5,
     reading: Count = 60,
-    unread: Count = 500,
-    watching: Count = 500,
+    unread: Count = 100,
+    watching: Count = 100,
     calling: Count = 250,
     listing: Count = 16,
+    only: Annotated[Sequence[Attack], Parameter(negative=())] = (),
     folder: Folder = None,
     json: Json = False,
 ) -> None:
@@ -143,10 +145,11 @@ def budget(
     :param watching: Streams of what happens now.
     :param calling: Calls that it makes at once.
     :param listing: Lists, and matches, that it asks for at once.
+    :param only: Which of these it does; may be given several times. [default: all]
     """
     from arbiter.bench.budget import BudgetPlan, bench_budget
 
-    plan = BudgetPlan(pairs, 50.0, history, seconds, rounds, reading, unread, watching, calling, listing, folder)
+    plan = BudgetPlan(pairs, 50.0, history, seconds, rounds, reading, unread, watching, calling, listing, only, folder)
     _measure(lambda progress: bench_budget(plan, progress), json)
 
 
@@ -160,9 +163,9 @@ def metrics(
     :param rounds: Pairs of rounds, with and without.
     :param seconds: Length of a round.
     """
-    from arbiter.bench.metrics import Plan, bench_metrics
+    from arbiter.bench.metrics import MetricsPlan, bench_metrics
 
-    plan = Plan(matches, rounds, seconds, folder)
+    plan = MetricsPlan(matches, rounds, seconds, folder)
     _measure(lambda progress: bench_metrics(plan, progress), json)
 
 

@@ -20,7 +20,7 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 #: requests of one stream message to handle before yielding to other tasks: a message may hold a hundred thousand
 AT_ONCE = 256
 
-PORTION = 50  #: rows of a page to translate before yielding to other tasks
+PORTION = 10  #: rows of a page to translate before yielding to other tasks
 
 T = TypeVar("T")
 

@@ -30,6 +30,7 @@ from arbiter.rpc.server import METADATA_BYTES
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate import admission
 from arbiter.service.gate.addresses import counted_as
+from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.rules import ListedMove, Listing
 from arbiter.testing.memory import PlainRules
 from arbiter.testing.server import memory_world, served
@@ -176,7 +177,7 @@ async def test_every_call_with_rows_is_counted_by_them(monkeypatch: pytest.Monke
 
 
 async def test_calls_that_come_at_once_are_spread_and_all_answered() -> None:
-    """Beyond the first fifty they wait for their share of the second; whoever plays, and others, wait for nobody."""
+    """Beyond the first twenty they wait for their share of the second; whoever plays, and others, wait for nobody."""
     async with server(calls_a_second=200) as stubs:
         began = asyncio.get_running_loop().time()
         ask = stubs.players.GetPlayer
@@ -185,9 +186,36 @@ async def test_calls_that_come_at_once_are_spread_and_all_answered() -> None:
         await asyncio.gather(*(ask(player_pb2.GetPlayerRequest(), metadata=stubs.bob) for _ in range(50)))
 
 
+async def test_long_answers_of_one_caller_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many it asks for at once: the next begins when the one before has ended, and its rows are made up for."""
+    began: list[float] = []
+    reading = 0
+    summaries = MatchRegistry.summaries
+
+    async def watched(self: MatchRegistry, *asked: Any) -> Any:
+        nonlocal reading
+        reading += 1
+        assert reading == 1
+        began.append(asyncio.get_running_loop().time())
+        try:
+            await asyncio.sleep(0)  # another would come between
+            return await summaries(self, *asked)
+        finally:
+            reading -= 1
+
+    async with server(calls_a_second=100, call_rows=1) as stubs:
+        for n in range(20):
+            await stubs.match(f"r{n}")
+        monkeypatch.setattr(MatchRegistry, "summaries", watched)
+        ask, everything = stubs.matches.ListMatches, match_pb2.ListMatchesRequest()
+        answers = await asyncio.gather(*(ask(everything, metadata=stubs.alice) for _ in range(4)))
+    assert [len(answer.matches) for answer in answers] == [20] * 4
+    assert began[3] - began[2] >= 0.19  # twenty rows are twenty calls of a hundred a second
+
+
 async def test_who_guesses_tokens_is_stopped_and_who_has_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(monkeypatch)
-    async with server(unknown_tokens_a_minute=20) as stubs:
+    async with server(unknown_tokens_a_minute=20, calls_a_second=1_000) as stubs:
         ask, request = stubs.players.GetPlayer, player_pb2.GetPlayerRequest()
         new = await stubs.served.token("carol")  # has not called yet: nothing is remembered of it
         for n in range(20):

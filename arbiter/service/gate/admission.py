@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
@@ -26,7 +29,7 @@ UNCOUNTED: Final = frozenset(
 """No rate stands between a player and its live matches."""
 
 
-PACED_FROM: Final = 50
+PACED_FROM: Final = 20
 """So many calls of a player may come at once; what comes faster than its rate beyond them is spread evenly."""
 
 
@@ -50,6 +53,7 @@ class Admission:
         self._calls = TokenBuckets(limits.calls_a_second, SECOND_MS, "calls a second")
         self._pace = TokenBuckets(PACED_FROM, max(1, PACED_FROM * SECOND_MS // limits.calls_a_second), "calls at once")
         self._rows = limits.call_rows
+        self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # those that somebody waits for
         most = limits.unknown_tokens_a_minute
         self._guesses = TokenBuckets(most, MINUTE_MS, "calls a minute from one address with a token that is unknown")
         most = limits.registrations_a_minute
@@ -67,6 +71,23 @@ class Admission:
             await self._count(caller)
         check_scope(caller, action)
         return caller
+
+    @asynccontextmanager
+    async def turn(self, caller: Caller) -> AsyncIterator[None]:
+        """Let a caller read the store for an answer of many rows; its other such calls wait until this one has ended.
+
+        It begins once the caller has made up for the rows of the answers before. So one caller's long answers come one
+        by one, and evenly spread, however many it asks for at once.
+        """
+        name = _counted_as(caller)
+        lock = self._reading.get(name)
+        if lock is None:
+            lock = self._reading[name] = asyncio.Lock()
+        async with lock:
+            wait_ms = self._pace.owe(name, _now_ms(), 0)
+            if wait_ms:
+                await asyncio.sleep(wait_ms / SECOND_MS)
+            yield
 
     def charge(self, caller: Caller, rows: int) -> None:
         """Count a call once more for each `limits.call_rows` rows of its answer, whatever a row is there.

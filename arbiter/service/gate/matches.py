@@ -25,7 +25,7 @@ from arbiter.matches.commands import (
     SeatRequest,
 )
 from arbiter.matches.comments import Comment
-from arbiter.matches.match import Match, Phase
+from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.service.gate.admission import Admission, Call
@@ -170,10 +170,12 @@ class MatchGate:
     async def get(self, call: Call, match_id: str) -> Match:
         """Return a match as it stands. Raises Refusal MATCH_NOT_FOUND."""
         caller = await self._admission.caller(call, Action.GET_MATCH)
-        match = await self._matches.match(match_id)
-        if match.phase is Phase.ENDED:  # it may have been read from the journal
+        if self._matches.live.find(match_id) is not None:
+            return await self._matches.match(match_id)
+        async with self._admission.turn(caller):  # it may be read from the journal
+            match = await self._matches.match(match_id)
             self._admission.charge(caller, match.revision)
-        return match
+            return match
 
     async def list(self, call: Call, wanted: MatchQuery, page: PageRequest) -> Page[Listed]:
         """Return a page of matches, newest first. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID."""
@@ -181,11 +183,12 @@ class MatchGate:
         size = size_of(page, self._settings.limits)
         game = registry.game(wanted.game).variant if wanted.game else ""
         which = Filter(player=wanted.player, game=game, label=wanted.label, ended=wanted.ended)
-        rows = await self._matches.summaries(which, number_of(page.token), size + 1)
-        self._admission.charge(caller, len(rows))
-        shown = page_of(rows, size, lambda row: str(row.sequence))
-        items = [row if row.end else await self._matches.match(row.match_id) for row in shown.items]
-        return Page(items, shown.next_token)
+        async with self._admission.turn(caller):
+            rows = await self._matches.summaries(which, number_of(page.token), size + 1)
+            self._admission.charge(caller, len(rows))
+            shown = page_of(rows, size, lambda row: str(row.sequence))
+            items = [row if row.end else await self._matches.match(row.match_id) for row in shown.items]
+            return Page(items, shown.next_token)
 
     async def results_by_kind(self, call: Call, player: str) -> Sequence[PlayerResult]:
         """Return how often a player's matches that have ended did so in which way; nothing of a name that is none."""

@@ -73,8 +73,9 @@ class PlayerGate:
         """Return a page of players by name. Raises Refusal ARGUMENT_INVALID."""
         caller = await self._admission.caller(call, Action.LIST_PLAYERS)
         size = size_of(page, self._limits)
-        found = await self._accounts.players(page.token, size + 1)
-        self._admission.charge(caller, len(found))
+        async with self._admission.turn(caller):
+            found = await self._accounts.players(page.token, size + 1)
+            self._admission.charge(caller, len(found))
         return page_of([self._view(player) for player in found], size, lambda view: view.player.name)
 
     async def describe(self, call: Call, about: str) -> PlayerView:
@@ -133,8 +134,9 @@ class PlayerGate:
         """Return a page of a player's tokens, '' for the caller. Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID."""
         caller = await self._of_player(call, Action.LIST_TOKENS, name)
         size = size_of(page, self._limits)
-        found = await self._accounts.tokens(caller, name, page.token, size + 1)
-        self._admission.charge(caller, len(found))
+        async with self._admission.turn(caller):
+            found = await self._accounts.tokens(caller, name, page.token, size + 1)
+            self._admission.charge(caller, len(found))
         return page_of(found, size, lambda token: token.token_id)
 
     async def revoke_token(self, call: Call, token_id: str) -> None:
@@ -179,8 +181,9 @@ class PlayerGate:
         """Return a page of the open challenges to and by the caller, and of all open seeks. Raises ARGUMENT_INVALID."""
         caller = await self._admission.caller(call, Action.LIST_CHALLENGES)
         size = size_of(page, self._limits)
-        found = await self._challenges.open(caller, page.token, size + 1)
-        self._admission.charge(caller, len(found))
+        async with self._admission.turn(caller):
+            found = await self._challenges.open(caller, page.token, size + 1)
+            self._admission.charge(caller, len(found))
         return page_of(found, size, lambda challenge: challenge.challenge_id)
 
     def _whole(self, terms: Terms) -> Terms:

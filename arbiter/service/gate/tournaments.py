@@ -197,8 +197,9 @@ class TournamentGate:
         if wanted.format is None:
             raise argument_invalid("another format", "format", "a format of this server's")
         which = TournamentFilter(wanted.format, wanted.creator, wanted.ended)
-        rows = await self._tournaments.summaries(which, number_of(page.token), size + 1)
-        self._admission.charge(caller, len(rows))
+        async with self._admission.turn(caller):
+            rows = await self._tournaments.summaries(which, number_of(page.token), size + 1)
+            self._admission.charge(caller, len(rows))
         return page_of(rows, size, lambda row: str(row.sequence))
 
     async def standings(self, call: Call, tournament_id: str) -> tuple[str, Table]:

@@ -140,6 +140,13 @@ class Subscription(Generic[T]):
                 self._alarm = self._loop.call_at(self._since + self._idle_s, self._ring)
         return waiting
 
+    def turn(self) -> asyncio.Future[bool]:
+        """Return a future that is done when this reader may have one more message of what it has taken already."""
+        waiting = self._waiting = self._loop.create_future()
+        self._is_due = True
+        self._turns.add(self)
+        return waiting
+
     def wake(self, something: bool) -> None:
         """End the wait with a result, if the reader waits."""
         waiting, self._waiting = self._waiting, None

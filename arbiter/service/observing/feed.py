@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from operator import attrgetter
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
@@ -22,9 +22,11 @@ from arbiter.matches.match import Match, Phase
 from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, WakeOrder
-from arbiter.service.observing.history import PAGE, History, ReadingTurn
+from arbiter.service.observing.history import History, ReadingTurn
 from arbiter.service.ports.journal import Journal
 from arbiter.service.record.published import Published
+
+MOST_TOLD: Final = 200  #: events in one message of what happens now: one that is not read takes little room
 
 
 class Reached(NamedTuple):
@@ -78,13 +80,14 @@ class Stream:
         return self
 
     async def __anext__(self) -> Batch:
-        """Return the next events, at most PAGE; a bookmark once all were returned, and when none comes for a while."""
+        """Return the next events, at most MOST_TOLD; a bookmark after the last one, and when none comes for a while."""
         self._source.sent()
         if self._has_caught_up and not self._over:
             if not self._dropped():
                 return self._reached()
             self._has_caught_up, self._behind = False, True
         if self._ready:
+            await self._subscription.turn()  # a message more
             return self._some()
         while not self._behind:
             if self._over:
@@ -104,7 +107,7 @@ class Stream:
 
     def _some(self) -> Batch:
         """Return the first of the events that are ready: a message that is not read takes little room."""
-        return self._passed([self._ready.popleft() for _ in range(min(PAGE, len(self._ready)))])
+        return self._passed([self._ready.popleft() for _ in range(min(MOST_TOLD, len(self._ready)))])
 
     async def _stored(self) -> Batch:
         while True:

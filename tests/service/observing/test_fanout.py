@@ -134,3 +134,17 @@ async def test_the_readers_of_one_player_share_its_rate_and_those_of_others_do_n
     assert len(many.taken) < 3 * len(many.tasks)  # what waited came together
     for n in range(len(many.tasks)):
         assert [item for number, items in many.taken for item in items if number == n] == ["a", "b", "c"]
+
+
+@virtually
+async def test_a_further_message_of_what_was_taken_counts_as_one() -> None:
+    """A reader of one player that has taken much gets it in several messages, none of them beside the rate."""
+    now = asyncio.get_running_loop().time
+    subscription = Subscription[str](WakeOrder(10), "anna", MOST, IDLE_S)
+    subscription.put("a")
+    began = now()
+    assert await subscription.wait()
+    for _ in range(3):
+        assert await subscription.turn()
+    assert now() - began >= 0.29
+    subscription.close()
