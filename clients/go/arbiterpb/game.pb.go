@@ -1874,7 +1874,7 @@ const file_arbiter_v1_game_proto_rawDesc = "" +
 	"\aGetGame\x12\x1a.arbiter.v1.GetGameRequest\x1a\x1b.arbiter.v1.GetGameResponse\x12M\n" +
 	"\n" +
 	"LegalMoves\x12\x1d.arbiter.v1.LegalMovesRequest\x1a\x1e.arbiter.v1.LegalMovesResponse0\x01\x12H\n" +
-	"\tPlayMoves\x12\x1c.arbiter.v1.PlayMovesRequest\x1a\x1d.arbiter.v1.PlayMovesResponseb\x06proto3"
+	"\tPlayMoves\x12\x1c.arbiter.v1.PlayMovesRequest\x1a\x1d.arbiter.v1.PlayMovesResponseB\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_game_proto_rawDescOnce sync.Once

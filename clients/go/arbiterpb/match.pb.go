@@ -5120,7 +5120,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\n" +
 	"AbortMatch\x12\x1d.arbiter.v1.AbortMatchRequest\x1a\x1e.arbiter.v1.AbortMatchResponse\x12Z\n" +
 	"\x0fAdjudicateMatch\x12\".arbiter.v1.AdjudicateMatchRequest\x1a#.arbiter.v1.AdjudicateMatchResponse\x12V\n" +
-	"\rGetTranscript\x12 .arbiter.v1.GetTranscriptRequest\x1a!.arbiter.v1.GetTranscriptResponse0\x01b\x06proto3"
+	"\rGetTranscript\x12 .arbiter.v1.GetTranscriptRequest\x1a!.arbiter.v1.GetTranscriptResponse0\x01B\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_match_proto_rawDescOnce sync.Once

@@ -2007,7 +2007,7 @@ const file_arbiter_v1_play_proto_rawDesc = "" +
 	" \x01(\x03R\astartMs\x12&\n" +
 	"\x0fentry_closes_ms\x18\v \x01(\x03R\rentryClosesMs2L\n" +
 	"\vPlayService\x12=\n" +
-	"\x04Play\x12\x17.arbiter.v1.PlayRequest\x1a\x18.arbiter.v1.PlayResponse(\x010\x01b\x06proto3"
+	"\x04Play\x12\x17.arbiter.v1.PlayRequest\x1a\x18.arbiter.v1.PlayResponse(\x010\x01B\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_play_proto_rawDescOnce sync.Once

@@ -2160,7 +2160,7 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\x10DeclineChallenge\x12#.arbiter.v1.DeclineChallengeRequest\x1a$.arbiter.v1.DeclineChallengeResponse\x12K\n" +
 	"\n" +
 	"CreateSeek\x12\x1d.arbiter.v1.CreateSeekRequest\x1a\x1e.arbiter.v1.CreateSeekResponse\x12W\n" +
-	"\x0eListChallenges\x12!.arbiter.v1.ListChallengesRequest\x1a\".arbiter.v1.ListChallengesResponseb\x06proto3"
+	"\x0eListChallenges\x12!.arbiter.v1.ListChallengesRequest\x1a\".arbiter.v1.ListChallengesResponseB\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_player_proto_rawDescOnce sync.Once

@@ -1611,7 +1611,7 @@ const file_arbiter_v1_rating_proto_rawDesc = "" +
 	"\rRatingService\x12W\n" +
 	"\x0eGetLeaderboard\x12!.arbiter.v1.GetLeaderboardRequest\x1a\".arbiter.v1.GetLeaderboardResponse\x12H\n" +
 	"\tGetRating\x12\x1c.arbiter.v1.GetRatingRequest\x1a\x1d.arbiter.v1.GetRatingResponse\x12W\n" +
-	"\x0eComparePlayers\x12!.arbiter.v1.ComparePlayersRequest\x1a\".arbiter.v1.ComparePlayersResponseb\x06proto3"
+	"\x0eComparePlayers\x12!.arbiter.v1.ComparePlayersRequest\x1a\".arbiter.v1.ComparePlayersResponseB\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_rating_proto_rawDescOnce sync.Once

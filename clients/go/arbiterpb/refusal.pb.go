@@ -333,7 +333,7 @@ const file_arbiter_v1_refusal_proto_rawDesc = "" +
 	"\x1dREFUSAL_REASON_SESSION_SILENT\x10\x1e\x12$\n" +
 	" REFUSAL_REASON_TOURNAMENT_CLOSED\x10\x1f\x12'\n" +
 	"#REFUSAL_REASON_TOURNAMENT_NOT_FOUND\x10 \x12!\n" +
-	"\x1dREFUSAL_REASON_RECORD_DAMAGED\x10!b\x06proto3"
+	"\x1dREFUSAL_REASON_RECORD_DAMAGED\x10!B\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_refusal_proto_rawDescOnce sync.Once

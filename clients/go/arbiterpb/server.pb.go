@@ -278,7 +278,7 @@ const file_arbiter_v1_server_proto_rawDesc = "" +
 	"\rvalid_from_ms\x18\x04 \x01(\x03R\vvalidFromMs\x12$\n" +
 	"\x0evalid_until_ms\x18\x05 \x01(\x03R\fvalidUntilMs2e\n" +
 	"\rServerService\x12T\n" +
-	"\rGetServerInfo\x12 .arbiter.v1.GetServerInfoRequest\x1a!.arbiter.v1.GetServerInfoResponseb\x06proto3"
+	"\rGetServerInfo\x12 .arbiter.v1.GetServerInfoRequest\x1a!.arbiter.v1.GetServerInfoResponseB\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_server_proto_rawDescOnce sync.Once

@@ -3446,7 +3446,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x10CancelTournament\x12#.arbiter.v1.CancelTournamentRequest\x1a$.arbiter.v1.CancelTournamentResponse\x12T\n" +
 	"\rGetTournament\x12 .arbiter.v1.GetTournamentRequest\x1a!.arbiter.v1.GetTournamentResponse\x12Z\n" +
 	"\x0fListTournaments\x12\".arbiter.v1.ListTournamentsRequest\x1a#.arbiter.v1.ListTournamentsResponse\x12Q\n" +
-	"\fGetStandings\x12\x1f.arbiter.v1.GetStandingsRequest\x1a .arbiter.v1.GetStandingsResponseb\x06proto3"
+	"\fGetStandings\x12\x1f.arbiter.v1.GetStandingsRequest\x1a .arbiter.v1.GetStandingsResponseB\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_tournament_proto_rawDescOnce sync.Once

@@ -1,7 +1,7 @@
 import arbiter.client.Cli;
 import arbiter.client.Client;
 import arbiter.client.Observation;
-import arbiter.v1.MatchOuterClass.MatchEvent;
+import arbiter.v1.MatchEvent;
 import java.util.Locale;
 import java.util.Optional;
 

@@ -24,13 +24,14 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rbiter/v1/server.proto\x12\narbiter.v1\"\x16\n\x14GetServerInfoRequest\"\xb3\x02\n\x15GetServerInfoResponse\x12\x18\n\x10protocol_version\x18\x01 \x01(\t\x12\x10\n\x08software\x18\x02 \x01(\t\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x14\n\x0c\x63\x61pabilities\x18\x04 \x03(\t\x12=\n\x06limits\x18\x05 \x03(\x0b\x32-.arbiter.v1.GetServerInfoResponse.LimitsEntry\x12*\n\x0bpublic_keys\x18\x06 \x03(\x0b\x32\x15.arbiter.v1.PublicKey\x12\x14\n\x0cregistration\x18\x07 \x01(\t\x12\x0e\n\x06now_ms\x18\x08 \x01(\x03\x1a-\n\x0bLimitsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"j\n\tPublicKey\x12\x0e\n\x06key_id\x18\x01 \x01(\t\x12\x11\n\talgorithm\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\x0c\x12\x15\n\rvalid_from_ms\x18\x04 \x01(\x03\x12\x16\n\x0evalid_until_ms\x18\x05 \x01(\x03\x32\x65\n\rServerService\x12T\n\rGetServerInfo\x12 .arbiter.v1.GetServerInfoRequest\x1a!.arbiter.v1.GetServerInfoResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rbiter/v1/server.proto\x12\narbiter.v1\"\x16\n\x14GetServerInfoRequest\"\xb3\x02\n\x15GetServerInfoResponse\x12\x18\n\x10protocol_version\x18\x01 \x01(\t\x12\x10\n\x08software\x18\x02 \x01(\t\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x14\n\x0c\x63\x61pabilities\x18\x04 \x03(\t\x12=\n\x06limits\x18\x05 \x03(\x0b\x32-.arbiter.v1.GetServerInfoResponse.LimitsEntry\x12*\n\x0bpublic_keys\x18\x06 \x03(\x0b\x32\x15.arbiter.v1.PublicKey\x12\x14\n\x0cregistration\x18\x07 \x01(\t\x12\x0e\n\x06now_ms\x18\x08 \x01(\x03\x1a-\n\x0bLimitsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"j\n\tPublicKey\x12\x0e\n\x06key_id\x18\x01 \x01(\t\x12\x11\n\talgorithm\x18\x02 \x01(\t\x12\x0b\n\x03key\x18\x03 \x01(\x0c\x12\x15\n\rvalid_from_ms\x18\x04 \x01(\x03\x12\x16\n\x0evalid_until_ms\x18\x05 \x01(\x03\x32\x65\n\rServerService\x12T\n\rGetServerInfo\x12 .arbiter.v1.GetServerInfoRequest\x1a!.arbiter.v1.GetServerInfoResponseB\x02P\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'arbiter.v1.server_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'P\001'
   _globals['_GETSERVERINFORESPONSE_LIMITSENTRY']._loaded_options = None
   _globals['_GETSERVERINFORESPONSE_LIMITSENTRY']._serialized_options = b'8\001'
   _globals['_GETSERVERINFOREQUEST']._serialized_start=39

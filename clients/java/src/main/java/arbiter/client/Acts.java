@@ -1,11 +1,11 @@
 package arbiter.client;
 
-import arbiter.v1.MatchOuterClass.MoveComment;
-import arbiter.v1.Play.ClaimDrawAct;
-import arbiter.v1.Play.MoveAct;
-import arbiter.v1.Play.OfferDrawAct;
-import arbiter.v1.Play.PlayAct;
-import arbiter.v1.Play.ResignAct;
+import arbiter.v1.ClaimDrawAct;
+import arbiter.v1.MoveAct;
+import arbiter.v1.MoveComment;
+import arbiter.v1.OfferDrawAct;
+import arbiter.v1.PlayAct;
+import arbiter.v1.ResignAct;
 import java.util.List;
 
 /** What a choice is on the wire: an act that answers the turn, and what is said before it. */

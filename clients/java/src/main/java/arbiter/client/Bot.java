@@ -1,18 +1,22 @@
 package arbiter.client;
 
-import arbiter.v1.Play.ChallengeClosed;
-import arbiter.v1.Play.TournamentCall;
-import arbiter.v1.PlayerOuterClass.Challenge;
+import arbiter.v1.Challenge;
+import arbiter.v1.ChallengeClosed;
+import arbiter.v1.TournamentCall;
 
 /**
  * A bot: one method, from a turn to a choice, and callbacks for those who want them.
  *
- * <p>Each call runs in a thread of its own, so that the stream stays alive while the bot thinks, and may block. Several
- * matches may be under way at once: keep what belongs to one of them in {@link LiveMatch#memory}.
+ * <p>Each call runs in a thread of its own, or where {@link Options#executor} says, so that the stream stays alive while
+ * the bot thinks, and may block. Several matches may be under way at once: keep what belongs to one of them in
+ * {@link LiveMatch#memory}.
  */
 @FunctionalInterface
 public interface Bot {
-    /** Returns what to do at a turn: a {@link Move}, or offer or claim a draw, or resign. */
+    /**
+     * Returns what to do at a turn: a {@link Move}, or offer or claim a draw, or resign. Its thread is interrupted when
+     * nobody waits for the choice any more ({@link Turn#over}); what it throws then costs nothing.
+     */
     Choice choose(Turn turn) throws Exception;
 
     /** Returns what is said of the bot. By default its name is that of its class. */

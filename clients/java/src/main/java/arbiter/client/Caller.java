@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -16,7 +17,7 @@ import java.util.function.Consumer;
 
 /**
  * Where a run's work is done: what knows of the matches, in one thread, the loop, one thing after the other and never for
- * long; the bot's methods and calls of the server, in threads of their own.
+ * long; calls of the server, in threads of their own; the bot's methods there too, or where the run's options say.
  */
 final class Caller implements Executor, AutoCloseable {
     private static final Logger LOG = System.getLogger("arbiter.client");
@@ -30,11 +31,14 @@ final class Caller implements Executor, AutoCloseable {
     private final ScheduledThreadPoolExecutor loop = new ScheduledThreadPoolExecutor(
             1, daemons("arbiter-loop"), new ThreadPoolExecutor.DiscardPolicy());
     private final ExecutorService workers = Executors.newCachedThreadPool(daemons("arbiter-bot"));
+    private final Executor bots;
 
-    Caller(Bot bot, Profile profile, Options.OnError onError) {
+    /** Takes who calls the bot's methods; null for threads of the run's own. */
+    Caller(Bot bot, Profile profile, Options.OnError onError, Executor bots) {
         this.bot = bot;
         this.profile = profile;
         this.onError = onError;
+        this.bots = bots == null ? workers : bots;
         loop.setRemoveOnCancelPolicy(true);
         loop.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }
@@ -50,12 +54,21 @@ final class Caller implements Executor, AutoCloseable {
         loop.schedule(guarded(work), ms, TimeUnit.MILLISECONDS);
     }
 
-    /** Has work done in a thread of its own, and the loop told what came of it: a value, or what was thrown. */
+    /** Has the server asked in a thread of its own, and the loop told what came of it: a value, or what was thrown. */
     <T> void call(Callable<T> work, BiConsumer<T, Throwable> then) {
+        begin(workers, work, then);
+    }
+
+    /** Has the bot asked, where its methods are called; the loop is told as by {@link #call}. */
+    <T> void ask(Callable<T> work, BiConsumer<T, Throwable> then) {
+        begin(bots, work, then);
+    }
+
+    private <T> void begin(Executor where, Callable<T> work, BiConsumer<T, Throwable> then) {
         if (outcome.isDone() && workers.isShutdown()) {
             return;
         }
-        workers.execute(() -> {
+        Runnable begun = () -> {
             T value;
             try {
                 value = work.call();
@@ -64,12 +77,17 @@ final class Caller implements Executor, AutoCloseable {
                 return;
             }
             execute(() -> then.accept(value, null));
-        });
+        };
+        try {
+            where.execute(begun);
+        } catch (RejectedExecutionException full) {
+            execute(() -> then.accept(null, full));
+        }
     }
 
     /** Calls a callback of the bot; the loop is told what it returns, or the default where it throws. */
     <T> void callback(String name, Callable<T> work, T byDefault, Consumer<T> then) {
-        call(work, (value, error) -> {
+        ask(work, (value, error) -> {
             if (error != null) {
                 String where = who() + " failed in " + name;
                 if (onError == Options.OnError.RAISE) {

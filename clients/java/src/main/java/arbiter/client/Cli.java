@@ -1,6 +1,6 @@
 package arbiter.client;
 
-import arbiter.v1.PlayerOuterClass.Terms;
+import arbiter.v1.Terms;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;

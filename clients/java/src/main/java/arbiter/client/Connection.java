@@ -95,7 +95,7 @@ final class Connection implements ClientInterceptor, AutoCloseable {
     /**
      * Returns the answer to a request; with {@code again}, asks again for the connection's patience while the server can't
      * be reached or refuses for the time being. Only a request that may be carried out twice, or that carries its id, may
-     * be asked again. Throws ClientException.
+     * be asked again. Throws ClientException; for a thread that is interrupted ConnectionFailedException, and its mark stays.
      */
     <S extends AbstractBlockingStub<S>, A> A ask(Function<Channel, S> stub, boolean again, Function<S, A> call) {
         long giveUp = System.nanoTime() + patience.toNanos();
@@ -106,6 +106,9 @@ final class Connection implements ClientInterceptor, AutoCloseable {
             try {
                 return call.apply(stub.apply(used).withDeadlineAfter(timeout.toMillis(), TimeUnit.MILLISECONDS));
             } catch (StatusRuntimeException failure) {
+                if (Thread.currentThread().isInterrupted()) {
+                    throw interrupted(failure);
+                }
                 error = Errors.of(failure, address);
             }
             if (error.away()) {
@@ -143,8 +146,12 @@ final class Connection implements ClientInterceptor, AutoCloseable {
             Thread.sleep(ms);
         } catch (InterruptedException interruption) {
             Thread.currentThread().interrupt();
-            throw new ConnectionFailedException("interrupted while waiting for the arbiter");
+            throw interrupted(interruption);
         }
+    }
+
+    private static ConnectionFailedException interrupted(Exception cause) {
+        return new ConnectionFailedException("interrupted while waiting for the arbiter", cause);
     }
 
     @Override

@@ -1,6 +1,6 @@
 package arbiter.client;
 
-import arbiter.v1.RefusalOuterClass.Refusal;
+import arbiter.v1.Refusal;
 import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.grpc.Metadata;

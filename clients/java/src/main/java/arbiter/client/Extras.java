@@ -1,6 +1,6 @@
 package arbiter.client;
 
-import arbiter.v1.Play.TurnExtras;
+import arbiter.v1.TurnExtras;
 
 /**
  * What each turn shall carry beyond the minimum; it costs time on both sides.

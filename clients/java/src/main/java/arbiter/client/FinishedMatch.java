@@ -1,8 +1,8 @@
 package arbiter.client;
 
-import arbiter.v1.MatchOuterClass.Result;
-import arbiter.v1.MatchOuterClass.ResultKind;
-import arbiter.v1.Play.MatchEnded;
+import arbiter.v1.MatchEnded;
+import arbiter.v1.Result;
+import arbiter.v1.ResultKind;
 import java.util.Optional;
 import java.util.OptionalDouble;
 

@@ -1,6 +1,6 @@
 package arbiter.client;
 
-import arbiter.v1.Game.LineOfPlay;
+import arbiter.v1.LineOfPlay;
 import java.util.ArrayList;
 import java.util.List;
 

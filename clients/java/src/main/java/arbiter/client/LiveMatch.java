@@ -1,6 +1,6 @@
 package arbiter.client;
 
-import arbiter.v1.MatchOuterClass.Match;
+import arbiter.v1.Match;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

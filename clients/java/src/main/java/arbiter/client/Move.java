@@ -1,6 +1,6 @@
 package arbiter.client;
 
-import arbiter.v1.MatchOuterClass.MoveComment;
+import arbiter.v1.MoveComment;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;

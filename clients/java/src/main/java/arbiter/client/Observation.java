@@ -1,10 +1,10 @@
 package arbiter.client;
 
-import arbiter.v1.MatchOuterClass.MatchEvent;
-import arbiter.v1.MatchOuterClass.ObserveItem;
-import arbiter.v1.MatchOuterClass.ObserveRequest;
-import arbiter.v1.MatchOuterClass.ObserveResponse;
+import arbiter.v1.MatchEvent;
 import arbiter.v1.MatchServiceGrpc;
+import arbiter.v1.ObserveItem;
+import arbiter.v1.ObserveRequest;
+import arbiter.v1.ObserveResponse;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;

@@ -1,6 +1,7 @@
 package arbiter.client;
 
 import java.time.Duration;
+import java.util.concurrent.Executor;
 
 /**
  * Where and how to play or to ask. Each method sets the part of its name and returns this; what is not set is looked for
@@ -32,6 +33,7 @@ public final class Options {
     Duration patience;
     Duration timeout = Duration.ofSeconds(30);
     String invitation = "";
+    Executor executor;
 
     /** Sets the arbiter's address, HOST:PORT. */
     public Options server(String value) {
@@ -84,6 +86,16 @@ public final class Options {
         return this;
     }
 
+    /**
+     * Sets who calls the bot's methods: of Java 21 on for example {@code Executors.newVirtualThreadPerTaskExecutor()}. By
+     * default there is a thread of the run's own for each call. With few threads, matches wait for each other's choices; a
+     * choice that the executor rejects costs what an error of the bot's does. It is not shut down.
+     */
+    public Options executor(Executor value) {
+        executor = value;
+        return this;
+    }
+
     /** Sets what a bot's error costs; by default the match. */
     public Options onError(OnError value) {
         onError = value;
@@ -123,6 +135,7 @@ public final class Options {
         copy.patience = patience;
         copy.timeout = timeout;
         copy.invitation = invitation;
+        copy.executor = executor;
         return copy;
     }
 

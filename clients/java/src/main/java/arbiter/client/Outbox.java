@@ -1,8 +1,8 @@
 package arbiter.client;
 
-import arbiter.v1.Play.ClientHello;
-import arbiter.v1.Play.PlayAct;
-import arbiter.v1.Play.PlayRequest;
+import arbiter.v1.ClientHello;
+import arbiter.v1.PlayAct;
+import arbiter.v1.PlayRequest;
 import io.grpc.stub.CallStreamObserver;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

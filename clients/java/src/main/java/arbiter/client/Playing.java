@@ -50,8 +50,8 @@ public final class Playing {
     }
 
     /**
-     * Has the bot stop: its thoughts are told, its open seeks withdrawn, what it has to say is said, and the server's end of
-     * the stream is awaited, for some seconds at most.
+     * Has the bot stop: its thoughts are interrupted, its open seeks withdrawn, what it has to say is said, and the server's
+     * end of the stream is awaited, for some seconds at most.
      */
     public void stop() {
         stopped.complete(null);
@@ -79,7 +79,7 @@ public final class Playing {
                 options.patience = PATIENCE;
             }
             try (Client client = new Client(options);
-                    Caller caller = new Caller(bot, profile, options.onError)) {
+                    Caller caller = new Caller(bot, profile, options.onError, options.executor)) {
                 if (identified(client)) {
                     play(client, caller);
                 }

@@ -1,10 +1,10 @@
 package arbiter.client;
 
-import arbiter.v1.MatchOuterClass.Match;
-import arbiter.v1.Play.ChallengeClosed;
-import arbiter.v1.Play.PlayItem;
-import arbiter.v1.Play.TournamentCall;
-import arbiter.v1.PlayerOuterClass.Challenge;
+import arbiter.v1.Challenge;
+import arbiter.v1.ChallengeClosed;
+import arbiter.v1.Match;
+import arbiter.v1.PlayItem;
+import arbiter.v1.TournamentCall;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.HashSet;

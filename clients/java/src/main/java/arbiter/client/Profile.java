@@ -1,8 +1,8 @@
 package arbiter.client;
 
-import arbiter.v1.Play.ClientHello;
-import arbiter.v1.PlayerOuterClass.Challenge;
-import arbiter.v1.PlayerOuterClass.Terms;
+import arbiter.v1.Challenge;
+import arbiter.v1.ClientHello;
+import arbiter.v1.Terms;
 import java.util.List;
 
 /**

@@ -1,6 +1,6 @@
 package arbiter.client;
 
-import arbiter.v1.RefusalOuterClass.RefusalReason;
+import arbiter.v1.RefusalReason;
 
 /** Why a request was refused; the facts of each reason are in the protocol (refusal.proto). */
 public enum Reason {

@@ -1,13 +1,13 @@
 package arbiter.client;
 
-import arbiter.v1.MatchOuterClass.Match;
-import arbiter.v1.MatchOuterClass.MoveAnswer;
-import arbiter.v1.MatchOuterClass.Phase;
-import arbiter.v1.Play.Acknowledgement;
-import arbiter.v1.Play.AnswerDrawAct;
-import arbiter.v1.Play.MatchEnded;
-import arbiter.v1.Play.PlayAct;
-import arbiter.v1.Play.PlayItem;
+import arbiter.v1.Acknowledgement;
+import arbiter.v1.AnswerDrawAct;
+import arbiter.v1.Match;
+import arbiter.v1.MatchEnded;
+import arbiter.v1.MoveAnswer;
+import arbiter.v1.Phase;
+import arbiter.v1.PlayAct;
+import arbiter.v1.PlayItem;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
@@ -88,9 +88,12 @@ final class Runner {
         }
     }
 
-    /** Tells the thoughts in all matches that nobody waits for them any more. */
+    /** Gives up the thoughts in all matches: nobody waits for them any more. */
     void stopThinking() {
-        seats.values().forEach(ofMatch -> ofMatch.values().forEach(seat -> seat.match.end()));
+        seats.values().forEach(ofMatch -> ofMatch.values().forEach(seat -> {
+            seat.match.end();
+            thinking.drop(seat);
+        }));
     }
 
     // ---- matches ---------------------------------------------------------------------------------------------------
@@ -202,7 +205,7 @@ final class Runner {
 
     // ---- turns -----------------------------------------------------------------------------------------------------
 
-    private void onTurn(arbiter.v1.Play.Turn message) {
+    private void onTurn(arbiter.v1.Turn message) {
         if (slots.isOver(message.getMatchId())) {
             return;
         }

@@ -1,8 +1,10 @@
 package arbiter.client;
 
-import arbiter.v1.Play.RecentMove;
+import arbiter.v1.RecentMove;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -36,8 +38,38 @@ final class Seat {
         /** Whether it is one of those that are thought at once. */
         boolean counted;
 
+        private Thread thinker; // while the bot is asked
+
         Thought(int ply) {
             this.ply = ply;
+        }
+
+        /** Has the bot asked in this thread, which is interrupted as soon as nobody waits for the thought any more. */
+        <T> T in(Callable<T> asking) throws Exception {
+            synchronized (this) {
+                if (left) {
+                    throw new CancellationException("nobody waits for this thought any more");
+                }
+                thinker = Thread.currentThread();
+            }
+            try {
+                return asking.call();
+            } finally {
+                synchronized (this) {
+                    thinker = null;
+                    if (left) {
+                        Thread.interrupted(); // the thread's next work is not meant
+                    }
+                }
+            }
+        }
+
+        /** Is told that nobody waits for it any more. */
+        synchronized void leave() {
+            left = true;
+            if (thinker != null) {
+                thinker.interrupt();
+            }
         }
     }
 

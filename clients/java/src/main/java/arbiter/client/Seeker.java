@@ -1,7 +1,7 @@
 package arbiter.client;
 
-import arbiter.v1.PlayerOuterClass.Challenge;
-import arbiter.v1.PlayerOuterClass.Terms;
+import arbiter.v1.Challenge;
+import arbiter.v1.Terms;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Comparator;

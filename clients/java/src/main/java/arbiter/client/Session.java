@@ -1,11 +1,11 @@
 package arbiter.client;
 
-import arbiter.v1.Play.PlayAct;
-import arbiter.v1.Play.PlayItem;
-import arbiter.v1.Play.PlayRequest;
-import arbiter.v1.Play.PlayResponse;
-import arbiter.v1.Play.Pong;
+import arbiter.v1.PlayAct;
+import arbiter.v1.PlayItem;
+import arbiter.v1.PlayRequest;
+import arbiter.v1.PlayResponse;
 import arbiter.v1.PlayServiceGrpc;
+import arbiter.v1.Pong;
 import io.grpc.ManagedChannel;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;

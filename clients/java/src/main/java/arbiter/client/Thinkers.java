@@ -22,7 +22,7 @@ final class Thinkers {
 
     /** Is told that a thought has come to its end, or that nobody waits for it any more. */
     void leave(Seat.Thought thought) {
-        thought.left = true;
+        thought.leave();
         if (thought.counted) {
             thought.counted = false;
             free++;

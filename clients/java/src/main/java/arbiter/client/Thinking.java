@@ -41,7 +41,7 @@ final class Thinking {
     }
 
     /** Thinks about a turn, and no longer about an older one. */
-    void think(Seat seat, arbiter.v1.Play.Turn message, CompletableFuture<Void> begun) {
+    void think(Seat seat, arbiter.v1.Turn message, CompletableFuture<Void> begun) {
         long receivedNs = System.nanoTime();
         Thought thought = anew(seat, message.getPly());
         begun.thenRun(() -> {
@@ -69,7 +69,7 @@ final class Thinking {
             return;
         }
         ask(seat, thought, again, () -> {
-            Choice other = caller.bot.refused(turn, refusal);
+            Choice other = caller.bot.refused(again, refusal);
             return other != null ? other : caller.bot.choose(again);
         });
     }
@@ -81,7 +81,7 @@ final class Thinking {
     }
 
     /** Closes a gap in the moves by asking for them all, until they come or nobody needs them any more. */
-    private List<String> fetch(Thought thought, arbiter.v1.Play.Turn message) {
+    private List<String> fetch(Thought thought, arbiter.v1.Turn message) {
         Backoff backoff = new Backoff();
         while (true) {
             try {
@@ -98,7 +98,7 @@ final class Thinking {
     }
 
     private void choose(
-            Seat seat, Thought thought, arbiter.v1.Play.Turn message, long receivedNs, List<String> moves) {
+            Seat seat, Thought thought, arbiter.v1.Turn message, long receivedNs, List<String> moves) {
         if (thought.left) {
             return;
         }
@@ -111,8 +111,8 @@ final class Thinking {
     private void ask(Seat seat, Thought thought, Turn turn, Callable<Choice> asking) {
         thinkers.enter(
                 thought,
-                () -> caller.call(
-                        () -> chosen(thought, turn, asking),
+                () -> caller.ask(
+                        () -> thought.in(() -> chosen(thought, turn, asking)),
                         (choice, error) -> settle(seat, thought, turn, choice, error)));
     }
 

@@ -1,9 +1,9 @@
 package arbiter.client;
 
-import arbiter.v1.Game.CellContent;
-import arbiter.v1.Game.LegalMove;
-import arbiter.v1.MatchOuterClass.Clock;
-import arbiter.v1.Play.RecentMove;
+import arbiter.v1.CellContent;
+import arbiter.v1.Clock;
+import arbiter.v1.LegalMove;
+import arbiter.v1.RecentMove;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
 
 /** It is the bot's turn. */
 public final class Turn {
-    private final arbiter.v1.Play.Turn message;
+    private final arbiter.v1.Turn message;
     private final LiveMatch match;
     private final List<String> moves;
     private final Client client;
@@ -21,7 +21,7 @@ public final class Turn {
     private final ArbiterException refused;
 
     Turn(
-            arbiter.v1.Play.Turn message,
+            arbiter.v1.Turn message,
             LiveMatch match,
             List<String> moves,
             Client client,
@@ -135,7 +135,7 @@ public final class Turn {
         return Optional.of(left.isNegative() ? Duration.ZERO : left);
     }
 
-    /** Returns whether nobody waits for this choice any more, so that a long search may give up. */
+    /** Returns whether nobody waits for this choice any more, so that a long search may give up; its thread is interrupted. */
     public boolean over() {
         return over.getAsBoolean();
     }
@@ -151,7 +151,7 @@ public final class Turn {
     }
 
     /** Returns the turn as the protocol has it. */
-    public arbiter.v1.Play.Turn message() {
+    public arbiter.v1.Turn message() {
         return message;
     }
 }

@@ -1,9 +1,9 @@
 package arbiter.client;
 
-import arbiter.v1.MatchOuterClass.CreateMatchRequest;
-import arbiter.v1.MatchOuterClass.Match;
+import arbiter.v1.CreateMatchRequest;
+import arbiter.v1.GetPlayerRequest;
+import arbiter.v1.Match;
 import arbiter.v1.MatchServiceGrpc;
-import arbiter.v1.PlayerOuterClass.GetPlayerRequest;
 import arbiter.v1.PlayerServiceGrpc;
 import java.io.BufferedReader;
 import java.io.File;

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import arbiter.v1.MatchOuterClass.Cause;
-import arbiter.v1.MatchOuterClass.Match;
-import arbiter.v1.MatchOuterClass.MatchEvent;
-import arbiter.v1.PlayerOuterClass.Terms;
+import arbiter.v1.Cause;
+import arbiter.v1.Match;
+import arbiter.v1.MatchEvent;
+import arbiter.v1.Terms;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import arbiter.v1.MatchOuterClass.MoveComment;
-import arbiter.v1.PlayerOuterClass.Terms;
+import arbiter.v1.MoveComment;
+import arbiter.v1.Terms;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;

@@ -2,20 +2,21 @@ package arbiter.client;
 
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
-import arbiter.v1.MatchOuterClass.GetMatchRequest;
-import arbiter.v1.MatchOuterClass.GetMatchResponse;
-import arbiter.v1.MatchOuterClass.Match;
-import arbiter.v1.MatchOuterClass.ObserveRequest;
-import arbiter.v1.MatchOuterClass.ObserveResponse;
-import arbiter.v1.MatchOuterClass.Phase;
+import arbiter.v1.GetMatchRequest;
+import arbiter.v1.GetMatchResponse;
+import arbiter.v1.Match;
+import arbiter.v1.MatchEnded;
 import arbiter.v1.MatchServiceGrpc.MatchServiceImplBase;
-import arbiter.v1.Play.PlayAct;
-import arbiter.v1.Play.PlayItem;
-import arbiter.v1.Play.PlayRequest;
-import arbiter.v1.Play.PlayResponse;
-import arbiter.v1.Play.ServerHello;
-import arbiter.v1.Play.Turn;
+import arbiter.v1.ObserveRequest;
+import arbiter.v1.ObserveResponse;
+import arbiter.v1.Phase;
+import arbiter.v1.PlayAct;
+import arbiter.v1.PlayItem;
+import arbiter.v1.PlayRequest;
+import arbiter.v1.PlayResponse;
 import arbiter.v1.PlayServiceGrpc.PlayServiceImplBase;
+import arbiter.v1.ServerHello;
+import arbiter.v1.Turn;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
@@ -87,7 +88,7 @@ final class Peer implements AutoCloseable {
 
     final BlockingQueue<Stream> streams = new LinkedBlockingQueue<>();
     final BlockingQueue<ObserveRequest> observed = new LinkedBlockingQueue<>();
-    volatile Match match = Match.getDefaultInstance();
+    volatile Match match = Match.getDefaultInstance(); // null: who asks for one gets no answer
     volatile BiConsumer<ObserveRequest, StreamObserver<ObserveResponse>> observing = (request, answer) -> {};
     private final Server server;
 
@@ -104,8 +105,10 @@ final class Peer implements AutoCloseable {
                 .addService(new MatchServiceImplBase() {
                     @Override
                     public void getMatch(GetMatchRequest request, StreamObserver<GetMatchResponse> answer) {
-                        answer.onNext(GetMatchResponse.newBuilder().setMatch(match).build());
-                        answer.onCompleted();
+                        if (match != null) {
+                            answer.onNext(GetMatchResponse.newBuilder().setMatch(match).build());
+                            answer.onCompleted();
+                        }
                     }
 
                     @Override
@@ -155,6 +158,11 @@ final class Peer implements AutoCloseable {
                 .setOpponent("bob")
                 .setPly(ply);
         return PlayItem.newBuilder().setTurn(turn);
+    }
+
+    static PlayItem.Builder ended(String matchId, String cursor) {
+        return PlayItem.newBuilder()
+                .setEnded(MatchEnded.newBuilder().setMatchId(matchId).setSeat(1).setCursor(cursor));
     }
 
     static Throwable lost() {

@@ -1,5 +1,6 @@
 package arbiter.client;
 
+import static arbiter.client.Peer.ended;
 import static arbiter.client.Peer.match;
 import static arbiter.client.Peer.soon;
 import static arbiter.client.Peer.turn;
@@ -7,18 +8,17 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import arbiter.v1.MatchOuterClass.Match;
-import arbiter.v1.MatchOuterClass.MatchEvent;
-import arbiter.v1.MatchOuterClass.MoveAnswer;
-import arbiter.v1.MatchOuterClass.ObserveItem;
-import arbiter.v1.MatchOuterClass.ObserveResponse;
-import arbiter.v1.MatchOuterClass.Receipt;
-import arbiter.v1.Play.MatchEnded;
-import arbiter.v1.Play.Ping;
-import arbiter.v1.Play.PlayAct;
-import arbiter.v1.Play.PlayItem;
-import arbiter.v1.RefusalOuterClass.Refusal;
-import arbiter.v1.RefusalOuterClass.RefusalReason;
+import arbiter.v1.Match;
+import arbiter.v1.MatchEvent;
+import arbiter.v1.MoveAnswer;
+import arbiter.v1.ObserveItem;
+import arbiter.v1.ObserveResponse;
+import arbiter.v1.Ping;
+import arbiter.v1.PlayAct;
+import arbiter.v1.PlayItem;
+import arbiter.v1.Receipt;
+import arbiter.v1.Refusal;
+import arbiter.v1.RefusalReason;
 import com.google.protobuf.UnknownFieldSet;
 import io.grpc.Status;
 import java.util.ArrayList;
@@ -89,11 +89,6 @@ class SessionTest {
                 .setAnswer(MoveAnswer.newBuilder().setRequestId(act.getRequestId()).setRefusal(refusal));
     }
 
-    private static PlayItem.Builder ended(String matchId, String cursor) {
-        return PlayItem.newBuilder()
-                .setEnded(MatchEnded.newBuilder().setMatchId(matchId).setSeat(1).setCursor(cursor));
-    }
-
     private static PlayItem.Builder ping(long number) {
         return PlayItem.newBuilder().setPing(Ping.newBuilder().setNumber(number));
     }
@@ -120,7 +115,7 @@ class SessionTest {
         bot.choices.add(new Move("a"));
         second.say(ping(1));
         assertTrue(second.read().hasPong());
-        second.say(PlayItem.newBuilder().setHello(arbiter.v1.Play.ServerHello.newBuilder().setPlayer("alice")));
+        second.say(PlayItem.newBuilder().setHello(arbiter.v1.ServerHello.newBuilder().setPlayer("alice")));
         assertEquals("a", second.read().getMove().getMove()); // the thought has outlived its connection
     }
 

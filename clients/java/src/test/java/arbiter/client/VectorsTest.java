@@ -4,10 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
-import arbiter.v1.Play.PlayItem;
-import arbiter.v1.Play.PlayResponse;
-import arbiter.v1.Play.RecentMove;
-import arbiter.v1.RefusalOuterClass.Refusal;
+import arbiter.v1.PlayItem;
+import arbiter.v1.PlayResponse;
+import arbiter.v1.RecentMove;
+import arbiter.v1.Refusal;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
