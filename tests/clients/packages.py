@@ -61,7 +61,9 @@ def shell(commands: str, folder: Path, environment: Mapping[str, str] | None = N
     return ran.stdout
 
 
-def meet(commands: str, folder: Path, reader: str, environment: Mapping[str, str] | None = None) -> None:
+def meet(
+    commands: str, folder: Path, reader: str, environment: Mapping[str, str] | None = None, programs: Path | None = None
+) -> None:
     """Have two bots play a match on a real server, by the block of a README that shows how, typed line by line.
 
     `arbiter serve` is that server, on a port of its own. Lines that start bots go on in the background; what follows
@@ -69,11 +71,13 @@ def meet(commands: str, folder: Path, reader: str, environment: Mapping[str, str
 
     reader: the command that shows a MATCH, as a README has it: where reading is public it needs no token.
     environment: of that command, beside that of this process.
+    programs: a folder of programs that are taken before those of the tests, such as another Python.
     """
     server = Server(folder, free_port(), options=["--public"])
     server.start()
     try:
-        _meet(server, commands, folder, reader, environment or {})
+        path = os.pathsep.join(map(str, (*([programs] if programs else []), BIN, os.environ["PATH"])))
+        _meet(server, commands, folder, reader, {**(environment or {}), "PATH": path})
     finally:
         status = server.stop()
     assert status == 0
@@ -88,7 +92,7 @@ def _are_there(
 
 
 def _meet(server: Server, commands: str, folder: Path, reader: str, environment: Mapping[str, str]) -> None:
-    where = {**server.environment, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    where = {**server.environment, "PATH": environment["PATH"]}
     names = re.findall(r"--name (\w+)", commands)
     made = ""
     started: list[subprocess.Popen[str]] = []

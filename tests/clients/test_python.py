@@ -1,12 +1,43 @@
-"""The bot of the Python client in the conformance kit; the client's own tests are in clients/python/tests."""
+"""The Python client from an archive, and its bot in the kit; the client's own tests are in clients/python/tests."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.clients.packages import TREE, block, meet, shell, unpack
 from tests.clients.table import README, check, columns_of, everything
+from tests.clients.toolchains import CLIENTS, require
+
+UV = Path(sys.executable).with_name("uv")
+
+
+@pytest.mark.timeout(3_600)
+def test_an_environment_elsewhere_takes_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
+    require("git", why="the Python client is installed from an archive of the tree")
+    unpack(tmp_path, "clients/python", "protos")
+    programs = tmp_path / "environment" / "bin"
+    shell(f"{UV} venv --quiet --python {sys.executable} {programs.parent}", tmp_path)
+    pip = programs / "pip"  # uv's: what it has downloaded, it keeps. As pip itself, it knows of no workspace
+    python = programs / "python"
+    pip.write_text(f'#!/bin/bash\nexec {UV} pip "$1" --quiet --no-sources --python {python} "${{@:2}}"\n')
+    pip.chmod(0o755)
+    shell(block("python", "sh", "pip install"), tmp_path, {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"})
+    shutil.rmtree(tmp_path / TREE)  # what is installed needs nothing of it
+    folder = tmp_path / "my-bot"
+    (folder / "my_bot.py").write_text(block("python", "python", "class FirstMove"))
+    (folder / "watch.py").write_text(block("python", "python", "BlockingClient"))
+    meet(block("python", "sh", "arbiter serve"), folder, block("python", "sh", "MATCH"), programs=programs)
+
+
+def test_its_readme_shows_the_sample() -> None:
+    sample = (CLIENTS / "python" / "samples" / "first_move.py").read_text()
+    assert len(sample.splitlines()) <= 40
+    assert block("python", "python", "class FirstMove").partition("import ")[2] == sample.partition("import ")[2]
 
 
 @pytest.mark.timeout(3_600)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import Server
+from tests.e2e.processes import BIN, Server
 
 pytestmark = pytest.mark.long
 
@@ -20,17 +21,19 @@ README = Path(__file__).parents[2] / "README.md"
 def test_a_match_in_fifteen_lines(server: Server) -> None:
     code = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 15
-    bot = server.folder / "my_bot.py"
-    bot.write_text(code)
+    (server.folder / "my_bot.py").write_text(code)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    (commands,) = [block.splitlines() for language, block in blocks if not language and "my_bot.py" in block]
+    serve, *bots, create, watch = commands
+    assert serve.startswith("arbiter serve --listen 127.0.0.1:7400 --store sqlite:///"), "as the server of this test"
+    path = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     with ExitStack() as playing:
-        for name in ("alice", "bob"):
-            surroundings = {"ARBITER_SERVER": server.address, "ARBITER_NAME": name}
-            playing.enter_context(server.running([sys.executable, str(bot)], server.folder, surroundings))
+        for line in bots:
+            playing.enter_context(server.running(["bash", "-c", f"exec env {line}"], server.folder, path))
         server.wait_for_players("alice", "bob")
-        made = server.arbiter("match", "create", "hop-it", "alice", "bob", "--time", "1m+1s")
-        match = re.search(r"m[0-9a-z]{24}", made)
+        match = re.search(r"m[0-9a-z]{24}", server.arbiter(*create.split()[1:]))
         assert match is not None
-        watched = server.arbiter("watch", match[0])
+        watched = server.arbiter(*watch.replace("MATCH", match[0]).split()[1:])
         assert "alice" in watched
     shown = server.arbiter("match", "show", match[0])
     assert re.search(r"alice wins|bob wins|draw", shown)
