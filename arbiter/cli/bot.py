@@ -44,6 +44,8 @@ def run(
     ] = "",
     json: Annotated[bool, _help("Speak JSON lines, and not lines of words.", negative=())] = False,
     games: Annotated[tuple[str, ...], _help("The games that it plays, in place of those that it names itself.")] = (),
+    accept_seeks: Annotated[bool, _help("Accept open seeks of others that suit.", negative=())] = False,
+    enter_tournaments: Annotated[bool, _help("Enter every tournament that suits.", negative=())] = False,
     most_matches: Annotated[int, _help("Matches at once, a process each; 0: one for each processor.")] = 0,
     matches: Annotated[int | None, _help("Stop after so many have ended.")] = None,
     move_time: Annotated[float | None, _help("Seconds that an answer may take, beside the clock.")] = None,
@@ -77,6 +79,8 @@ def run(
 
     def set_up(bot: bridge.ProgramBot) -> None:
         bot.games = games or bot.games
+        bot.accept_seeks = accept_seeks
+        bot.enter_tournaments = enter_tournaments
         bot.most_matches = most_matches or os.cpu_count() or 1
 
     try:
@@ -93,6 +97,7 @@ def run(
                 matches=matches,
                 thinkers=most_matches or os.cpu_count() or 1,
                 invitation=invitation,
+                called=exec.strip(),
             )
     except arb.ClientError as error:
         raise Failure(str(error)) from None

@@ -70,10 +70,10 @@ def program(tmp_path: Path) -> ScriptedProgram:
 
 
 @asynccontextmanager
-async def playing(peer: Any, program: ScriptedProgram, **limits: Any) -> Any:
+async def playing(peer: Any, program: ScriptedProgram, called: str = "", **limits: Any) -> Any:
     """Play the program on the peer, and yield its stream once both have said hello."""
     introduction = await bridge.introduce(program.command)
-    async with bridge.ProgramBot(program.command, introduction, limits=bridge.Limits(**limits)) as bot:
+    async with bridge.ProgramBot(program.command, introduction, None, bridge.Limits(**limits), called) as bot:
         task = asyncio.create_task(arb.play(bot, peer.address, token="secret"))
         try:
             stream = await peer.stream()
@@ -208,9 +208,65 @@ async def test_a_program_that_can_not_introduce_itself_is_named(tmp_path, text, 
         await bridge.introduce([sys.executable, str(file)], limit_s=0.5 if "0.5" in why else 20)
 
 
-async def test_a_program_that_is_not_there_is_named():
-    with pytest.raises(bridge.ProgramFailed, match="nowhere can't be started: No such file"):
+async def test_a_program_that_is_not_there_can_not_be_started():
+    with pytest.raises(bridge.ProgramFailed, match="it can't be started: No such file"):
         await bridge.introduce(["/nowhere"])
+
+
+def test_errors_name_the_program_and_not_its_wrapper(capfd):
+    with pytest.raises(arb.BotFailed, match=r"^my-bot --fast: it ended with exit code 4$"):
+        bridge.run(["sh", "-c", "exit 4"], called="my-bot --fast")
+    with pytest.raises(arb.BotFailed, match=r"^sh -c 'exit 4': it ended with exit code 4$"):
+        bridge.run(["sh", "-c", "exit 4"])
+
+
+async def test_failures_in_a_match_name_the_program_and_not_its_wrapper(peer, message, program, caplog):
+    program.order("crash", "move a1")
+    async with playing(peer, program, called="./scribe.py --calm") as stream:
+        await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
+        assert (await stream.read("move")).move.move == "a1"
+    assert "./scribe.py --calm in match m1 at ply 0: it ended with exit code 3; it is started again" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # What it writes waits in a buffer.
+        "import sys\nout = open(1, 'w')\nfor line in sys.stdin: print('ready', file=out)",
+        # What it reads does: it takes all that there is before it answers.
+        "import sys\nsys.stdin.read(); print('ready', flush=True)",
+    ],
+)
+async def test_a_program_that_reads_or_writes_through_a_buffer_is_told_so(tmp_path, caplog, text):
+    file = tmp_path / "program.py"
+    file.write_text(text)
+    with pytest.raises(bridge.ProgramFailed, match=r"within 1 s \(it wrote only once its input was closed: it must flush"):
+        await bridge.introduce([sys.executable, str(file)], limit_s=1, called="./buffered")
+    assert "./buffered has not introduced itself for 0.5 s: if it has written its lines, they wait" in caplog.text
+
+
+async def test_a_program_that_answers_its_first_turn_through_a_buffer_is_told_so(peer, message, program, caplog):
+    program.order("silence", "move a1", "silence", "move a2")
+    async with playing(peer, program, move_s=1) as stream:
+        await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
+        await stream.receipt(await stream.read("move"))
+        assert "within 1 s (if it has, its line waits in a buffer: it must flush after each line" in caplog.text
+        caplog.clear()
+        answer = RecentMove(ply=1, seat=2, move="c2")
+        await stream.say(turn=message.turn(2, last_moves=[answer], legal_moves=listed("a2")))
+        assert (await stream.read("move")).move.move == "a2"
+    assert "it did not answer within 1 s; it is started again" in caplog.text  # it has answered, so it only thinks
+
+
+async def test_a_program_enters_tournaments_where_the_bot_is_told_to(peer, program):
+    introduction = await bridge.introduce(program.command)
+    async with bridge.ProgramBot(program.command, introduction) as bot:
+        bot.enter_tournaments = True
+        task = asyncio.create_task(arb.play(bot, peer.address, token="secret"))
+        stream = await peer.stream()
+        assert (await stream.meet()).tournaments
+        task.cancel()
+        await asyncio.wait([task])
 
 
 WORDS, JSON = bridge.Words(), bridge.JsonLines()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from types import TracebackType
 from typing import Final, Self
 
@@ -57,8 +59,11 @@ class ProgramBot(Bot):
         introduction: Introduction,
         language: Language | None = None,
         limits: Limits | None = None,
+        called: str = "",
     ) -> None:
+        """`called`: what messages call the program, where its command is that of a wrapper around it."""
         self._command = tuple(command)
+        self._called = called or shlex.join(command)
         self._language = language or Words()
         self._limits = limits or Limits()
         self._draws = introduction.draws
@@ -66,7 +71,7 @@ class ProgramBot(Bot):
         self._seats: dict[str, dict[int, _Seat]] = {}
         self._idle: list[Program] = []
         self._all: set[Program] = set()
-        self.name = introduction.name or self._command[0].rpartition("/")[2]
+        self.name = introduction.name or PurePath(shlex.split(self._called)[0]).name
         self.version = introduction.version
         self.games = introduction.games
         self.extras = Extras(legal_moves_up_to=introduction.moves)
@@ -97,9 +102,8 @@ class ProgramBot(Bot):
                 seat.failures += 1
                 last = seat.failures > self._limits.restarts
                 what = "the match is resigned" if last else "it is started again"
-                logger.error(
-                    "%s in match %s at ply %d: %s; %s", self.name, turn.match.match_id, turn.ply, failure, what
-                )
+                where = f"match {turn.match.match_id} at ply {turn.ply}"
+                logger.error("%s in %s: %s; %s", self._called, where, failure, what)
                 if last:
                     return Resign()
 
@@ -116,7 +120,7 @@ class ProgramBot(Bot):
             try:
                 await program.end(outcome_of(finished.result, number), finished.result.reason)
             except ProgramFailed as failure:
-                logger.warning("%s at the end of match %s: %s", self.name, finished.match_id, failure)
+                logger.warning("%s at the end of match %s: %s", self._called, finished.match_id, failure)
             if program.running and len(self._idle) < self._limits.idle:
                 self._idle.append(program)
             else:
@@ -144,7 +148,7 @@ class ProgramBot(Bot):
                 self._all.discard(program)
                 program = None
         if program is None:
-            program = await Program.start(self._command, self._language, self._limits.start_s)
+            program = await Program.start(self._command, self._language, self._limits.start_s, self._called)
             self._all.add(program)
         seat.program = program
         await program.begin(seat.match)
@@ -175,9 +179,14 @@ def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
 
 
-async def introduce(command: Sequence[str], language: Language | None = None, limit_s: float = 10.0) -> Introduction:
-    """Start a program, return what it says of itself, and end it. Raises ProgramFailed."""
-    program = await Program.start(command, language or Words(), limit_s)
+async def introduce(
+    command: Sequence[str], language: Language | None = None, limit_s: float = 10.0, called: str = ""
+) -> Introduction:
+    """Start a program, return what it says of itself, and end it.
+
+    called: what messages call it, by default its command. Raises ProgramFailed.
+    """
+    program = await Program.start(command, language or Words(), limit_s, called)
     await program.close()
     return program.introduction
 
@@ -195,8 +204,11 @@ def run(
     matches: int | None = None,
     thinkers: int = 8,
     invitation: str = "",
+    called: str = "",
 ) -> None:
     """Play a program as `arbiter_client.run` plays a bot; `set_up` may change the bot before it connects.
+
+    called: what messages call the program, by default its command; for a command that is a wrapper around it.
 
     Raises what `arbiter_client.play` raises, and BotFailed for a program that can't introduce itself.
     """
@@ -204,10 +216,10 @@ def run(
     async def work() -> None:
         bounds = limits or Limits()
         try:
-            introduction = await introduce(command, language, bounds.start_s)
+            introduction = await introduce(command, language, bounds.start_s, called)
         except ProgramFailed as failure:
-            raise BotFailed(f"{command[0]}: {failure}") from None
-        async with ProgramBot(command, introduction, language, bounds) as bot:
+            raise BotFailed(f"{called or shlex.join(command)}: {failure}") from None
+        async with ProgramBot(command, introduction, language, bounds, called) as bot:
             if set_up is not None:
                 set_up(bot)
             await play(

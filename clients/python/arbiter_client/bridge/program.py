@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
+import shlex
 import signal
 from collections.abc import Sequence
 from typing import Final
@@ -13,8 +15,14 @@ from arbiter_client.bot import Choice
 from arbiter_client.bridge.language import Introduction, Language, NotUnderstood, Question
 from arbiter_client.values.play import LiveMatch
 
+logger = logging.getLogger("arbiter_client")
+
 LONGEST_LINE: Final = 1_000_000  #: bytes that a program may write in a line
 FAREWELL_S: Final = 2.0  #: how long a program has to end once it is told to
+EMPTYING_S: Final = 2.0  #: how long a silent program has to write what waits in its buffers, once its input is closed
+FLUSH: Final = (
+    "it must flush after each line (in Python `print(line, flush=True)`, in C `fflush(stdout)`), and read line by line"
+)
 
 
 class ProgramFailed(Exception):
@@ -27,11 +35,16 @@ class Program:
     def __init__(self, process: asyncio.subprocess.Process, language: Language) -> None:
         self._process = process
         self._language = language
+        self._answered = False
         self.introduction = Introduction()
 
     @classmethod
-    async def start(cls, command: Sequence[str], language: Language, limit_s: float) -> Program:
-        """Start a program and let it introduce itself. Raises ProgramFailed."""
+    async def start(cls, command: Sequence[str], language: Language, limit_s: float, called: str = "") -> Program:
+        """Start a program and let it introduce itself; a warning says so when half of the time is over.
+
+        called: what messages call it, by default its command. Raises ProgramFailed.
+        """
+        called = called or shlex.join(command)
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -41,16 +54,22 @@ class Program:
                 start_new_session=True,  # Ctrl-C is for the bridge, and what the program starts ends with it
             )
         except OSError as error:
-            raise ProgramFailed(f"{command[0]} can't be started: {error.strerror or error}") from None
+            raise ProgramFailed(f"it can't be started: {error.strerror or error}") from None
         program = cls(process, language)
+        silence = "%s has not introduced itself for %g s: if it has written its lines, they wait in a buffer: " + FLUSH
+        warning = asyncio.get_running_loop().call_later(limit_s / 2, logger.warning, silence, called, limit_s / 2)
         try:
             async with asyncio.timeout(limit_s):
                 await program._introduce()
-        except BaseException as error:
+        except TimeoutError:
+            late = await program._writes_at_the_end()
+            why = f"it wrote only once its input was closed: {FLUSH}" if late else "does it write these lines at all?"
+            raise ProgramFailed(f"it did not introduce itself within {limit_s:g} s ({why})") from None
+        except BaseException:
             await program.kill()
-            if isinstance(error, TimeoutError):
-                raise ProgramFailed(f"it did not introduce itself within {limit_s:g} s") from None
             raise
+        finally:
+            warning.cancel()
         return program
 
     @property
@@ -83,9 +102,11 @@ class Program:
                     except NotUnderstood as error:
                         raise ProgramFailed(str(error)) from None
                     if choice is not None:
+                        self._answered = True
                         return choice
         except TimeoutError:
-            raise ProgramFailed(f"it did not answer within {limit_s:g} s") from None
+            why = "" if self._answered else f" (if it has, its line waits in a buffer: {FLUSH})"
+            raise ProgramFailed(f"it did not answer within {limit_s:g} s{why}") from None
 
     async def end(self, outcome: str, reason: str) -> None:
         """Tell it how its match ended. Raises ProgramFailed."""
@@ -106,6 +127,19 @@ class Program:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
+
+    async def _writes_at_the_end(self) -> bool:
+        """Close its input, and return whether it writes a line then: one that waited in a buffer. It is ended."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            async with asyncio.timeout(EMPTYING_S):
+                await self._line()
+        except (ProgramFailed, TimeoutError):
+            return False
+        finally:
+            await self.kill()
+        return True
 
     async def _write(self, lines: Sequence[str]) -> None:
         assert self._process.stdin is not None
