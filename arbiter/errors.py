@@ -111,9 +111,8 @@ def _not_allowed(reason: Reason, what: object, where: str, allowed: str, of: str
     text = shortened(str(what))
     place = f"{where} of {of}" if of else where
     plain = text.encode(errors="backslashreplace").decode()  # lone surrogates have no place in a record
-    return Refusal(
-        reason, f"{text!r} is not allowed in {place}: expected {allowed}", what=plain, where=where, allowed=allowed
-    )
+    wrong = f"{text!r} is not allowed in {place}" if text else f"{place} is missing or empty"
+    return Refusal(reason, f"{wrong}: expected {allowed}", what=plain, where=where, allowed=allowed)
 
 
 def limit_reached(message: str, limit: int, retry_after_ms: int = 0) -> Refusal:

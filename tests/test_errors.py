@@ -20,6 +20,7 @@ def test_a_refusal_says_what_was_wrong_where_and_what_may_stand_there() -> None:
         {"what": "-1", "where": "ply", "allowed": "0 to 9"},
     )
     assert refusal.message == "'-1' is not allowed in ply: expected 0 to 9"
+    assert argument_invalid("", "name", "a text").message == "name is missing or empty: expected a text"
     refusal = parameter_invalid("x" * 100, "cycles", "a number", of="a tournament")
     assert refusal.reason is Reason.PARAMETER_INVALID
     assert refusal.facts == {"what": "x" * 57 + "…", "where": "cycles", "allowed": "a number"}

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError
 
 from arbiter import __version__
 from arbiter.cli.failure import FAILED, INTERRUPTED, USAGE, Failure
@@ -101,6 +101,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         result = app(given, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
+    except UnusedCliTokensError as error:
+        return _fail(f"nothing here takes {' '.join(map(repr, error.unused_tokens))}. See --help.", USAGE)
     except CycloptsError as error:
         return _fail(f"{error} See --help.", USAGE)
     except OperatorError as error:

@@ -94,7 +94,8 @@ class Person(arb.Bot):
         if self._taking_back is not None:
             return
         seat = f"you are {_seat_name(match.game, match.seat)}"
-        say(f"{match.game} against {match.opponent}, {match.time_control}; {seat}. `help` says what you can type.")
+        time = "without clocks" if match.time_control == "none" else match.time_control
+        say(f"{match.game} against {match.opponent}, {time}; {seat}. `help` says what you can type.")
 
     async def draw_offered(self, offer: arb.DrawOffer) -> bool:
         """Wait for `accept`; a move in its place declines."""
@@ -299,6 +300,9 @@ def _list_moves(known: Standing | None, prefix: str) -> None:
         say(UNKNOWN)
         return
     found = sorted(move for move in known.game.moves(known.position) if move.startswith(prefix.strip()))
+    if not found:
+        say(f"No legal move begins with {prefix.strip()}. `moves` lists all.")
+        return
     more = f" … and {len(found) - SHOWN_MOVES} more: `moves e` lists those that begin with e"
     say(" ".join(found[:SHOWN_MOVES]) + (more if len(found) > SHOWN_MOVES else ""))
 

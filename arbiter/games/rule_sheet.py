@@ -36,6 +36,11 @@ CELLS: Final = {
     "left corner.",
 }
 
+MARKS: Final = (
+    "`(text)`: so it stands in the published rules. `(source)`: found in another source. `(ours)`: the arbiter's own "
+    "ruling, where both say nothing."
+)
+
 POSITIONS: Final = """\
 Fields with a space between them: the board, the seat to move (`1` or `2`), then the game's own fields. The board is \
 {order}, with `/` between them. `.` is an empty cell. Seat 1 has its pieces in upper case, seat 2 in lower case."""
@@ -66,7 +71,7 @@ def sheet(game: AnyGame) -> str:
         after, played = game.play(start, example), [example]
     then = "".join(f"\n\nAfter `{move}`:\n\n    {game.text(after)}" for move in played)
     return (
-        f"{registry.rules_text(game).rstrip()}\n\n{cells(game)}\n\n"
+        f"{registry.rules_text(game).rstrip()}\n\n{MARKS}\n\n{cells(game)}\n\n"
         f"## Moves\n\nEach of these is legal somewhere in a game of `{game.variant}`. `moves` lists those of your "
         f"position in `arbiter play`.\n\n{moves}\n\n"
         f"## Positions\n\n{POSITIONS.format(order=ORDERS[game.board.tile])}\n\n"

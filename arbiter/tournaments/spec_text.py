@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -84,6 +84,7 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
     unknown, missing or out of range; GAME_UNKNOWN; whatever `time` raises.
     """
     reader = _Reader(values, "", stored)
+    reader.knows([field.name for field in dataclasses.fields(Spec)])  # first: a name that is mistyped is missing too
     games = tuple(registry.game(name).variant for name in reader.words("games", most=MOST_GAMES, least=1))
     spec = Spec(
         name=reader.word("name", least=1),
@@ -210,9 +211,13 @@ class _Reader:
 
     def done(self) -> None:
         """Raise Refusal PARAMETER_INVALID for an unknown field."""
+        self.knows(self._asked)
+
+    def knows(self, names: Collection[str]) -> None:
+        """Raise Refusal PARAMETER_INVALID for a field that is not one of these."""
         for name in self._values:
-            if name not in self._asked:
-                raise _invalid(str(name), self._where or "specification", f"one of {', '.join(sorted(self._asked))}")
+            if name not in names:
+                raise _invalid(str(name), self._where or "specification", f"one of {', '.join(sorted(names))}")
 
 
 def _options(reader: _Reader) -> Options:

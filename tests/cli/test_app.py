@@ -50,7 +50,7 @@ def test_help_imports_no_server_and_no_wire() -> None:
     ("words", "complaint"),
     [
         (("frobnicate",), 'Unknown command "frobnicate".'),
-        (("games", "pods", "elevation"), "Unused Tokens"),
+        (("games", "pods", "elevation"), "nothing here takes 'elevation'"),
         (("match", "create", "pods"), "requires an argument"),
         (("token", "create", "alice", "--scope", "everything"), "everything"),
         (("play", "pods", "--seat", "3"), "--seat"),

@@ -54,14 +54,14 @@ def test_against_a_bot_on_an_arbiter_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_the_person_is_helped_and_takes_a_move_back() -> None:
-    typed = "rules\nhint\ne5\nundo\nmoves e5\nundo\ne7\nquit\n"
+    typed = "rules\nhint\ne5\nundo\nmoves e5\nmoves q\nundo\ne7\nquit\n"
     ran = plays(typed, "circle-of-life", "--against", "random", "--seat", "1")
     assert (ran.returncode, ran.stderr) == (0, "")
     for found in (r"\*\*Turn\.\*\*", r"\n(\w\d): places a stone on \1\.\n", r"\nTaken back: e5 \w\d\.\n"):
         assert re.search(found, ran.stdout), found
     assert "Your pieces: upper case. Those of random: lower case.\n" in ran.stdout
     after = ran.stdout[ran.stdout.index("Taken back") :]
-    assert "\ne5\nThere is no move of yours to take back.\n" in after
+    assert "\ne5\nNo legal move begins with q. `moves` lists all.\nThere is no move of yours to take back.\n" in after
     assert "opening" not in after
     assert after.endswith("random wins: resignation\n")
     with_clocks = plays("e5\nundo\n", "circle-of-life", "--against", "random", "--time", "5m")
@@ -121,7 +121,7 @@ def test_on_a_server(server: Server, arbiter: Arbiter) -> None:
     where = {"ARBITER_CREDENTIALS": server.environment["ARBITER_CREDENTIALS"], "ARBITER_SERVER": server.address}
     ran = plays("resign\n", "hop-it", "--as", "zoe", "--against", "random", **where)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "hop-it against zoe-random, none; you are White." in ran.stdout
+    assert "hop-it against zoe-random, without clocks; you are White." in ran.stdout
     assert arbiter("match", "list", "--player", "zoe").out.count("zoe-random wins: resignation") == 1
     assert arbiter("player", "show", "--as", "zoe").code == 0
 
