@@ -1,6 +1,6 @@
 // Package arbiter writes bots for an Arbiter server: a bot is one method, from a turn to a move.
 //
-//	type FirstMove struct{ arbiter.Defaults }
+//	type FirstMove struct{}
 //
 //	func (FirstMove) Profile() arbiter.Profile { return arbiter.Profile{Name: "first-move"} }
 //
@@ -9,7 +9,7 @@
 //		if err != nil {
 //			return nil, err
 //		}
-//		return arbiter.Move{Text: moves[0].GetText()}, nil
+//		return arbiter.Move{Text: moves[0].Text}, nil
 //	}
 //
 //	func main() { arbiter.Main(FirstMove{}) }

@@ -110,12 +110,12 @@ func newFirstLegal(name string) *firstLegal {
 	bot.profile = Profile{Name: name, Extras: Extras{LegalMovesUpTo: 5}}
 	bot.ended = make(chan *FinishedMatch, 8)
 	bot.choose = func(ctx context.Context, turn *Turn) (Choice, error) {
-		bot.turns <- int(turn.GetPly())
+		bot.turns <- int(turn.Ply)
 		moves, err := turn.Moves(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return Move{Text: moves[0].GetText()}, nil
+		return Move{Text: moves[0].Text}, nil
 	}
 	return bot
 }
@@ -136,7 +136,7 @@ func TestAMatchSurvivesTheDeathOfTheArbiter(t *testing.T) {
 	a.kill()
 	a.start()
 	finished := next(t, "end", alice.ended)
-	if finished.GetMatchId() != match || finished.GetResult().GetCause() != pb.Cause_CAUSE_RULES {
+	if finished.ID != match || finished.Result.Cause != "RULES" {
 		t.Errorf("the match ended with %v", finished)
 	}
 	mine, _ := finished.Score()
@@ -192,13 +192,13 @@ func TestCallsOfARealArbiter(t *testing.T) {
 	if err != nil || len(games) != 5 {
 		t.Fatalf("there are %v, %v", games, err)
 	}
-	line := &pb.LineOfPlay{Game: "elevation"}
+	line := Line{Game: "elevation"}
 	legal, err := client.LegalMoves(t.Context(), line)
 	if err != nil || len(legal) < 1000 {
 		t.Fatalf("there are %d moves, %v", len(legal), err)
 	}
-	line.Moves = []string{legal[0].GetText()}
-	if played, err := client.PlayMoves(t.Context(), &pb.PlayMovesRequest{Line: line}); err != nil || len(played.GetPositions()) != 2 {
+	line = line.Then(legal[0].Text)
+	if played, err := client.PlayMoves(t.Context(), line, 0, false); err != nil || len(played.Positions) != 2 {
 		t.Errorf("played %v, %v", played, err)
 	}
 	if info, err := client.ServerInfo(t.Context()); err != nil || len(info.GetPublicKeys()) == 0 {

@@ -9,62 +9,69 @@ import (
 	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
-// Bot is a bot. Embed Defaults, and write Profile and Choose; every other method has a default there.
+// Bot is a bot: who it is, and what it does at its turn. A bot that wants more implements some of the interfaces below;
+// the client looks for them. A line such as `var _ arbiter.Ender = (*MyBot)(nil)` has the compiler check that.
 //
 // Methods are called in goroutines of their own, so that the stream stays alive while the bot thinks. Several matches
-// may be under way at once: keep what belongs to one of them in LiveMatch.Memory.
+// may be under way at once: keep what belongs to one of them in LiveMatch.Memory. Nothing of a run is kept in the bot: one
+// bot may be played by several runs, one after the other or at once.
 type Bot interface {
 	// Profile says who the bot is and what it wants to play. It is asked once, at the start of a run.
 	Profile() Profile
 	// Choose returns what to do at a turn: a Move, OfferDraw, ClaimDraw or Resign. The context ends when the match does,
 	// or a later turn begins. An error, or a panic, costs the match (see Options.OnError).
 	Choose(ctx context.Context, turn *Turn) (Choice, error)
+}
+
+// Refuser is a bot that deals with refusals of its choices.
+type Refuser interface {
 	// Refused returns another choice for a turn after the first one was refused, or nil to be asked through Choose once
-	// more, with turn.Refused set. If that is refused too, the match is resigned.
+	// more, with turn.Refused set, as bots without this method are. If that is refused too, the match is resigned.
 	Refused(ctx context.Context, turn *Turn, refusal *ArbiterError) (Choice, error)
+}
+
+// Starter is a bot that is told of the beginnings of its matches.
+type Starter interface {
 	// Started is told that a match has started, or that one under way was taken up. It comes before its first turn. Of a
 	// match against itself the bot is told twice, once a seat.
 	Started(match *LiveMatch)
-	// Ended is told that a match has ended; once it returns, the server is told that the result was seen.
-	Ended(finished *FinishedMatch)
-	// DrawOffered returns whether to accept the opponent's draw offer.
-	DrawOffered(match *LiveMatch) bool
-	// Challenged answers a challenge.
-	Challenged(challenge *pb.Challenge) Answer
-	// Sought answers the open seek of another player; only a profile that accepts seeks is told of them.
-	Sought(seek *pb.Challenge) Answer
-	// Called answers the call of a tournament; only a profile that enters tournaments is told of them.
-	Called(tournament *pb.TournamentCall) Answer
-	// ChallengeClosed is told that a challenge or seek of the bot's own is no longer open.
-	ChallengeClosed(closed *pb.ChallengeClosed)
 }
 
-// Defaults has the default of every method of a Bot but Profile and Choose. It is to be embedded.
-type Defaults struct{}
+// Ender is a bot that is told of the ends of its matches.
+type Ender interface {
+	// Ended is told that a match has ended; once it returns, the server is told that the result was seen.
+	Ended(finished *FinishedMatch)
+}
 
-// Refused has Choose asked once more.
-func (Defaults) Refused(context.Context, *Turn, *ArbiterError) (Choice, error) { return nil, nil }
+// DrawAnswerer is a bot that answers draw offers; the others decline.
+type DrawAnswerer interface {
+	// DrawOffered returns whether to accept the opponent's draw offer.
+	DrawOffered(match *LiveMatch) bool
+}
 
-// Started does nothing.
-func (Defaults) Started(*LiveMatch) {}
+// ChallengeAnswerer is a bot that answers challenges; for the others the profile does.
+type ChallengeAnswerer interface {
+	// Challenged answers a challenge. Where there is no room for one more match it is declined, whatever the answer.
+	Challenged(challenge *Challenge) Answer
+}
 
-// Ended does nothing.
-func (Defaults) Ended(*FinishedMatch) {}
+// SeekAnswerer is a bot that answers open seeks of other players; for the others the profile does. Only a bot whose
+// profile accepts seeks is told of them.
+type SeekAnswerer interface {
+	Sought(seek *Challenge) Answer
+}
 
-// DrawOffered declines.
-func (Defaults) DrawOffered(*LiveMatch) bool { return false }
+// TournamentAnswerer is a bot that answers calls of tournaments; for the others the profile does. Only a bot whose
+// profile enters tournaments is told of them.
+type TournamentAnswerer interface {
+	Called(tournament *TournamentCall) Answer
+}
 
-// Challenged leaves it to the profile.
-func (Defaults) Challenged(*pb.Challenge) Answer { return ByProfile() }
-
-// Sought leaves it to the profile.
-func (Defaults) Sought(*pb.Challenge) Answer { return ByProfile() }
-
-// Called leaves it to the profile.
-func (Defaults) Called(*pb.TournamentCall) Answer { return ByProfile() }
-
-// ChallengeClosed does nothing.
-func (Defaults) ChallengeClosed(*pb.ChallengeClosed) {}
+// ChallengeWatcher is a bot that is told of the ends of its own challenges and seeks.
+type ChallengeWatcher interface {
+	// ChallengeClosed is told that a challenge or seek of the bot's own is no longer open.
+	ChallengeClosed(closed *ChallengeClosed)
+}
 
 // Profile is who a bot is and what it wants to play. The zero value of each field means what its comment says.
 type Profile struct {
@@ -76,10 +83,10 @@ type Profile struct {
 	MostMatches  int      // at once; 0: no limit
 	Capabilities []string // what it can do beyond the protocol's first version, by name
 
-	DeclineChallenges bool        // whether it declines every challenge
-	AcceptSeeks       bool        // whether it accepts open seeks of others that suit
-	Seeks             []*pb.Terms // seeks to keep open while there is room for a match
-	EnterTournaments  bool        // whether it enters every tournament that suits
+	DeclineChallenges bool    // whether it declines every challenge
+	AcceptSeeks       bool    // whether it accepts open seeks of others that suit
+	Seeks             []Terms // seeks to keep open while there is room for a match
+	EnterTournaments  bool    // whether it enters every tournament that suits
 
 	Extras Extras // what turns carry beyond the minimum
 }
@@ -99,11 +106,11 @@ func (p *Profile) Plays(variant string) bool {
 }
 
 // unsuited returns why terms of somebody's do not suit the bot, or "".
-func (p *Profile) unsuited(terms *pb.Terms, player string) string {
+func (p *Profile) unsuited(terms Terms, player string) string {
 	switch {
-	case !p.Plays(terms.GetGame()):
+	case !p.Plays(terms.Game):
 		return "this bot plays " + strings.Join(p.Games, ", ")
-	case len(p.TimeControls) > 0 && !slices.Contains(p.TimeControls, terms.GetTimeControl()):
+	case len(p.TimeControls) > 0 && !slices.Contains(p.TimeControls, terms.TimeControl):
 		return "this bot plays at " + strings.Join(p.TimeControls, ", ")
 	case len(p.Opponents) > 0 && !slices.Contains(p.Opponents, player):
 		return "this bot chooses whom it plays"
@@ -113,13 +120,13 @@ func (p *Profile) unsuited(terms *pb.Terms, player string) string {
 }
 
 // suits says whether a tournament suits the bot: it plays all its games, at its time control.
-func (p *Profile) suits(call *pb.TournamentCall) bool {
-	for _, game := range call.GetGames() {
+func (p *Profile) suits(call *TournamentCall) bool {
+	for _, game := range call.Games {
 		if !p.Plays(game) {
 			return false
 		}
 	}
-	return len(p.TimeControls) == 0 || slices.Contains(p.TimeControls, call.GetTimeControl())
+	return len(p.TimeControls) == 0 || slices.Contains(p.TimeControls, call.TimeControl)
 }
 
 func (p *Profile) hello() *pb.ClientHello {

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 const seekForm = "GAME [TIME] [rated] [seat=1|2]"
@@ -23,22 +21,17 @@ func Main(bot Bot) {
 		os.Exit(0)
 	}
 	if err == nil {
-		err = Run(setUp{bot, profile}, options)
+		err = runAs(bot, profile, options)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
+		var panicked *PanicError
+		if errors.As(err, &panicked) {
+			fmt.Fprint(os.Stderr, panicked.Stack)
+		}
 		os.Exit(1)
 	}
 }
-
-// setUp is a bot with another profile: its own, as the command line changed it.
-type setUp struct {
-	Bot
-	profile Profile
-}
-
-// Profile returns the profile as it was set up.
-func (s setUp) Profile() Profile { return s.profile }
 
 func parse(profile Profile, arguments []string) (Profile, Options, error) {
 	var options Options
@@ -156,22 +149,22 @@ func logTo(verbose, quiet bool) *slog.Logger {
 }
 
 // seekTerms returns the terms of a seek, written as GAME [TIME] [rated] [seat=1|2].
-func seekTerms(text string) (*pb.Terms, error) {
+func seekTerms(text string) (Terms, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		return nil, fmt.Errorf("a seek is for a game: expected %s", seekForm)
+		return Terms{}, fmt.Errorf("a seek is for a game: expected %s", seekForm)
 	}
-	terms := &pb.Terms{Game: words[0]}
+	terms := Terms{Game: words[0]}
 	for _, word := range words[1:] {
 		switch {
 		case word == "rated" && !terms.Rated:
 			terms.Rated = true
 		case (word == "seat=1" || word == "seat=2") && terms.Seat == 0:
-			terms.Seat = int32(word[5] - '0')
+			terms.Seat = int(word[5] - '0')
 		case word != "rated" && !strings.Contains(word, "=") && terms.TimeControl == "":
 			terms.TimeControl = word
 		default:
-			return nil, fmt.Errorf("%q does not belong into a seek: expected %s", word, seekForm)
+			return Terms{}, fmt.Errorf("%q does not belong into a seek: expected %s", word, seekForm)
 		}
 	}
 	return terms, nil

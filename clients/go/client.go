@@ -104,23 +104,23 @@ func (c *Client) Game(ctx context.Context, game string) (*pb.GetGameResponse, er
 }
 
 // LegalMovesOfMatch returns the legal moves of a match at a ply, in bytewise order.
-func (c *Client) LegalMovesOfMatch(ctx context.Context, matchID string, ply int) ([]*pb.LegalMove, error) {
+func (c *Client) LegalMovesOfMatch(ctx context.Context, matchID string, ply int) ([]LegalMove, error) {
 	at := &pb.MatchPly{MatchId: matchID, Ply: proto.Int32(int32(ply))}
 	return c.legalMoves(ctx, &pb.LegalMovesRequest{At: &pb.LegalMovesRequest_Match{Match: at}})
 }
 
 // LegalMoves returns the legal moves after a line of play, in bytewise order.
-func (c *Client) LegalMoves(ctx context.Context, line *pb.LineOfPlay) ([]*pb.LegalMove, error) {
-	return c.legalMoves(ctx, &pb.LegalMovesRequest{At: &pb.LegalMovesRequest_Line{Line: line}})
+func (c *Client) LegalMoves(ctx context.Context, line Line) ([]LegalMove, error) {
+	return c.legalMoves(ctx, &pb.LegalMovesRequest{At: &pb.LegalMovesRequest_Line{Line: line.message()}})
 }
 
-func (c *Client) legalMoves(ctx context.Context, request *pb.LegalMovesRequest) ([]*pb.LegalMove, error) {
-	return ask(ctx, c.connection, true, func(ctx context.Context) ([]*pb.LegalMove, error) {
+func (c *Client) legalMoves(ctx context.Context, request *pb.LegalMovesRequest) ([]LegalMove, error) {
+	return ask(ctx, c.connection, true, func(ctx context.Context) ([]LegalMove, error) {
 		stream, err := pb.NewGameServiceClient(c.channel).LegalMoves(ctx, request)
 		if err != nil {
 			return nil, err
 		}
-		var moves []*pb.LegalMove
+		var moves []LegalMove
 		for {
 			chunk, err := stream.Recv()
 			if errors.Is(err, io.EOF) {
@@ -129,16 +129,22 @@ func (c *Client) legalMoves(ctx context.Context, request *pb.LegalMovesRequest) 
 			if err != nil {
 				return nil, err
 			}
-			moves = append(moves, chunk.GetMoves()...)
+			moves = append(moves, each(chunk.GetMoves(), legalMoveOf)...)
 		}
 	})
 }
 
-// PlayMoves plays a line of play and returns the positions that the request asks for, and the outcome.
-func (c *Client) PlayMoves(ctx context.Context, request *pb.PlayMovesRequest) (*pb.PlayMovesResponse, error) {
-	return ask(ctx, c.connection, true, func(ctx context.Context) (*pb.PlayMovesResponse, error) {
+// PlayMoves plays a line of play and returns its positions from a ply on (0 for all; the last one is at its end), each
+// with its board if that is wanted, and the outcome if the line reaches it.
+func (c *Client) PlayMoves(ctx context.Context, line Line, fromPly int, withBoard bool) (*PlayedLine, error) {
+	request := &pb.PlayMovesRequest{Line: line.message(), FromPly: int32(fromPly), WithBoard: withBoard}
+	played, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.PlayMovesResponse, error) {
 		return pb.NewGameServiceClient(c.channel).PlayMoves(ctx, request)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return playedLineOf(played), nil
 }
 
 // Match returns a match, with its moves if they are wanted.
@@ -167,21 +173,21 @@ func (c *Client) Myself(ctx context.Context) (*pb.GetPlayerResponse, error) {
 }
 
 // Challenge challenges a player.
-func (c *Client) Challenge(ctx context.Context, opponent string, terms *pb.Terms) (*pb.Challenge, error) {
-	request := &pb.CreateChallengeRequest{RequestId: newRequestID(), Opponent: opponent, Terms: terms}
+func (c *Client) Challenge(ctx context.Context, opponent string, terms Terms) (Challenge, error) {
+	request := &pb.CreateChallengeRequest{RequestId: newRequestID(), Opponent: opponent, Terms: terms.message()}
 	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.CreateChallengeResponse, error) {
 		return pb.NewPlayerServiceClient(c.channel).CreateChallenge(ctx, request)
 	})
-	return answer.GetChallenge(), err
+	return challengeOf(answer.GetChallenge()), err
 }
 
 // Seek makes a seek, which whoever comes first may accept.
-func (c *Client) Seek(ctx context.Context, terms *pb.Terms) (*pb.Challenge, error) {
-	request := &pb.CreateSeekRequest{RequestId: newRequestID(), Terms: terms}
+func (c *Client) Seek(ctx context.Context, terms Terms) (Challenge, error) {
+	request := &pb.CreateSeekRequest{RequestId: newRequestID(), Terms: terms.message()}
 	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.CreateSeekResponse, error) {
 		return pb.NewPlayerServiceClient(c.channel).CreateSeek(ctx, request)
 	})
-	return answer.GetSeek(), err
+	return challengeOf(answer.GetSeek()), err
 }
 
 // AcceptChallenge accepts a challenge or a seek, and returns the match that came of it.
@@ -202,12 +208,12 @@ func (c *Client) DeclineChallenge(ctx context.Context, challengeID, reason strin
 }
 
 // Challenges returns the open challenges to and by the caller, and all open seeks, oldest first.
-func (c *Client) Challenges(ctx context.Context) ([]*pb.Challenge, error) {
-	return pages(func(token string) ([]*pb.Challenge, string, error) {
+func (c *Client) Challenges(ctx context.Context) ([]Challenge, error) {
+	return pages(func(token string) ([]Challenge, string, error) {
 		answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.ListChallengesResponse, error) {
 			return pb.NewPlayerServiceClient(c.channel).ListChallenges(ctx, &pb.ListChallengesRequest{PageToken: token})
 		})
-		return answer.GetChallenges(), answer.GetNextPageToken(), err
+		return each(answer.GetChallenges(), challengeOf), answer.GetNextPageToken(), err
 	})
 }
 

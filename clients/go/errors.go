@@ -101,6 +101,21 @@ func (e *BotError) Error() string { return e.Message }
 // Unwrap returns the bot's own error.
 func (e *BotError) Unwrap() error { return e.Cause }
 
+// PanicError is a panic of a bot.
+type PanicError struct {
+	Value any    // what it panicked with
+	Stack string // of the goroutine, as debug.Stack writes it: many lines
+}
+
+// Error returns one line, without the stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the error that the bot panicked with, if it was one.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
 func fromRefusal(refusal *pb.Refusal) *ArbiterError {
 	code := codes.Code(refusal.GetCode())
 	if refusal.GetCode() <= 0 || code > codes.Unauthenticated {

@@ -1,7 +1,6 @@
 package arbiter
 
 import (
-	"io"
 	"log/slog"
 	"time"
 )
@@ -26,7 +25,7 @@ type Options struct {
 	OnError    OnError       // default OnErrorResign
 	Patience   time.Duration // how long to try where no arbiter was ever reached; default 10 s
 	Invitation string        // to register with, where one is needed
-	Log        *slog.Logger  // default slog.Default()
+	Log        *slog.Logger  // default slog.Default(); the stack of a bot's panic is the attribute "stack"
 }
 
 func (o *Options) thinkers() int {
@@ -41,8 +40,4 @@ func (o *Options) log() *slog.Logger {
 		return o.Log
 	}
 	return slog.Default()
-}
-
-func newLog(to io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}))
 }

@@ -201,7 +201,6 @@ func refusing(reason pb.RefusalReason, code codes.Code) error {
 
 // scripted is a bot whose choices are those of the test.
 type scripted struct {
-	Defaults
 	profile Profile
 	choose  func(ctx context.Context, turn *Turn) (Choice, error)
 	ended   chan *FinishedMatch

@@ -19,9 +19,13 @@ const (
 
 // Run plays a bot until it is done, or SIGINT or SIGTERM comes. It returns as Play does, and nil after a signal.
 func Run(bot Bot, options Options) error {
+	return runAs(bot, bot.Profile(), options)
+}
+
+func runAs(bot Bot, profile Profile, options Options) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := Play(ctx, bot, options)
+	err := play(ctx, bot, profile, options)
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -35,7 +39,11 @@ func Run(bot Bot, options Options) error {
 // It returns *ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
 // player), *ConnectionError, *CredentialsError, *BotError, or the context's error.
 func Play(ctx context.Context, bot Bot, options Options) error {
-	profile := bot.Profile()
+	return play(ctx, bot, bot.Profile(), options)
+}
+
+// play plays a bot that says of itself what the profile does.
+func play(ctx context.Context, bot Bot, profile Profile, options Options) error {
 	profile.Version = either(profile.Version, "1")
 	name := either(options.Name, os.Getenv("ARBITER_NAME"), profile.Name)
 	client, err := NewClient(ClientOptions{Server: options.Server, Token: options.Token, Name: name, TLS: options.TLS, Patience: options.Patience})

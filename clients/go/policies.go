@@ -3,6 +3,7 @@ package arbiter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -67,50 +68,72 @@ func (p *policies) consider(id, from string, how func(ctx context.Context)) {
 	})
 }
 
-func (p *policies) onChallenge(challenge *pb.Challenge) {
-	p.consider(challenge.GetChallengeId(), challenge.GetChallenger(), func(ctx context.Context) {
-		answer := Decline("the bot failed to consider it")
-		p.guard("challenged", func() { answer = p.bot.Challenged(challenge) })
+func (p *policies) onChallenge(message *pb.Challenge) {
+	challenge := challengeOf(message)
+	p.consider(challenge.ID, challenge.Challenger, func(ctx context.Context) {
+		answer := ByProfile()
+		if bot, answers := p.bot.(ChallengeAnswerer); answers {
+			answer = Decline("the bot failed to consider it")
+			p.guard("challenged", func() { answer = bot.Challenged(&challenge) })
+		}
 		if answer.decide {
 			answer = p.judge(challenge, !p.profile.DeclineChallenges)
+		}
+		if full := p.fullBecause(); answer.accept && full != "" {
+			answer = Decline("%s", full)
 		}
 		var err error
 		if answer.accept {
 			err = p.accept(ctx, challenge)
 		} else {
 			reason := []rune(answer.reason)
-			err = p.client.DeclineChallenge(ctx, challenge.GetChallengeId(), string(reason[:min(len(reason), longestReason)]))
+			err = p.client.DeclineChallenge(ctx, challenge.ID, string(reason[:min(len(reason), longestReason)]))
 		}
 		if err != nil && ctx.Err() == nil {
-			p.log.Warn("a challenge can't be answered", "of", challenge.GetChallenger(), "error", err)
+			p.log.Warn("a challenge can't be answered", "of", challenge.Challenger, "error", err)
 		}
 	})
 }
 
 // judge returns what the profile says to a challenge or seek.
-func (p *policies) judge(challenge *pb.Challenge, willing bool) Answer {
-	why := p.profile.unsuited(challenge.GetTerms(), challenge.GetChallenger())
+func (p *policies) judge(challenge Challenge, willing bool) Answer {
+	why := p.profile.unsuited(challenge.Terms, challenge.Challenger)
 	switch {
 	case !willing:
 		return Decline("this bot accepts no challenges")
 	case why != "":
 		return Decline("%s", why)
-	case p.slots.left() == 0:
-		return Decline("this bot has as many matches as it plays before it stops")
-	case p.slots.full():
-		return Decline("this bot plays %d matches at once, and is playing them", p.profile.MostMatches)
 	default:
 		return Accept()
 	}
 }
 
-func (p *policies) onSeek(seek *pb.Challenge) {
+// fullBecause returns why there is no room for one more match, or "".
+func (p *policies) fullBecause() string {
+	switch {
+	case p.slots.left() == 0:
+		return "this bot has as many matches as it plays before it stops"
+	case p.slots.full():
+		return fmt.Sprintf("this bot plays %d matches at once, and is playing them", p.profile.MostMatches)
+	default:
+		return ""
+	}
+}
+
+func (p *policies) onSeek(message *pb.Challenge) {
 	if !p.profile.AcceptSeeks {
 		return
 	}
-	p.consider(seek.GetChallengeId(), seek.GetChallenger(), func(ctx context.Context) {
-		answer := Decline("")
-		p.guard("sought", func() { answer = p.bot.Sought(seek) })
+	seek := challengeOf(message)
+	p.consider(seek.ID, seek.Challenger, func(ctx context.Context) {
+		if p.fullBecause() != "" {
+			return
+		}
+		answer := ByProfile()
+		if bot, answers := p.bot.(SeekAnswerer); answers {
+			answer = Decline("")
+			p.guard("sought", func() { answer = bot.Sought(&seek) })
+		}
 		if answer.decide {
 			answer = p.judge(seek, true)
 		}
@@ -122,17 +145,17 @@ func (p *policies) onSeek(seek *pb.Challenge) {
 		switch {
 		case err == nil || ctx.Err() != nil:
 		case errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound:
-			p.log.Debug("another bot was faster", "seek of", seek.GetChallenger())
+			p.log.Debug("another bot was faster", "seek of", seek.Challenger)
 		default:
-			p.log.Warn("a seek can't be accepted", "of", seek.GetChallenger(), "error", err)
+			p.log.Warn("a seek can't be accepted", "of", seek.Challenger, "error", err)
 		}
 	})
 }
 
-func (p *policies) accept(ctx context.Context, challenge *pb.Challenge) (err error) {
+func (p *policies) accept(ctx context.Context, challenge Challenge) (err error) {
 	p.slots.agreeing(func() {
 		var match *pb.Match
-		if match, err = p.client.AcceptChallenge(ctx, challenge.GetChallengeId()); err == nil {
+		if match, err = p.client.AcceptChallenge(ctx, challenge.ID); err == nil {
 			p.slots.expect(match.GetMatchId())
 		}
 	})
@@ -144,41 +167,47 @@ func (p *policies) onChallengeClosed(closed *pb.ChallengeClosed) {
 		p.slots.expect(closed.GetMatchId())
 	}
 	p.seeker.closed(closed.GetChallengeId())
-	p.spawn(func(context.Context) {
-		p.guard("challenge closed", func() { p.bot.ChallengeClosed(closed) })
-	})
+	if bot, watches := p.bot.(ChallengeWatcher); watches {
+		p.spawn(func(context.Context) {
+			p.guard("challenge closed", func() { bot.ChallengeClosed(challengeClosedOf(closed)) })
+		})
+	}
 }
 
-func (p *policies) onCall(call *pb.TournamentCall) {
-	if !p.profile.EnterTournaments || call.GetEntered() {
+func (p *policies) onCall(message *pb.TournamentCall) {
+	call := callOf(message)
+	if !p.profile.EnterTournaments || call.Entered {
 		return
 	}
-	p.consider(call.GetTournamentId(), "", func(ctx context.Context) {
-		answer := Decline("")
-		p.guard("called", func() { answer = p.bot.Called(call) })
+	p.consider(call.ID, "", func(ctx context.Context) {
+		answer := ByProfile()
+		if bot, answers := p.bot.(TournamentAnswerer); answers {
+			answer = Decline("")
+			p.guard("called", func() { answer = bot.Called(call) })
+		}
 		if answer.decide && p.profile.suits(call) {
 			answer = Accept()
 		}
 		if !answer.accept {
 			return
 		}
-		_, err := p.client.EnterTournament(ctx, call.GetTournamentId())
+		_, err := p.client.EnterTournament(ctx, call.ID)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
 		var refusal *ArbiterError
 		if errors.As(err, &refusal) && !refusal.Temporary() {
 			p.mu.Lock()
-			p.refused[call.GetTournamentId()] = true
+			p.refused[call.ID] = true
 			p.mu.Unlock()
 		}
-		p.log.Warn("a tournament can't be entered", "tournament", either(call.GetName(), call.GetTournamentId()), "error", err)
+		p.log.Warn("a tournament can't be entered", "tournament", either(call.Name, call.ID), "error", err)
 	})
 }
 
 // guard calls the bot; a panic is logged.
 func (p *policies) guard(what string, call func()) {
 	if err := guarded(call); err != nil {
-		p.log.Error("the bot failed", "in", what, "error", err)
+		p.log.Error("the bot failed", append([]any{"in", what}, failure(err)...)...)
 	}
 }

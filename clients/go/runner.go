@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
@@ -192,7 +190,9 @@ func (r *runner) begin(seat *seat) <-chan struct{} {
 		seat.begun = told
 		r.spawn(func(context.Context) {
 			defer close(told)
-			r.callback("started", func() { r.bot.Started(seat.match) })
+			if bot, wants := r.bot.(Starter); wants {
+				r.callback("started", func() { bot.Started(match) })
+			}
 		})
 	}
 	return seat.begun
@@ -225,12 +225,14 @@ func (r *runner) dealWithEnds(ctx context.Context) {
 		}
 		r.dealing.Store(true)
 		if r.slots.ended(ended.message.GetMatchId()) {
-			finished := &FinishedMatch{MatchEnded: ended.message}
+			finished := finishedOf(ended.message)
 			if ended.seat != nil {
 				finished.Match = ended.seat.match
 			}
-			r.log.Info(fmt.Sprintf("%s has ended: %s", finished.GetMatchId(), told(finished)))
-			r.callback("ended", func() { r.bot.Ended(finished) })
+			r.log.Info(fmt.Sprintf("%s has ended: %s", finished.ID, told(finished)))
+			if bot, wants := r.bot.(Ender); wants {
+				r.callback("ended", func() { bot.Ended(finished) })
+			}
 			r.ended.Add(1)
 		}
 		seen := &pb.Acknowledgement{Cursor: ended.message.GetCursor()}
@@ -254,7 +256,7 @@ func told(finished *FinishedMatch) string {
 	if score, counts := finished.Score(); counts {
 		how = map[float64]string{0: "lost", 0.5: "drawn", 1: "won"}[score]
 	}
-	return how + ", by " + finished.GetResult().GetReason()
+	return how + ", by " + finished.Result.Reason
 }
 
 // finish ends the run; only the first outcome counts.
@@ -281,7 +283,7 @@ func (r *runner) onTurn(message *pb.Turn) {
 	if ply < seat.nextPly || r.isDealtWith(seat, ply) || seat.thinking && ply <= seat.thoughtPly {
 		return // told again: the choice has been made and will be, or has been, sent again
 	}
-	turn := &Turn{Turn: message, Match: seat.match, client: r.client, received: time.Now()}
+	turn := turnOf(message, seat.match, r.client)
 	r.think(seat, turn, r.begin(seat), func(ctx context.Context) (Choice, error) {
 		if err := r.bringLine(ctx, seat.match, message); err != nil {
 			return nil, err
@@ -303,7 +305,7 @@ func (r *runner) think(seat *seat, turn *Turn, begun <-chan struct{}, choose fun
 		seat.cancel()
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
-	seat.cancel, seat.thinking, seat.thoughtPly = cancel, true, int(turn.GetPly())
+	seat.cancel, seat.thinking, seat.thoughtPly = cancel, true, turn.Ply
 	r.spawn(func(context.Context) {
 		defer cancel()
 		select {
@@ -386,7 +388,7 @@ func (r *runner) act(seat *seat, turn *Turn, choice Choice, err error) {
 	for _, act := range choice.acts() {
 		act.MatchId = seat.match.ID
 		if move := act.GetMove(); move != nil {
-			move.Ply = turn.GetPly()
+			move.Ply = int32(turn.Ply)
 		}
 		seat.requestID = r.request(seat, act)
 	}
@@ -401,17 +403,17 @@ func (r *runner) request(seat *seat, act *pb.PlayAct) string {
 
 // failed deals with a bot that failed at its turn, loudly and as the run's policy says; it returns what to do.
 func (r *runner) failed(seat *seat, turn *Turn, err error) Choice {
-	log := r.log.With("match", seat.match.ID, "ply", turn.GetPly(), "error", err)
+	log := r.log.With("match", seat.match.ID, "ply", turn.Ply)
 	switch r.options.OnError {
 	case OnErrorRaise:
-		where := fmt.Sprintf("%s failed in match %s at ply %d: %v", either(r.profile.Name, "the bot"), seat.match.ID, turn.GetPly(), err)
+		where := fmt.Sprintf("%s failed in match %s at ply %d: %v", either(r.profile.Name, "the bot"), seat.match.ID, turn.Ply, err)
 		r.finish(&BotError{where, err})
 		return nil
 	case OnErrorWait:
-		log.Error("the bot failed, and its clock runs on")
+		log.Error("the bot failed, and its clock runs on", failure(err)...)
 		return nil
 	default:
-		log.Error("the bot failed, and it resigns")
+		log.Error("the bot failed, and it resigns", failure(err)...)
 		return Resign{}
 	}
 }
@@ -480,17 +482,19 @@ func (r *runner) onRefusal(act *pb.PlayAct, refusal *ArbiterError) {
 
 // chooseAgain asks the bot for another choice; after a second refusal of the same turn that is its failure.
 func (r *runner) chooseAgain(seat *seat, turn *Turn, refusal *ArbiterError) {
-	again := &Turn{Turn: proto.Clone(turn.Turn).(*pb.Turn), Match: turn.Match, Refused: refusal, client: turn.client, received: turn.received}
-	r.think(seat, again, r.begin(seat), func(ctx context.Context) (Choice, error) {
+	again := *turn
+	again.Refused = refusal
+	r.think(seat, &again, r.begin(seat), func(ctx context.Context) (Choice, error) {
 		if turn.Refused != nil {
 			return nil, refusal
 		}
 		return r.choose(ctx, func() (Choice, error) {
-			choice, err := r.bot.Refused(ctx, turn, refusal)
-			if choice == nil && err == nil {
-				choice, err = r.bot.Choose(ctx, again)
+			if bot, deals := r.bot.(Refuser); deals {
+				if choice, err := bot.Refused(ctx, turn, refusal); choice != nil || err != nil {
+					return choice, err
+				}
 			}
-			return choice, err
+			return r.bot.Choose(ctx, &again)
 		})
 	})
 }
@@ -513,7 +517,9 @@ func (r *runner) answerOffer(seat *seat) {
 	seat.offerAnswered = true
 	r.spawn(func(context.Context) {
 		accept := false
-		r.callback("draw offered", func() { accept = r.bot.DrawOffered(seat.match) })
+		if bot, answers := r.bot.(DrawAnswerer); answers {
+			r.callback("draw offered", func() { accept = bot.DrawOffered(seat.match) })
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if !seat.match.IsOver() {
@@ -531,15 +537,24 @@ func (r *runner) callback(what string, call func()) {
 	case r.options.OnError == OnErrorRaise:
 		r.finish(&BotError{fmt.Sprintf("%s failed in %s: %v", either(r.profile.Name, "the bot"), what, err), err})
 	default:
-		r.log.Error("the bot failed", "in", what, "error", err)
+		r.log.Error("the bot failed", append([]any{"in", what}, failure(err)...)...)
 	}
 }
 
-// guarded makes a panic an error, which carries the stack.
+// failure returns what a log says of a bot's error: of a panic the stack too, by itself, since it has many lines.
+func failure(err error) []any {
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		return []any{"error", err, stackKey, panicked.Stack}
+	}
+	return []any{"error", err}
+}
+
+// guarded makes a panic an error.
 func guarded(call func()) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = fmt.Errorf("panic: %v\n%s", value, debug.Stack())
+			err = &PanicError{value, string(debug.Stack())}
 		}
 	}()
 	call()

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-
-	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 // place holds terms that shall be open, and the seek that is; refused if the server does not take them.
 type place struct {
-	terms       *pb.Terms
+	terms       Terms
 	challengeID string
 }
 
@@ -33,7 +31,7 @@ type seeker struct {
 	closing map[string]bool // ids that were closed while the server was being asked
 }
 
-func newSeeker(terms []*pb.Terms, client *Client, slots *matchSlots, log *slog.Logger) *seeker {
+func newSeeker(terms []Terms, client *Client, slots *matchSlots, log *slog.Logger) *seeker {
 	s := &seeker{client: client, slots: slots, log: log, fail: func(error) {}, wake: make(chan struct{}, 1), closing: map[string]bool{}}
 	for _, each := range terms {
 		s.places = append(s.places, &place{terms: each})
@@ -166,21 +164,21 @@ func (s *seeker) findAgain(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.greeted = false
-	left := map[string]*pb.Challenge{}
+	left := map[string]Challenge{}
 	for _, challenge := range all {
-		if challenge.GetChallenger() == s.player && challenge.GetOpponent() == "" && !s.closing[challenge.GetChallengeId()] {
-			left[challenge.GetChallengeId()] = challenge
+		if challenge.Challenger == s.player && challenge.Opponent == "" && !s.closing[challenge.ID] {
+			left[challenge.ID] = challenge
 		}
 	}
 	for _, place := range s.places {
-		if left[place.challengeID] == nil {
+		if _, open := left[place.challengeID]; !open {
 			place.challengeID = ""
 		}
 		delete(left, place.challengeID)
 	}
 	for _, place := range s.places {
 		for id, seek := range left {
-			if place.challengeID == "" && fits(seek.GetTerms(), place.terms) {
+			if place.challengeID == "" && fits(seek.Terms, place.terms) {
 				place.challengeID = id
 				delete(left, id)
 			}
@@ -207,8 +205,8 @@ func (s *seeker) make(ctx context.Context, place *place) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closing[seek.GetChallengeId()] { // nobody was faster than the answer
-		place.challengeID = seek.GetChallengeId()
+	if !s.closing[seek.ID] { // nobody was faster than the answer
+		place.challengeID = seek.ID
 	}
 	return nil
 }
@@ -229,8 +227,8 @@ func (s *seeker) withdraw(ctx context.Context, place *place) error {
 }
 
 // fits says whether an open seek says what terms say. What these leave to the server may be anything.
-func fits(said, terms *pb.Terms) bool {
-	return said.GetGame() == terms.GetGame() && said.GetRated() == terms.GetRated() &&
-		(terms.GetTimeControl() == "" || terms.GetTimeControl() == said.GetTimeControl()) &&
-		(terms.GetSeat() == 0 || terms.GetSeat() == said.GetSeat())
+func fits(said, terms Terms) bool {
+	return said.Game == terms.Game && said.Rated == terms.Rated &&
+		(terms.TimeControl == "" || terms.TimeControl == said.TimeControl) &&
+		(terms.Seat == 0 || terms.Seat == said.Seat)
 }

@@ -97,7 +97,7 @@ func TestALaterTurnEndsAnOlderThought(t *testing.T) {
 	p := newPeer(t)
 	thinking, givenUp := make(chan struct{}, 1), make(chan struct{}, 1)
 	bot := &scripted{choose: func(ctx context.Context, turn *Turn) (Choice, error) {
-		if turn.GetPly() == 0 {
+		if turn.Ply == 0 {
 			thinking <- struct{}{}
 			<-ctx.Done()
 			givenUp <- struct{}{}
@@ -126,7 +126,7 @@ func TestAGapIsClosedBeforeTheBotIsAsked(t *testing.T) {
 	}
 	lines := make(chan []string, 1)
 	bot := &scripted{choose: func(_ context.Context, turn *Turn) (Choice, error) {
-		lines <- turn.Line().GetMoves()
+		lines <- turn.Line().Moves
 		return Resign{}, nil
 	}}
 	p.plays(bot, Options{})
@@ -184,7 +184,7 @@ func TestRefusals(t *testing.T) {
 func TestABotThatFailsCostsOneMatch(t *testing.T) {
 	p := newPeer(t)
 	bot := &scripted{choose: func(_ context.Context, turn *Turn) (Choice, error) {
-		switch turn.GetMatchId() {
+		switch turn.Match.ID {
 		case "m1":
 			return nil, errors.New("lost the thread")
 		case "m2":
@@ -338,8 +338,8 @@ func TestDrawOffersAreAnsweredOnce(t *testing.T) {
 func TestChallengesAndSeeks(t *testing.T) {
 	p := newPeer(t)
 	bot := always("a")
-	seek := &pb.Terms{Game: "pods", TimeControl: "1m"}
-	bot.profile = Profile{Games: []string{"pods"}, MostMatches: 2, AcceptSeeks: true, Seeks: []*pb.Terms{seek}}
+	seek := Terms{Game: "pods", TimeControl: "1m"}
+	bot.profile = Profile{Games: []string{"pods"}, MostMatches: 2, AcceptSeeks: true, Seeks: []Terms{seek}}
 	_, cancel := p.plays(bot, Options{})
 	stream := p.meet()
 	if made := next(t, "seek", p.seeks); made.GetTerms().GetGame() != "pods" {

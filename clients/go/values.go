@@ -54,9 +54,30 @@ func (m *LiveMatch) IsOver() bool {
 	}
 }
 
-// Turn is the bot's turn: the message, and what the client knows about it.
+// Turn is the bot's turn.
 type Turn struct {
-	*pb.Turn
+	Game     string // the canonical variant
+	Seat     int    // the bot's: the one to move
+	Ply      int    // how many moves were played before it
+	Position string // its text
+	Opponent string
+	// LastMoves are at least those since the bot's last turn; Match.Moves has all.
+	LastMoves []RecentMove
+	Clocks    []Clock // by seat; empty without a time control
+	// DrawClaim is the reason for which the bot may claim a draw; empty if it may not.
+	DrawClaim   string
+	DrawOffered bool // whether the opponent's draw offer stands
+	// Board is the board, where Profile.Extras ask for it.
+	Board []Cell
+	// LegalMoveCount is the number of legal moves, where Profile.Extras ask for it and the server knows it.
+	LegalMoveCount *int
+	// LegalMoves are the legal moves, where Profile.Extras ask for them and they are not too many; Moves always has them.
+	LegalMoves []LegalMove
+	Started    time.Time     // when the bot's clock started, on the server's clock
+	Now        time.Time     // the server's clock when it handed the turn over
+	Available  time.Duration // the longest think on this move before the flag falls; 0 without a limit
+	Revision   int64         // of the event that made it a turn
+
 	// Match is the match that it is of.
 	Match *LiveMatch
 	// Refused is set when the bot's first choice for this turn was refused.
@@ -66,17 +87,30 @@ type Turn struct {
 	received time.Time
 }
 
+func turnOf(m *pb.Turn, match *LiveMatch, client *Client) *Turn {
+	turn := &Turn{Game: m.GetGame(), Seat: int(m.GetSeat()), Ply: int(m.GetPly()), Position: m.GetPosition(), Opponent: m.GetOpponent(),
+		LastMoves: each(m.GetLastMoves(), recentMoveOf), Clocks: each(m.GetClocks(), clockOf), DrawClaim: m.GetDrawClaim(),
+		DrawOffered: m.GetDrawOffered(), Board: each(m.GetBoard(), cellOf), LegalMoves: each(m.GetLegalMoves(), legalMoveOf),
+		Started: instant(m.GetStartedMs()), Now: instant(m.GetNowMs()), Available: duration(m.GetAvailableMs()), Revision: m.GetRevision(),
+		Match: match, client: client, received: time.Now()}
+	if m.LegalMoveCount != nil {
+		count := int(m.GetLegalMoveCount())
+		turn.LegalMoveCount = &count
+	}
+	return turn
+}
+
 // Line returns the line of play that leads to this turn, for Client.LegalMoves and Client.PlayMoves.
-func (t *Turn) Line() *pb.LineOfPlay {
-	return &pb.LineOfPlay{Game: t.GetGame(), Moves: t.Match.Moves()[:t.GetPly()]}
+func (t *Turn) Line() Line {
+	return Line{Game: t.Game, Moves: t.Match.Moves()[:t.Ply]}
 }
 
 // Moves returns the legal moves in bytewise order: those that the turn carries, or else the server's answer.
-func (t *Turn) Moves(ctx context.Context) ([]*pb.LegalMove, error) {
-	if moves := t.GetLegalMoves(); len(moves) > 0 {
-		return moves, nil
+func (t *Turn) Moves(ctx context.Context) ([]LegalMove, error) {
+	if len(t.LegalMoves) > 0 {
+		return t.LegalMoves, nil
 	}
-	return t.client.LegalMovesOfMatch(ctx, t.GetMatchId(), int(t.GetPly()))
+	return t.client.LegalMovesOfMatch(ctx, t.Match.ID, t.Ply)
 }
 
 // Client returns the connection, for every other call.
@@ -84,29 +118,37 @@ func (t *Turn) Client() *Client { return t.client }
 
 // TimeLeft returns how long the bot may still think, from now, before its flag falls; false without a limit.
 func (t *Turn) TimeLeft() (time.Duration, bool) {
-	if t.GetAvailableMs() == 0 {
+	if t.Available == 0 {
 		return 0, false
 	}
-	thought := time.Duration(t.GetNowMs()-t.GetStartedMs())*time.Millisecond + time.Since(t.received)
-	return max(0, time.Duration(t.GetAvailableMs())*time.Millisecond-thought), true
+	return max(0, t.Available-t.Now.Sub(t.Started)-time.Since(t.received)), true
 }
 
 // FinishedMatch is a match of the bot's that has ended, perhaps while it was away.
 type FinishedMatch struct {
-	*pb.MatchEnded
+	ID       string
+	Game     string // the canonical variant
+	Seat     int    // the bot's; 1 in a match against itself
+	Opponent string
+	Result   Result
+	Position string // the position's text at the end
 	// Match is nil where the bot never saw it live.
 	Match *LiveMatch
 }
 
+func finishedOf(m *pb.MatchEnded) *FinishedMatch {
+	return &FinishedMatch{ID: m.GetMatchId(), Game: m.GetGame(), Seat: int(m.GetSeat()), Opponent: m.GetOpponent(),
+		Result: resultOf(m.GetResult()), Position: m.GetPosition()}
+}
+
 // Score returns the bot's points: 1, 0.5 or 0; false where the match does not count.
 func (f *FinishedMatch) Score() (float64, bool) {
-	result := f.GetResult()
 	switch {
-	case result.GetKind() == pb.ResultKind_RESULT_KIND_DRAW:
+	case f.Result.Kind == Draw:
 		return 0.5, true
-	case result.GetKind() != pb.ResultKind_RESULT_KIND_WIN:
+	case f.Result.Kind != Win:
 		return 0, false
-	case result.GetWinner() == f.GetSeat():
+	case f.Result.Winner == f.Seat:
 		return 1, true
 	default:
 		return 0, true

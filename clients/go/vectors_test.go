@@ -284,8 +284,8 @@ func TestCommandLine(t *testing.T) {
 		!profile.AcceptSeeks || options.Server != "h:1" {
 		t.Errorf("read %+v, %+v, %v", profile, options, err)
 	}
-	expected := &pb.Terms{Game: "pods", TimeControl: "1m+1s", Rated: true, Seat: 2}
-	if len(profile.Seeks) != 1 || !proto.Equal(profile.Seeks[0], expected) {
+	expected := Terms{Game: "pods", TimeControl: "1m+1s", Rated: true, Seat: 2}
+	if len(profile.Seeks) != 1 || profile.Seeks[0] != expected {
 		t.Errorf("it seeks %v", profile.Seeks)
 	}
 	for _, wrong := range [][]string{{"--seek", "pods seat=3"}, {"--seek", " "}, {"--matches", "many"}, {"--matches", "-1"}, {"--nonsense"}} {

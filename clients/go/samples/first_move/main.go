@@ -11,7 +11,7 @@ import (
 )
 
 // FirstMove plays the first legal move.
-type FirstMove struct{ arbiter.Defaults }
+type FirstMove struct{}
 
 // Profile says who it is.
 func (FirstMove) Profile() arbiter.Profile {
@@ -24,13 +24,13 @@ func (FirstMove) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice
 	if err != nil {
 		return nil, err
 	}
-	return arbiter.Move{Text: moves[0].GetText()}, nil
+	return arbiter.Move{Text: moves[0].Text}, nil
 }
 
 // Ended says how a match went.
 func (FirstMove) Ended(finished *arbiter.FinishedMatch) {
 	score, _ := finished.Score()
-	fmt.Printf("%s against %s: %v (%s)\n", finished.GetGame(), finished.GetOpponent(), score, finished.GetResult().GetReason())
+	fmt.Printf("%s against %s: %v (%s)\n", finished.Game, finished.Opponent, score, finished.Result.Reason)
 }
 
 func main() { arbiter.Main(FirstMove{}) }

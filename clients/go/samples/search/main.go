@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	arbiter "github.com/game-arbiter/arbiter/clients/go"
-	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
 const (
@@ -29,14 +28,14 @@ type valued struct {
 }
 
 // Search looks two moves ahead through PlayMoves, with many questions at once.
-type Search struct{ arbiter.Defaults }
+type Search struct{}
 
 // Profile says who it is.
 func (Search) Profile() arbiter.Profile { return arbiter.Profile{Name: "search"} }
 
 // Choose returns the move whose worst answer is the least bad.
 func (Search) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice, error) {
-	client, line, seat := turn.Client(), turn.Line(), turn.GetSeat()
+	client, line, seat := turn.Client(), turn.Line(), turn.Seat
 	best, err := look(ctx, client, line, seat, width)
 	if err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func (Search) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice, e
 	group, ctx := errgroup.WithContext(ctx)
 	for at := range best {
 		group.Go(func() error {
-			replies, err := look(ctx, client, then(line, best[at].move), seat, answers)
+			replies, err := look(ctx, client, line.Then(best[at].move), seat, answers)
 			for _, reply := range replies {
 				best[at].worth = min(best[at].worth, reply.worth)
 			}
@@ -64,7 +63,7 @@ func (Search) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice, e
 }
 
 // look returns some of the moves after a line, and what each is worth to a seat.
-func look(ctx context.Context, client *arbiter.Client, line *pb.LineOfPlay, seat int32, most int) ([]valued, error) {
+func look(ctx context.Context, client *arbiter.Client, line arbiter.Line, seat, most int) ([]valued, error) {
 	legal, err := client.LegalMoves(ctx, line)
 	if err != nil {
 		return nil, err
@@ -74,9 +73,9 @@ func look(ctx context.Context, client *arbiter.Client, line *pb.LineOfPlay, seat
 	group, ctx := errgroup.WithContext(ctx)
 	for at := range found {
 		group.Go(func() error {
-			found[at].move = legal[at].GetText()
+			found[at].move = legal[at].Text
 			var err error
-			found[at].worth, err = worth(ctx, client, then(line, found[at].move), seat)
+			found[at].worth, err = worth(ctx, client, line.Then(found[at].move), seat)
 			return err
 		})
 	}
@@ -84,21 +83,20 @@ func look(ctx context.Context, client *arbiter.Client, line *pb.LineOfPlay, seat
 }
 
 // worth returns what the end of a line is worth to a seat: a win, a loss, or the difference in pieces.
-func worth(ctx context.Context, client *arbiter.Client, line *pb.LineOfPlay, seat int32) (int, error) {
-	request := &pb.PlayMovesRequest{Line: line, FromPly: int32(len(line.GetMoves())), WithBoard: true}
-	played, err := client.PlayMoves(ctx, request)
+func worth(ctx context.Context, client *arbiter.Client, line arbiter.Line, seat int) (int, error) {
+	played, err := client.PlayMoves(ctx, line, len(line.Moves), true)
 	if err != nil {
 		return 0, err
 	}
-	switch winner := played.GetOutcome().GetWinner(); {
-	case winner == seat:
-		return win, nil
-	case winner != 0:
+	if end := played.Outcome; end != nil && end.Winner != 0 {
+		if end.Winner == seat {
+			return win, nil
+		}
 		return -win, nil
 	}
 	pieces := 0
-	for _, cell := range played.GetPositions()[len(played.GetPositions())-1].GetBoard() {
-		switch cell.GetOwner() {
+	for _, cell := range played.Positions[len(played.Positions)-1].Board {
+		switch cell.Owner {
 		case 0:
 		case seat:
 			pieces++
@@ -107,10 +105,6 @@ func worth(ctx context.Context, client *arbiter.Client, line *pb.LineOfPlay, sea
 		}
 	}
 	return pieces, nil
-}
-
-func then(line *pb.LineOfPlay, move string) *pb.LineOfPlay {
-	return &pb.LineOfPlay{Game: line.GetGame(), Position: line.GetPosition(), Moves: append(slices.Clone(line.GetMoves()), move)}
 }
 
 func main() { arbiter.Main(Search{}) }

@@ -1,0 +1,252 @@
+package arbiter
+
+import (
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
+)
+
+// What the server tells a bot, as plain values: they have the fields of the protocol's messages, which describe them in
+// full. What is newer than this client is left out.
+
+// RecentMove is a move that was played, after Ply others.
+type RecentMove struct {
+	Ply  int
+	Seat int
+	Move string
+}
+
+// Clock is a player's clock.
+type Clock struct {
+	Remaining   time.Duration // left, after the last move that was charged
+	Available   time.Duration // the longest think on the next move before the flag falls
+	PeriodsLeft int           // of byo-yomi, where the control has them
+	MovesLeft   int           // to the next session, where the control has them
+}
+
+// Cell is what stands on a cell of the board.
+type Cell struct {
+	Cell   string // its name
+	Owner  int    // the seat of the piece's owner; 0 if no piece stands there
+	Piece  string // the piece's letter in upper case
+	Facing *int   // its facing or face, where it has one
+	Height *int   // tiles in the cell's stack, in games that have stacks
+	Mark   string // a lasting property of the cell, such as "lily"
+}
+
+// LegalMove is a legal move: its text, and its visible parts if they were asked for.
+type LegalMove struct {
+	Text  string
+	Steps []Step
+}
+
+// Step is one visible part of a move.
+type Step struct {
+	Action string // "place", "move", "hop", "dig", "hatch", "pay" or "pass"
+	Source string // the cell that it goes from
+	Target string // the cell that it goes to
+	Piece  string // the letter of the piece that appears or pays
+	Facing *int   // of the piece afterwards, where that matters
+}
+
+// Line is a line of play: a variant, a start position (the initial one where it is empty) and the moves since.
+type Line struct {
+	Game     string
+	Position string
+	Moves    []string
+}
+
+// Then returns the line that goes on with more moves; the line itself stays as it is.
+func (l Line) Then(moves ...string) Line {
+	l.Moves = append(l.Moves[:len(l.Moves):len(l.Moves)], moves...)
+	return l
+}
+
+func (l Line) message() *pb.LineOfPlay {
+	return &pb.LineOfPlay{Game: l.Game, Position: l.Position, Moves: l.Moves}
+}
+
+// PlayedLine is a line that was played: the positions that were asked for, and the end of the game if it reaches it.
+type PlayedLine struct {
+	Positions []PlayedPosition
+	Outcome   *Outcome // nil while the game goes on
+}
+
+// PlayedPosition is a position on a line.
+type PlayedPosition struct {
+	Ply      int
+	Position string
+	Turn     int // the seat to move
+	Board    []Cell
+	Claim    string // the reason for which the seat to move may claim a draw; empty if it may not
+}
+
+// Outcome is how a game ends by its rules.
+type Outcome struct {
+	Winner int // the winner's seat; 0 for a draw
+	Reason string
+}
+
+// ResultKind is the kind of an end. What is newer than this client is "".
+type ResultKind string
+
+// The kinds of ends.
+const (
+	Win  ResultKind = "WIN"
+	Draw ResultKind = "DRAW"
+	Void ResultKind = "VOID"
+)
+
+// Result is how a match ended.
+type Result struct {
+	Kind            ResultKind
+	Winner          int    // the winner's seat; 0 unless Kind is Win
+	Reason          string // the game's end reason, or one of the protocol's, such as "time"
+	Cause           string // what brought it about: the names of Cause in match.proto, such as "RULES"
+	Party           string // who is responsible: the names of Party in match.proto
+	ResponsibleSeat int    // where Party is "PLAYER"
+	Note            string // the organiser's words
+}
+
+// Terms are what a challenge or seek proposes.
+type Terms struct {
+	Game        string // the variant, such as `pods(size=5)`
+	TimeControl string // such as `1m+1s`; default the server's
+	Rated       bool
+	Seat        int // the challenger's: 1 or 2; 0 has it drawn
+}
+
+func (t Terms) message() *pb.Terms {
+	return &pb.Terms{Game: t.Game, TimeControl: t.TimeControl, Rated: t.Rated, Seat: int32(t.Seat)}
+}
+
+// Challenge is a challenge; a seek is one whose Opponent is empty.
+type Challenge struct {
+	ID         string
+	Challenger string
+	Opponent   string
+	Terms      Terms
+	Created    time.Time
+}
+
+// ChallengeClosed says that a challenge or seek of the bot's is no longer open.
+type ChallengeClosed struct {
+	ID      string
+	MatchID string // the match that came of it; empty if none did
+	Reason  string // why none did
+}
+
+// TournamentCall is a tournament that the bot may enter, or one that it plays in.
+type TournamentCall struct {
+	ID          string
+	Name        string
+	Format      string // the names of TournamentFormat in tournament.proto, such as "SWISS"
+	Games       []string
+	TimeControl string
+	Rated       bool
+	Phase       string // the names of TournamentPhase in tournament.proto, such as "ENTRY"
+	Entered     bool
+	Creator     string
+	Start       time.Time // zero: when its creator says so
+	EntryCloses time.Time // zero: when it starts
+}
+
+// nameOf returns the name of an enumeration's value without its prefix; "" for what is unspecified or newer.
+func nameOf[E protoreflect.Enum](value E, prefix string) string {
+	known := value.Descriptor().Values().ByNumber(value.Number())
+	if known == nil || value.Number() == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(string(known.Name()), prefix)
+}
+
+func each[M, V any](messages []M, convert func(M) V) []V {
+	if messages == nil {
+		return nil
+	}
+	values := make([]V, len(messages))
+	for at, message := range messages {
+		values[at] = convert(message)
+	}
+	return values
+}
+
+func optional(number *int32) *int {
+	if number == nil {
+		return nil
+	}
+	value := int(*number)
+	return &value
+}
+
+func duration(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+func instant(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+func recentMoveOf(m *pb.RecentMove) RecentMove {
+	return RecentMove{Ply: int(m.GetPly()), Seat: int(m.GetSeat()), Move: m.GetMove()}
+}
+
+func clockOf(m *pb.Clock) Clock {
+	return Clock{Remaining: duration(m.GetRemainingMs()), Available: duration(m.GetAvailableMs()),
+		PeriodsLeft: int(m.GetPeriodsLeft()), MovesLeft: int(m.GetMovesLeft())}
+}
+
+func cellOf(m *pb.CellContent) Cell {
+	return Cell{Cell: m.GetCell(), Owner: int(m.GetOwner()), Piece: m.GetPiece(), Facing: optional(m.Facing), Height: optional(m.Height),
+		Mark: m.GetMark()}
+}
+
+func legalMoveOf(m *pb.LegalMove) LegalMove {
+	return LegalMove{Text: m.GetText(), Steps: each(m.GetSteps(), stepOf)}
+}
+
+func stepOf(m *pb.Step) Step {
+	return Step{Action: m.GetAction(), Source: m.GetSource(), Target: m.GetTarget(), Piece: m.GetPiece(), Facing: optional(m.Facing)}
+}
+
+func playedLineOf(m *pb.PlayMovesResponse) *PlayedLine {
+	played := &PlayedLine{Positions: each(m.GetPositions(), playedPositionOf)}
+	if outcome := m.GetOutcome(); outcome != nil {
+		played.Outcome = &Outcome{Winner: int(outcome.GetWinner()), Reason: outcome.GetReason()}
+	}
+	return played
+}
+
+func playedPositionOf(m *pb.PlayedPosition) PlayedPosition {
+	return PlayedPosition{Ply: int(m.GetPly()), Position: m.GetPosition(), Turn: int(m.GetTurn()), Board: each(m.GetBoard(), cellOf),
+		Claim: m.GetClaim()}
+}
+
+func resultOf(m *pb.Result) Result {
+	return Result{Kind: ResultKind(nameOf(m.GetKind(), "RESULT_KIND_")), Winner: int(m.GetWinner()), Reason: m.GetReason(),
+		Cause: nameOf(m.GetCause(), "CAUSE_"), Party: nameOf(m.GetParty(), "PARTY_"), ResponsibleSeat: int(m.GetResponsibleSeat()),
+		Note: m.GetNote()}
+}
+
+func termsOf(m *pb.Terms) Terms {
+	return Terms{Game: m.GetGame(), TimeControl: m.GetTimeControl(), Rated: m.GetRated(), Seat: int(m.GetSeat())}
+}
+
+func challengeOf(m *pb.Challenge) Challenge {
+	return Challenge{ID: m.GetChallengeId(), Challenger: m.GetChallenger(), Opponent: m.GetOpponent(), Terms: termsOf(m.GetTerms()),
+		Created: instant(m.GetCreatedMs())}
+}
+
+func challengeClosedOf(m *pb.ChallengeClosed) *ChallengeClosed {
+	return &ChallengeClosed{ID: m.GetChallengeId(), MatchID: m.GetMatchId(), Reason: m.GetReason()}
+}
+
+func callOf(m *pb.TournamentCall) *TournamentCall {
+	return &TournamentCall{ID: m.GetTournamentId(), Name: m.GetName(), Format: nameOf(m.GetFormat(), "TOURNAMENT_FORMAT_"),
+		Games: m.GetGames(), TimeControl: m.GetTimeControl(), Rated: m.GetRated(), Phase: nameOf(m.GetPhase(), "TOURNAMENT_PHASE_"),
+		Entered: m.GetEntered(), Creator: m.GetCreator(), Start: instant(m.GetStartMs()), EntryCloses: instant(m.GetEntryClosesMs())}
+}
