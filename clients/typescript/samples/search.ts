@@ -11,13 +11,14 @@ const WIN = 100;
 class Search extends Bot {
   readonly name = "search";
 
-  async choose({ line, seat }: Turn): Promise<string> {
-    const moves = await this.some(line, WIDTH);
-    const worths = await Promise.all(moves.map((move) => this.worth(then(line, move), seat)));
+  async choose(turn: Turn): Promise<string> {
+    const { line } = turn;
+    const moves = await this.some(turn, line, WIDTH);
+    const worths = await Promise.all(moves.map((move) => this.worth(turn, then(line, move))));
     const rated = moves.map((move, index) => ({ move, worth: worths[index] ?? 0 }));
     const best = rated.sort((a, b) => b.worth - a.worth).slice(0, DEPTH_WIDTH);
     if (best[0] && best[0].worth < WIN) {
-      const afterwards = await Promise.all(best.map(({ move }) => this.worst(then(line, move), seat)));
+      const afterwards = await Promise.all(best.map(({ move }) => this.worst(turn, then(line, move))));
       for (const [index, each] of best.entries()) each.worth = afterwards[index] ?? 0;
       best.sort((a, b) => b.worth - a.worth);
     }
@@ -25,23 +26,24 @@ class Search extends Bot {
   }
 
   /** Returns what the end of a line is worth after the opponent's best answer, of those looked at. */
-  async worst(line: Line, seat: number): Promise<number> {
-    const answers = await this.some(line, ANSWERS);
-    if (answers.length === 0) return this.worth(line, seat);
-    return Math.min(...(await Promise.all(answers.map((answer) => this.worth(then(line, answer), seat)))));
+  async worst(turn: Turn, line: Line): Promise<number> {
+    const answers = await this.some(turn, line, ANSWERS);
+    if (answers.length === 0) return this.worth(turn, line);
+    return Math.min(...(await Promise.all(answers.map((answer) => this.worth(turn, then(line, answer))))));
   }
 
-  /** Returns what the end of a line is worth to a seat: ±100 for a win, or the difference in pieces. */
-  async worth(line: Line, seat: number): Promise<number> {
-    const played = await this.client.playMoves(line, { fromPly: line.moves.length, withBoard: true });
+  /** Returns what the end of a line is worth to the bot's seat: ±100 for a win, or the difference in pieces. */
+  async worth({ client, seat, signal }: Turn, line: Line): Promise<number> {
+    const fromPly = line.moves.length;
+    const played = await client.playMoves(line, { fromPly, withBoard: true, signal });
     if (played.outcome?.winner) return played.outcome.winner === seat ? WIN : -WIN;
     const owned = (played.positions.at(-1)?.board ?? []).filter((cell) => cell.owner);
     return owned.reduce((sum, cell) => sum + (cell.owner === seat ? 1 : -1), 0);
   }
 
   /** Returns some legal moves at the end of a line, drawn at random. */
-  async some(line: Line, most: number): Promise<string[]> {
-    const legal = (await this.client.legalMoves(line)).map((move) => move.text);
+  async some({ client, signal }: Turn, line: Line, most: number): Promise<string[]> {
+    const legal = (await client.legalMoves(line, { signal })).map((move) => move.text);
     const drawn = legal.map((move) => ({ move, lot: Math.random() })).sort((a, b) => a.lot - b.lot);
     return drawn.slice(0, most).map(({ move }) => move);
   }

@@ -2,7 +2,6 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Backoff } from "./backoff.js";
-import type { Client } from "./client.js";
 import { type ArbiterError, mayPass } from "./errors.js";
 import type {
   Challenge,
@@ -64,7 +63,8 @@ export type Awaitable<T> = T | Promise<T>;
  * A bot. Subclasses say who they are and choose moves; everything else has a default.
  *
  * Every method may be `async`. Several matches may be under way at once: keep what belongs to one of them in
- * `turn.match.memory`. The stream has a thread of its own, so that a long computation holds up no ping; it does hold up
+ * `turn.match.memory`. One bot may be played by several runs, one after the other or at once: nothing of a run is kept
+ * in it. The stream has a thread of its own, so that a long computation holds up no ping; it does hold up
  * this bot's other matches, unless it lets them in with `await breathe()` from time to time.
  */
 export abstract class Bot {
@@ -93,14 +93,10 @@ export abstract class Bot {
   /** What its turns carry. */
   extras: Extras = {};
 
-  /** How many matches are under way. */
-  playing = 0;
-  /** How many more it may agree on before the run ends; `Infinity` for no limit. */
-  left = Number.POSITIVE_INFINITY;
-  /** All other calls of the server, while the bot plays. */
-  client!: Client;
-
-  /** Returns what to do at a turn: a move or its text, or another `Choice`. */
+  /**
+   * Returns what to do at a turn: a move or its text, or another `Choice`. `turn.signal` is aborted when the choice is of
+   * no use any more; what this throws then is passed over.
+   */
   abstract choose(turn: Turn): Awaitable<Choice>;
 
   /**
@@ -122,7 +118,10 @@ export abstract class Bot {
     return false;
   }
 
-  /** Returns true to accept a challenge, or the reason for declining it. By default the bot's settings decide. */
+  /**
+   * Returns true to accept a challenge, or the reason for declining it. By default the bot's settings decide. It is asked
+   * where there is room for a match.
+   */
   challenged(challenge: Challenge): Awaitable<boolean | string> {
     return this.acceptChallenges ? (this.objection(challenge) ?? true) : "this bot accepts no challenges";
   }
@@ -145,18 +144,18 @@ export abstract class Bot {
 
   /**
    * Returns the legal moves of a turn: those that it carries, or else the server's answer, for which it asks until the
-   * match is over: a lost connection shall cost no match.
+   * choice is of no use any more: a lost connection shall cost no match.
    */
   async legalMoves(turn: Turn): Promise<readonly LegalMove[]> {
     if (turn.legalMoves.length > 0) return turn.legalMoves;
-    const { match, ply } = turn;
+    const { match, ply, signal } = turn;
     const backoff = new Backoff();
     for (;;) {
       try {
-        return await this.client.legalMoves({ matchId: match.matchId, ply });
+        return await turn.client.legalMoves({ matchId: match.matchId, ply }, { signal });
       } catch (error) {
-        if (match.over || !mayPass(error)) throw error;
-        await sleep(backoff.nextMs(), undefined, { ref: false });
+        if (signal.aborted || !mayPass(error)) throw error;
+        await sleep(backoff.nextMs(), undefined, { ref: false, signal });
       }
     }
   }
@@ -171,11 +170,6 @@ export abstract class Bot {
     return this.timeControls.length === 0 || this.timeControls.includes(timeControl);
   }
 
-  /** Returns whether there is room for one more match. */
-  get hasRoom(): boolean {
-    return this.left > 0 && (this.mostMatches === 0 || this.playing < this.mostMatches);
-  }
-
   /** Returns why the bot's settings forbid a challenge or seek of somebody's; undefined if they do not. */
   protected objection(challenge: Challenge): string | undefined {
     const { game = "", timeControl = "" } = challenge.terms ?? {};
@@ -184,8 +178,6 @@ export abstract class Bot {
     if (this.opponents.length > 0 && !this.opponents.includes(challenge.challenger)) {
       return `this bot plays against ${this.opponents.join(", ")}`;
     }
-    if (this.left <= 0) return "this bot has as many matches as it plays before it stops";
-    if (!this.hasRoom) return `this bot plays ${this.mostMatches} matches at once, and is playing them`;
     return undefined;
   }
 }

@@ -15,12 +15,12 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import {
-  type CallOptions,
   Client as Channel,
   type ClientDuplexStream,
   type ClientReadableStream,
   type ClientUnaryCall,
   credentials,
+  type CallOptions as GrpcOptions,
   Metadata,
   type ServiceError,
 } from "@grpc/grpc-js";
@@ -76,6 +76,12 @@ export function environmentTls(): Tls | undefined {
   return Object.values(tls).some(Boolean) ? tls : undefined;
 }
 
+/** How one call is made. */
+export interface CallOptions {
+  /** Ends the call when it is aborted: its promise is rejected with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A channel to one server, with a token for every call. The first call opens it. */
 export class Connection {
   readonly address: string;
@@ -122,28 +128,31 @@ export class Connection {
   /**
    * Makes a call that is answered once: `ask(MatchService.method.resign, { matchId, requestId })`.
    *
-   * With `again`, it is sent again for `patienceMs` while the server can't be reached: only for a request that may be
-   * carried out twice, or that carries its id. Throws ArbiterError and ConnectionFailed.
+   * It is sent again for `patienceMs` while the server can't be reached, unless `again` is false: say so for a request
+   * that must not be carried out twice, and carries no id. Throws ArbiterError, ConnectionFailed, the signal's reason.
    */
   ask<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
-    again = true,
+    { again = true, signal }: CallOptions & { readonly again?: boolean } = {},
   ): Promise<MessageShape<O>> {
-    return this.#patiently(() => this.#once(method, request), again);
+    return this.#patiently(() => this.#once(method, request, signal), again, signal);
   }
 
   /** Makes a call that reads, and is answered by a stream that ends; returns all its messages. Otherwise as `ask`. */
   collect<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,
     request: MessageInitShape<I>,
+    { signal }: CallOptions = {},
   ): Promise<MessageShape<O>[]> {
-    return this.#patiently(async () => {
+    const work = async () => {
       const found: MessageShape<O>[] = [];
-      const call: AsyncIterable<MessageShape<O>> = this.stream(method, request, this.timeoutMs);
-      for await (const part of call) found.push(part);
+      const call = this.stream(method, request, this.timeoutMs);
+      const parts: AsyncIterable<MessageShape<O>> = ended(call, signal);
+      for await (const part of parts) found.push(part);
       return found;
-    }, true);
+    };
+    return this.#patiently(work, true, signal);
   }
 
   /** Makes a call that is answered by a stream, within `timeoutMs` if that is given. Errors are gRPC's own. */
@@ -177,24 +186,27 @@ export class Connection {
 
   /**
    * Does work that is a call; with `again`, tries again for `patienceMs` while the server can't be reached or refuses
-   * for now.
+   * for now. `wanted` says when nobody wants the answer any more.
    */
-  async #patiently<T>(work: () => Promise<T>, again: boolean): Promise<T> {
+  async #patiently<T>(work: () => Promise<T>, again: boolean, wanted?: AbortSignal): Promise<T> {
     const giveUpMs = performance.now() + this.patienceMs;
     const backoff = new Backoff();
-    const { signal } = this.#closed;
+    const closed = this.#closed.signal;
     for (;;) {
+      wanted?.throwIfAborted();
       try {
         return await work();
       } catch (failure) {
+        wanted?.throwIfAborted();
         const error = fromRpc(failure, this.address);
         if (wasAway(error)) this.outages += 1;
         const pauseMs = backoff.nextMs(error instanceof ArbiterError ? error.retryAfterMs : 0);
-        const goesOn = again && !signal.aborted && mayPass(error);
+        const goesOn = again && !closed.aborted && mayPass(error);
         if (!goesOn || performance.now() + pauseMs > giveUpMs) throw error;
         if (error instanceof ConnectionFailed) this.onWait(error);
+        const signal = wanted ? AbortSignal.any([closed, wanted]) : closed;
         await sleep(pauseMs, undefined, { signal }).catch(() => {});
-        if (signal.aborted) throw error;
+        if (closed.aborted) throw error;
       }
     }
   }
@@ -202,6 +214,7 @@ export class Connection {
   #once<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
+    signal: AbortSignal | undefined,
   ): Promise<MessageShape<O>> {
     const { path, encode, decode } = codec(method);
     const message = create(method.input, request);
@@ -209,9 +222,16 @@ export class Connection {
       const answer = (error: ServiceError | null, value?: MessageShape<O>) =>
         error || value === undefined ? reject(error) : resolve(value);
       const options = deadline(this.timeoutMs);
-      this.#kept(
-        this.#channel.makeUnaryRequest(path, encode, decode, message, this.#metadata(), options, answer),
+      const call = this.#channel.makeUnaryRequest(
+        path,
+        encode,
+        decode,
+        message,
+        this.#metadata(),
+        options,
+        answer,
       );
+      ended(this.#kept(call), signal);
     });
   }
 
@@ -229,7 +249,17 @@ export class Connection {
   }
 }
 
-function deadline(timeoutMs: number): CallOptions {
+/** Returns a call that ends when a signal is aborted. */
+export function ended<C extends ClientUnaryCall>(call: C, signal: AbortSignal | undefined): C {
+  if (!signal) return call;
+  const cancel = () => call.cancel();
+  if (signal.aborted) cancel();
+  signal.addEventListener("abort", cancel, { once: true });
+  call.on("status", () => signal.removeEventListener("abort", cancel));
+  return call;
+}
+
+function deadline(timeoutMs: number): GrpcOptions {
   return Number.isFinite(timeoutMs) ? { deadline: Date.now() + timeoutMs } : {};
 }
 

@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { Connection, environmentTls, serverAddress, type Tls } from "./channel.js";
+import { type CallOptions, Connection, environmentTls, serverAddress, type Tls } from "./channel.js";
 import * as credentials from "./credentials.js";
 import { ArbiterError, CredentialsError } from "./errors.js";
 import * as game from "./generated/arbiter/v1/game_pb.js";
@@ -38,10 +38,17 @@ export type NewMatch = Omit<MessageInitShape<typeof match.CreateMatchRequestSche
   readonly requestId?: string;
 };
 
+/** How a call is made that changes something. */
+export interface RequestOptions extends CallOptions {
+  /** The same id again gets the same answer; by default a new one. */
+  readonly requestId?: string | undefined;
+}
+
 /**
  * A client of one server. Answers are plain values with the fields of the protocol's messages. Refusals are thrown as
  * ArbiterError; where no arbiter answers, it is ConnectionFailed. Calls that change something take a request id, so
- * that they can be repeated without being carried out twice, and choose one where none is given.
+ * that they can be repeated without being carried out twice, and choose one where none is given. Every call takes a
+ * `signal`: once that is aborted the call ends, and its promise is rejected with the signal's reason.
  *
  * All other calls of the protocol are one line with the connection:
  *
@@ -102,25 +109,25 @@ export class Client {
   // ---- the server and its games: open to everybody
 
   /** Returns the server's versions, capabilities, limits and public keys. */
-  async serverInfo(): Promise<values.ServerInfo> {
-    const { method } = server.ServerService;
-    return plain(method.getServerInfo.output, await this.connection.ask(method.getServerInfo, {}));
+  async serverInfo(options: CallOptions = {}): Promise<values.ServerInfo> {
+    const { getServerInfo } = server.ServerService.method;
+    return plain(getServerInfo.output, await this.connection.ask(getServerInfo, {}, options));
   }
 
   /** Returns the games, in the server's order. */
-  async listGames(): Promise<values.GameSummary[]> {
+  async listGames(options: CallOptions = {}): Promise<values.GameSummary[]> {
     const { listGames } = game.GameService.method;
     const games = await pages(10_000, async (page) => {
-      const answer = await this.connection.ask(listGames, page);
+      const answer = await this.connection.ask(listGames, page, options);
       return [answer.games, answer.nextPageToken];
     });
     return games.map((each) => plain(game.GameSummarySchema, each));
   }
 
   /** Returns everything about one variant, such as `pods(size=5)`. Refusals: GAME_UNKNOWN, PARAMETER_INVALID. */
-  async getGame(name: string): Promise<values.Game> {
+  async getGame(name: string, options: CallOptions = {}): Promise<values.Game> {
     const { getGame } = game.GameService.method;
-    return plain(getGame.output, await this.connection.ask(getGame, { game: name }));
+    return plain(getGame.output, await this.connection.ask(getGame, { game: name }, options));
   }
 
   /**
@@ -129,13 +136,16 @@ export class Client {
    * Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
    * MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT.
    */
-  async legalMoves(at: values.Line | values.MatchPly, withSteps = false): Promise<values.LegalMove[]> {
+  async legalMoves(
+    at: values.Line | values.MatchPly,
+    { withSteps = false, signal }: CallOptions & { readonly withSteps?: boolean | undefined } = {},
+  ): Promise<values.LegalMove[]> {
     const { legalMoves } = game.GameService.method;
     const where =
       "matchId" in at
         ? ({ case: "match", value: at } as const)
         : ({ case: "line", value: lineMessage(at) } as const);
-    const chunks = await this.connection.collect(legalMoves, { at: where, withSteps });
+    const chunks = await this.connection.collect(legalMoves, { at: where, withSteps }, { signal });
     return chunks.flatMap((chunk) => chunk.moves.map((move) => plain(game.LegalMoveSchema, move)));
   }
 
@@ -145,11 +155,15 @@ export class Client {
    */
   async playMoves(
     line: values.Line,
-    options: { fromPly?: number; withBoard?: boolean } = {},
+    {
+      fromPly = 0,
+      withBoard = false,
+      signal,
+    }: CallOptions & { readonly fromPly?: number | undefined; readonly withBoard?: boolean | undefined } = {},
   ): Promise<values.PlayedLine> {
     const { playMoves } = game.GameService.method;
-    const request = { line: lineMessage(line), ...options };
-    return plain(playMoves.output, await this.connection.ask(playMoves, request));
+    const request = { line: lineMessage(line), fromPly, withBoard };
+    return plain(playMoves.output, await this.connection.ask(playMoves, request, { signal }));
   }
 
   // ---- matches
@@ -160,27 +174,29 @@ export class Client {
    * Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, MOVE_MALFORMED,
    * MOVE_ILLEGAL, REQUEST_ID_REUSED, SCOPE_MISSING.
    */
-  async createMatch(wanted: NewMatch): Promise<values.Match> {
+  async createMatch(wanted: NewMatch, options: CallOptions = {}): Promise<values.Match> {
     const { createMatch } = match.MatchService.method;
     const request = { requestId: newRequestId(), ...wanted } as MessageInitShape<typeof createMatch.input>;
-    return matchOf(await this.connection.ask(createMatch, request));
+    return matchOf(await this.connection.ask(createMatch, request, options));
   }
 
   /** Returns a match as it stands. Refusals: MATCH_NOT_FOUND. */
-  async getMatch(matchId: string, withMoves = false): Promise<values.Match> {
-    return matchOf(await this.connection.ask(match.MatchService.method.getMatch, { matchId, withMoves }));
+  async getMatch(
+    matchId: string,
+    { withMoves = false, signal }: CallOptions & { readonly withMoves?: boolean | undefined } = {},
+  ): Promise<values.Match> {
+    const { getMatch } = match.MatchService.method;
+    return matchOf(await this.connection.ask(getMatch, { matchId, withMoves }, { signal }));
   }
 
   /** Returns the newest matches that pass the filters, without position, moves and clocks; 100 at most by default. */
   async listMatches(
     filters: { player?: string; game?: string; label?: string; phase?: match.Phase } = {},
-    most = 100,
+    { most = 100, signal }: CallOptions & { readonly most?: number | undefined } = {},
   ): Promise<values.Match[]> {
+    const { listMatches } = match.MatchService.method;
     const found = await pages(most, async (page) => {
-      const answer = await this.connection.ask(match.MatchService.method.listMatches, {
-        ...filters,
-        ...page,
-      });
+      const answer = await this.connection.ask(listMatches, { ...filters, ...page }, { signal });
       return [answer.matches, answer.nextPageToken];
     });
     return found.map((each) => plain(match.MatchSchema, each));
@@ -192,14 +208,17 @@ export class Client {
    */
   async *observe(
     matchId: string,
-    options: { afterRevision?: number; withRecord?: boolean } = {},
+    options: CallOptions & {
+      readonly afterRevision?: number | undefined;
+      readonly withRecord?: boolean | undefined;
+    } = {},
   ): AsyncGenerator<values.MatchEvent, void> {
     let afterRevision = BigInt(options.afterRevision ?? 0);
     const ask = () => {
       const of = { case: "match", value: { matchId, afterRevision } } as const;
       return { of, withRecord: options.withRecord ?? false };
     };
-    for await (const { item, token } of follow(this.connection, ask, this.#log)) {
+    for await (const { item, token } of follow(this.connection, ask, this.#log, options.signal)) {
       if (item.case !== "event" || item.value.revision <= afterRevision) continue;
       afterRevision = item.value.revision;
       yield { ...plain(match.MatchEventSchema, item.value), token };
@@ -211,25 +230,28 @@ export class Client {
    * empty token starts now, "0" at the beginning of the record. Refusals: ARGUMENT_INVALID (token).
    */
   async *observeAll(
-    options: { afterToken?: string; label?: string; withRecord?: boolean } = {},
+    options: CallOptions & {
+      readonly afterToken?: string | undefined;
+      readonly label?: string | undefined;
+      readonly withRecord?: boolean | undefined;
+    } = {},
   ): AsyncGenerator<values.MatchEvent, void> {
     let afterToken = options.afterToken ?? "";
     const ask = () => {
       const of = { case: "all", value: { afterToken, label: options.label ?? "" } } as const;
       return { of, withRecord: options.withRecord ?? false };
     };
-    for await (const { item, token } of follow(this.connection, ask, this.#log)) {
+    for await (const { item, token } of follow(this.connection, ask, this.#log, options.signal)) {
       afterToken = token || afterToken;
       if (item.case === "event") yield { ...plain(match.MatchEventSchema, item.value), token };
     }
   }
 
   /** Returns the record of a match: one canonical JSON text a line. Refusals: MATCH_NOT_FOUND. */
-  async transcript(matchId: string): Promise<Uint8Array> {
+  async transcript(matchId: string, options: CallOptions = {}): Promise<Uint8Array> {
     const { getTranscript } = match.MatchService.method;
-    return Buffer.concat(
-      (await this.connection.collect(getTranscript, { matchId })).map((part) => part.lines),
-    );
+    const parts = await this.connection.collect(getTranscript, { matchId }, options);
+    return Buffer.concat(parts.map((part) => part.lines));
   }
 
   // ---- players and challenges
@@ -237,19 +259,25 @@ export class Client {
   /** Makes a player and its first token. Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID. */
   async registerPlayer(
     name: string,
-    options: { about?: string; invitation?: string } = {},
+    {
+      about = "",
+      invitation = "",
+      signal,
+    }: CallOptions & { readonly about?: string | undefined; readonly invitation?: string | undefined } = {},
   ): Promise<values.Registered> {
     const { registerPlayer } = player.PlayerService.method;
-    return plain(
-      registerPlayer.output,
-      await this.connection.ask(registerPlayer, { name, ...options }, false),
+    const answer = await this.connection.ask(
+      registerPlayer,
+      { name, about, invitation },
+      { again: false, signal },
     );
+    return plain(registerPlayer.output, answer);
   }
 
   /** Returns the caller, and what its token allows. Refusals: TOKEN_INVALID. */
-  async myself(): Promise<values.Myself> {
+  async myself(options: CallOptions = {}): Promise<values.Myself> {
     const { getPlayer } = player.PlayerService.method;
-    return plain(getPlayer.output, await this.connection.ask(getPlayer, {}));
+    return plain(getPlayer.output, await this.connection.ask(getPlayer, {}, options));
   }
 
   /**
@@ -260,34 +288,43 @@ export class Client {
   async createChallenge(
     opponent: string,
     terms: values.Terms,
-    requestId?: string,
+    { requestId = newRequestId(), signal }: RequestOptions = {},
   ): Promise<values.Challenge> {
-    const request = { requestId: requestId ?? newRequestId(), opponent, terms };
-    const answer = await this.connection.ask(player.PlayerService.method.createChallenge, request);
+    const { createChallenge } = player.PlayerService.method;
+    const answer = await this.connection.ask(createChallenge, { requestId, opponent, terms }, { signal });
     return plain(player.ChallengeSchema, present(answer.challenge));
   }
 
   /** Makes a challenge that whoever comes first may accept. Refusals: as for createChallenge. */
-  async createSeek(terms: values.Terms, requestId?: string): Promise<values.Challenge> {
-    const request = { requestId: requestId ?? newRequestId(), terms };
-    const answer = await this.connection.ask(player.PlayerService.method.createSeek, request);
+  async createSeek(
+    terms: values.Terms,
+    { requestId = newRequestId(), signal }: RequestOptions = {},
+  ): Promise<values.Challenge> {
+    const { createSeek } = player.PlayerService.method;
+    const answer = await this.connection.ask(createSeek, { requestId, terms }, { signal });
     return plain(player.ChallengeSchema, present(answer.seek));
   }
 
   /** Accepts a challenge to the caller, or anybody's seek, and returns the match. Refusals: CHALLENGE_NOT_FOUND. */
-  async acceptChallenge(challengeId: string): Promise<values.Match> {
-    return matchOf(await this.connection.ask(player.PlayerService.method.acceptChallenge, { challengeId }));
+  async acceptChallenge(challengeId: string, options: CallOptions = {}): Promise<values.Match> {
+    const { acceptChallenge } = player.PlayerService.method;
+    return matchOf(await this.connection.ask(acceptChallenge, { challengeId }, options));
   }
 
   /** Declines a challenge, or withdraws the caller's own challenge or seek. Refusals: CHALLENGE_NOT_FOUND. */
-  async declineChallenge(challengeId: string, reason = ""): Promise<void> {
-    await this.connection.ask(player.PlayerService.method.declineChallenge, { challengeId, reason });
+  async declineChallenge(challengeId: string, reason = "", options: CallOptions = {}): Promise<void> {
+    const { declineChallenge } = player.PlayerService.method;
+    await this.connection.ask(declineChallenge, { challengeId, reason }, options);
   }
 
   /** Returns the open challenges to and by the caller, and all open seeks, oldest first. */
-  async listChallenges(most = 1000): Promise<values.Challenge[]> {
+  async listChallenges({
+    most = 1000,
+    signal,
+  }: CallOptions & { readonly most?: number | undefined } = {}): Promise<values.Challenge[]> {
+    const { listChallenges } = player.PlayerService.method;
     const found = await pages(most, async (page) => {
-      const answer = await this.connection.ask(player.PlayerService.method.listChallenges, page);
+      const answer = await this.connection.ask(listChallenges, page, { signal });
       return [answer.challenges, answer.nextPageToken];
     });
     return found.map((each) => plain(player.ChallengeSchema, each));
@@ -302,21 +339,20 @@ export class Client {
       creator?: string;
       phase?: tournament.TournamentPhase;
     } = {},
-    most = 100,
+    { most = 100, signal }: CallOptions & { readonly most?: number | undefined } = {},
   ): Promise<values.TournamentSummary[]> {
     const { listTournaments } = tournament.TournamentService.method;
     const found = await pages(most, async (page) => {
-      const answer = await this.connection.ask(listTournaments, { ...filters, ...page });
+      const answer = await this.connection.ask(listTournaments, { ...filters, ...page }, { signal });
       return [answer.tournaments, answer.nextPageToken];
     });
     return found.map((each) => plain(tournament.TournamentSummarySchema, each));
   }
 
   /** Returns a tournament as it stands. Refusals: TOURNAMENT_NOT_FOUND. */
-  async getTournament(tournamentId: string): Promise<values.Tournament> {
-    const answer = await this.connection.ask(tournament.TournamentService.method.getTournament, {
-      tournamentId,
-    });
+  async getTournament(tournamentId: string, options: CallOptions = {}): Promise<values.Tournament> {
+    const { getTournament } = tournament.TournamentService.method;
+    const answer = await this.connection.ask(getTournament, { tournamentId }, options);
     return plain(tournament.TournamentSchema, present(answer.tournament));
   }
 
@@ -327,28 +363,32 @@ export class Client {
    */
   async enterTournament(
     tournamentId: string,
-    byes: number[] = [],
-    requestId?: string,
+    {
+      byes = [],
+      requestId = newRequestId(),
+      signal,
+    }: RequestOptions & { readonly byes?: readonly number[] } = {},
   ): Promise<values.Entrant> {
-    const request = { requestId: requestId ?? newRequestId(), tournamentId, byes };
-    const answer = await this.connection.ask(tournament.TournamentService.method.enterTournament, request);
+    const { enterTournament } = tournament.TournamentService.method;
+    const request = { requestId, tournamentId, byes: [...byes] };
+    const answer = await this.connection.ask(enterTournament, request, { signal });
     return plain(tournament.EntrantSchema, present(answer.entrant));
   }
 
   /** Withdraws the caller: games that it has not begun are lost. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED. */
-  async withdrawFromTournament(tournamentId: string, requestId?: string): Promise<values.Entrant> {
-    const request = { requestId: requestId ?? newRequestId(), tournamentId };
-    const answer = await this.connection.ask(
-      tournament.TournamentService.method.withdrawFromTournament,
-      request,
-    );
+  async withdrawFromTournament(
+    tournamentId: string,
+    { requestId = newRequestId(), signal }: RequestOptions = {},
+  ): Promise<values.Entrant> {
+    const { withdrawFromTournament } = tournament.TournamentService.method;
+    const answer = await this.connection.ask(withdrawFromTournament, { requestId, tournamentId }, { signal });
     return plain(tournament.EntrantSchema, present(answer.entrant));
   }
 
   /** Returns the standings of a tournament as they are now. Refusals: TOURNAMENT_NOT_FOUND. */
-  async getStandings(tournamentId: string): Promise<values.Standings> {
+  async getStandings(tournamentId: string, options: CallOptions = {}): Promise<values.Standings> {
     const { getStandings } = tournament.TournamentService.method;
-    return plain(getStandings.output, await this.connection.ask(getStandings, { tournamentId }));
+    return plain(getStandings.output, await this.connection.ask(getStandings, { tournamentId }, options));
   }
 
   /** Returns whether the server knows the token. */

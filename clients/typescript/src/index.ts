@@ -17,9 +17,9 @@ export {
   type OfferDraw,
   type Resign,
 } from "./bot.js";
-export { type Connection, DEFAULT_SERVER, type Tls } from "./channel.js";
+export { type CallOptions, type Connection, DEFAULT_SERVER, type Tls } from "./channel.js";
 export { type CommandLine, main, program } from "./cli.js";
-export { Client, type ClientOptions, type NewMatch } from "./client.js";
+export { Client, type ClientOptions, type NewMatch, type RequestOptions } from "./client.js";
 export * as credentials from "./credentials.js";
 export {
   ArbiterError,

@@ -4,6 +4,7 @@ import type { Bot } from "./bot.js";
 import type { Client } from "./client.js";
 import { ArbiterError, ClientError, wasAway } from "./errors.js";
 import type { Log } from "./log.js";
+import type { Room } from "./room.js";
 import type { Challenge, ChallengeClosed, Terms, TournamentCall } from "./values.js";
 
 /** How long to wait before seeks are tried again that could not be made, in ms. */
@@ -28,6 +29,7 @@ export class Invitations {
   constructor(
     private readonly bot: Bot,
     private readonly client: Client,
+    private readonly room: Room,
     private readonly callback: Callback,
     private readonly expect: (matchId: string) => void,
     private readonly fail: (error: ArbiterError) => void,
@@ -45,24 +47,25 @@ export class Invitations {
   /** Somebody challenges the bot. */
   challenge(challenge: Challenge): void {
     this.#consider(challenge, async () => {
-      const failed = "the bot failed to consider it";
-      const verdict = await this.callback<boolean | string>(
-        "challenged",
-        () => this.bot.challenged(challenge),
-        failed,
-      );
+      const verdict = this.room.objection ?? (await this.#verdict(challenge));
       if (verdict === true) return this.#accept(challenge);
       const reason = typeof verdict === "string" ? verdict.slice(0, LONGEST_REASON) : "";
       await this.client.declineChallenge(challenge.challengeId, reason);
     });
   }
 
+  #verdict(challenge: Challenge): Promise<boolean | string> {
+    const failed = "the bot failed to consider it";
+    return this.callback<boolean | string>("challenged", () => this.bot.challenged(challenge), failed);
+  }
+
   /** Somebody seeks an opponent. */
   seek(seek: Challenge): void {
     if (!this.bot.acceptSeeks) return;
     this.#consider(seek, async () => {
+      if (!this.room.isFree) return;
       const accept = await this.callback("sought", () => this.bot.sought(seek), false);
-      if (accept && this.bot.hasRoom) await this.#accept(seek);
+      if (accept && this.room.isFree) await this.#accept(seek);
     });
   }
 
@@ -98,7 +101,7 @@ export class Invitations {
    */
   refresh(): void {
     if (this.bot.seeks.length === 0 || this.#player === "") return;
-    this.#queue(() => (this.bot.hasRoom && !this.#closed ? this.#openSeeks() : this.#withdrawSeeks()));
+    this.#queue(() => (this.room.isFree && !this.#closed ? this.#openSeeks() : this.#withdrawSeeks()));
   }
 
   /** Withdraws the bot's seeks: nobody shall meet a bot that has left. */
@@ -149,10 +152,10 @@ export class Invitations {
   }
 
   async #openSeeks(): Promise<void> {
-    for (const terms of [...this.#seeks.keys()].slice(Math.max(0, this.bot.left)))
+    for (const terms of [...this.#seeks.keys()].slice(Math.max(0, this.room.left)))
       await this.#withdraw(terms);
     for (const terms of this.bot.seeks) {
-      if (this.#seeks.has(terms) || this.#seeks.size >= this.bot.left) continue;
+      if (this.#seeks.has(terms) || this.#seeks.size >= this.room.left) continue;
       try {
         this.#seeks.set(terms, (await this.client.createSeek(terms)).challengeId);
       } catch (error) {

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Backoff } from "./backoff.js";
-import type { Connection } from "./channel.js";
+import { type Connection, ended } from "./channel.js";
 import { ArbiterError, fromRpc } from "./errors.js";
 import {
   MatchService,
@@ -17,17 +17,19 @@ import type { Log } from "./log.js";
  * Yields the items of a stream of events; after a lost connection, asks again with what `ask` returns then.
  *
  * The first connection is given the connection's patience; one that is lost is tried again until it is back. Throws
- * ArbiterError and ConnectionFailed.
+ * ArbiterError and ConnectionFailed, and the reason of a signal that is aborted.
  */
 export async function* follow(
   connection: Connection,
   ask: () => MessageInitShape<typeof ObserveRequestSchema>,
   log: Log,
+  signal?: AbortSignal,
 ): AsyncGenerator<ObserveItem, void> {
   const backoff = new Backoff();
   let giveUpMs = performance.now() + connection.patienceMs;
   for (;;) {
-    const call = connection.stream(MatchService.method.observe, ask());
+    signal?.throwIfAborted();
+    const call = ended(connection.stream(MatchService.method.observe, ask()), signal);
     try {
       for await (const response of call as AsyncIterable<ObserveResponse>) {
         giveUpMs = Number.POSITIVE_INFINITY;
@@ -36,13 +38,14 @@ export async function* follow(
       }
       return;
     } catch (failure) {
+      signal?.throwIfAborted();
       const error = fromRpc(failure, connection.address);
       const refused = error instanceof ArbiterError;
       if (refused && !error.temporary && error.reason !== "READER_TOO_SLOW") throw error;
       const pauseMs = backoff.nextMs(refused ? error.retryAfterMs : 0);
       if (performance.now() + pauseMs > giveUpMs) throw error;
       log("warning", `watching stopped, trying again: ${error.message}`);
-      await sleep(pauseMs);
+      await sleep(pauseMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     } finally {
       call.cancel();
     }

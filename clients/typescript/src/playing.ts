@@ -61,7 +61,6 @@ export async function play(bot: Bot, options: PlayOptions = {}): Promise<void> {
     const assignment = { connection: client.connection.options, introduction: introduction(bot) };
     const thread = new SessionThread(assignment, (item, receivedMs) => runner.take(item, receivedMs), log);
     const runner = new BotRunner(bot, client, thread, { onError, thinkers, matches }, log);
-    bot.client = client;
     try {
       await Promise.race([thread.ended, runner.outcome.catch(() => {}), stopped]);
       runner.close();

@@ -27,6 +27,7 @@ import { ChallengeSchema } from "./generated/arbiter/v1/player_pb.js";
 import { Invitations } from "./invitations.js";
 import type { Log } from "./log.js";
 import { plain } from "./plain.js";
+import { Room } from "./room.js";
 import { joined, Seat, type Thought } from "./seats.js";
 import { Slots } from "./slots.js";
 import { type FinishedMatch, type Match, scoreOf, Turn } from "./values.js";
@@ -75,6 +76,7 @@ export class BotRunner {
   #requests = 0;
   readonly #prefix = randomBytes(8).toString("hex");
   readonly #slots: Slots;
+  readonly #room: Room;
   readonly #invitations: Invitations;
   readonly #seats = new Map<string, Map<number, Seat>>(); // by match and number
   readonly #expected = new Set<string>(); // matches that the stream has not told of yet
@@ -93,9 +95,9 @@ export class BotRunner {
     });
     this.outcome.catch(() => {}); // whoever plays the bot reads it, perhaps later
     this.#slots = new Slots(options.thinkers);
+    this.#room = new Room(bot.mostMatches, options.matches);
     const expect = (matchId: string) => this.#expect(matchId);
-    this.#invitations = new Invitations(bot, client, this.#callback, expect, this.#finish, log);
-    bot.left = options.matches ?? Number.POSITIVE_INFINITY;
+    this.#invitations = new Invitations(bot, client, this.#room, this.#callback, expect, this.#finish, log);
   }
 
   /** Takes an item of the stream. It returns at once; items that this client does not know are passed over. */
@@ -172,7 +174,7 @@ export class BotRunner {
 
   #seat(matchId: string, game: string, number: number, opponent: string): Seat {
     const seats = this.#seats.get(matchId) ?? new Map<number, Seat>();
-    const seat = seats.get(number) ?? new Seat(matchId, game, number, opponent);
+    const seat = seats.get(number) ?? new Seat(this.client, matchId, game, number, opponent);
     seats.set(number, seat);
     this.#seats.set(matchId, seats);
     this.#expected.delete(matchId);
@@ -192,18 +194,17 @@ export class BotRunner {
 
   /** Brings up to date how many matches the bot plays, and how many more it may agree on. */
   #count(): void {
-    const { bot, options } = this;
     const playing = this.#seats.size + this.#expected.size;
-    const left = Math.max(0, (options.matches ?? Number.POSITIVE_INFINITY) - this.#endCount - playing);
-    if (bot.playing === playing && bot.left === left) return;
-    Object.assign(bot, { playing, left });
+    const left = Math.max(0, (this.options.matches ?? Number.POSITIVE_INFINITY) - this.#endCount - playing);
+    if (this.#room.playing === playing && this.#room.left === left) return;
+    Object.assign(this.#room, { playing, left });
     this.#invitations.refresh();
   }
 
   /** Ends the run where enough matches have ended, and the bot has taken on no others. */
   #endIfDone(): void {
     const { matches = Number.POSITIVE_INFINITY } = this.options;
-    if (this.#endCount >= matches && this.#untold === 0 && this.bot.playing === 0) this.#finish();
+    if (this.#endCount >= matches && this.#untold === 0 && this.#room.playing === 0) this.#finish();
   }
 
   #begin(seat: Seat): Promise<void> {
@@ -217,7 +218,7 @@ export class BotRunner {
 
   #leave(seat: Seat): void {
     seat.match.over = true;
-    seat.thought = undefined;
+    seat.leave();
     for (const [id, asked] of this.#asked) if (asked.seat === seat) this.#asked.delete(id);
   }
 
@@ -269,8 +270,9 @@ export class BotRunner {
     // Told again: the choice is being made, or has been made and will be, or has been, sent again.
     if (ply < seat.nextPly || this.#isDealtWith(seat, ply) || (seat.thought && ply <= seat.thought.ply))
       return;
-    const turn = new Turn(plain(play.TurnSchema, message), seat.match, receivedMs);
-    void this.#think(seat, turn, async (thought) => {
+    const thought = seat.think(ply);
+    const turn = new Turn(plain(play.TurnSchema, message), seat.match, receivedMs, thought.signal);
+    void this.#think(seat, thought, turn, async () => {
       await this.#begin(seat);
       const moves = joined(seat.match.moves, message) ?? (await this.#wholeLine(seat, thought, ply));
       if (seat.thought !== thought) return undefined;
@@ -293,13 +295,12 @@ export class BotRunner {
   /** Makes a choice and acts by it, unless the seat has got something else to think about meanwhile. */
   async #think(
     seat: Seat,
+    thought: Thought,
     turn: Turn,
-    choose: (thought: Thought) => Promise<Choice | undefined>,
+    choose: () => Promise<Choice | undefined>,
   ): Promise<void> {
-    const thought = { ply: turn.ply };
-    seat.thought = thought;
     try {
-      const choice = await choose(thought);
+      const choice = await choose();
       if (seat.thought === thought) this.#act(seat, turn, choice as Choice);
     } catch (error) {
       if (seat.thought === thought) this.#fail(seat, turn, error);
@@ -312,7 +313,9 @@ export class BotRunner {
     const backoff = new Backoff();
     while (seat.thought === thought) {
       try {
-        return (await this.client.getMatch(seat.match.matchId, true)).moves.slice(0, ply);
+        const { signal } = thought;
+        const match = await this.client.getMatch(seat.match.matchId, { withMoves: true, signal });
+        return match.moves.slice(0, ply);
       } catch (error) {
         if (!wasAway(error)) throw error;
         await sleep(backoff.nextMs(), undefined, { ref: false });
@@ -322,8 +325,9 @@ export class BotRunner {
   }
 
   async #chooseAgain(seat: Seat, turn: Turn, refusal: ArbiterError): Promise<void> {
-    const again = turn.again(refusal);
-    await this.#think(seat, again, async (thought) => {
+    const thought = seat.think(turn.ply);
+    const again = turn.again(refusal, thought.signal);
+    await this.#think(seat, thought, again, async () => {
       if (turn.refused) throw refusal;
       const choose = async () => (await this.bot.refused(turn, refusal)) ?? this.bot.choose(again);
       return this.#slots.run(() => this.#askBot(seat, thought, choose));
@@ -343,7 +347,7 @@ export class BotRunner {
       try {
         return await ask();
       } catch (error) {
-        if (this.#closed) return undefined; // the run is over, and its calls are cancelled
+        if (seat.thought !== thought) return undefined; // it is of no use any more, and its calls are cancelled
         if (connection.outages === outages && !comesOfAnOutage(error)) throw error;
         this.log("warning", `the choice in match ${seat.match.matchId} is made again: ${textOf(error)}`);
         await sleep(backoff.nextMs(), undefined, { ref: false });

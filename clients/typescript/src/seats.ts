@@ -1,5 +1,7 @@
 /** The bot's seats in live matches: what is known of each, and what has been said there but not answered. */
 
+import { setMaxListeners } from "node:events";
+import type { Client } from "./client.js";
 import type { Turn as TurnMessage } from "./generated/arbiter/v1/play_pb.js";
 import type { LiveMatch, Turn } from "./values.js";
 
@@ -25,7 +27,7 @@ export class Seat {
   /** Whether the opponent's present draw offer has been answered. */
   offerAnswered = false;
 
-  constructor(matchId: string, game: string, seat: number, opponent: string) {
+  constructor(client: Client, matchId: string, game: string, seat: number, opponent: string) {
     const about = {
       matchId,
       game,
@@ -36,13 +38,37 @@ export class Seat {
       label: "",
       openingPlies: 0,
     };
-    this.match = { ...about, moves: [], over: false, memory: {} };
+    this.match = { ...about, moves: [], over: false, client, memory: {} };
+  }
+
+  /** Begins to think about a turn; an older thought is of no use any more. */
+  think(ply: number): Thought {
+    const thought = new Thought(ply);
+    this.leave();
+    this.thought = thought;
+    return thought;
+  }
+
+  /** Leaves the thought that is under way. */
+  leave(): void {
+    const { thought } = this;
+    this.thought = undefined; // first: what its signal calls may look here
+    thought?.left.abort();
   }
 }
 
 /** Choosing for a turn. */
-export interface Thought {
-  readonly ply: number;
+export class Thought {
+  readonly left = new AbortController();
+
+  constructor(readonly ply: number) {
+    setMaxListeners(0, this.left.signal); // as many as the bot makes calls at once
+  }
+
+  /** Is aborted when the thought is of no use any more. */
+  get signal(): AbortSignal {
+    return this.left.signal;
+  }
 }
 
 /** Returns the moves up to a turn, from those known and the turn's last ones; undefined where they leave a gap. */

@@ -3,6 +3,7 @@
  * with their comments; instants are UTC in ms since 1970, durations are in ms, and enumerations are the protocol's.
  */
 
+import type { Client } from "./client.js";
 import type { ArbiterError } from "./errors.js";
 import type * as game from "./generated/arbiter/v1/game_pb.js";
 import * as match from "./generated/arbiter/v1/match_pb.js";
@@ -110,6 +111,8 @@ export interface LiveMatch {
   readonly moves: readonly string[];
   /** Turns true when the match ends or the bot stops, so that a long search may give up. */
   readonly over: boolean;
+  /** All other calls of the server that the match is on. */
+  readonly client: Client;
   /** The bot's own, for what it wants to keep from turn to turn. */
   readonly memory: Record<string, unknown>;
 }
@@ -154,6 +157,11 @@ export class Turn {
     readonly match: LiveMatch,
     /** When it arrived, on the clock of `monotonicMs`. */
     private readonly receivedMs: number,
+    /**
+     * Is aborted when a choice for this turn is of no use any more: the match has ended, a later turn has come, or the
+     * run is over. For `fetch`, for timers, and for calls of `client`.
+     */
+    readonly signal: AbortSignal,
     /** Why the bot's first choice for this turn was refused; undefined at first. */
     readonly refused?: ArbiterError,
   ) {
@@ -176,8 +184,13 @@ export class Turn {
   }
 
   /** Returns this turn with the refusal of the first choice for it. */
-  again(refused: ArbiterError): Turn {
-    return new Turn(this.message, this.match, this.receivedMs, refused);
+  again(refused: ArbiterError, signal: AbortSignal): Turn {
+    return new Turn(this.message, this.match, this.receivedMs, signal, refused);
+  }
+
+  /** All other calls of the server. */
+  get client(): Client {
+    return this.match.client;
   }
 
   /** The line of play that leads to this turn, for `Client.legalMoves` and `Client.playMoves`. */

@@ -70,7 +70,9 @@ export class Arbiter {
   /** Returns a token of a player, which is made if there is none. */
   async token(admin: Client, player: string): Promise<string> {
     const scopes = [Scope.PLAY, Scope.OBSERVE];
-    return (await admin.connection.ask(PlayerService.method.createToken, { player, scopes }, false)).secret;
+    return (
+      await admin.connection.ask(PlayerService.method.createToken, { player, scopes }, { again: false })
+    ).secret;
   }
 
   get #log(): string {

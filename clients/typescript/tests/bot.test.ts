@@ -176,7 +176,7 @@ for (const [how, wrapped] of Object.entries(WRAPPED)) {
 
         override async refused(turn: Turn): Promise<Choice> {
           try {
-            return (await this.client.playMoves(turn.line)).positions[0]?.position ?? "";
+            return (await turn.client.playMoves(turn.line)).positions[0]?.position ?? "";
           } catch (error) {
             causes.push((error as Error).cause);
             throw wrapped(error as Error);
@@ -344,12 +344,87 @@ test("a turn with a later ply ends the thought of an older one", async (t) => {
   assert.deepEqual([value.ply, value.move], [2, "new"]);
 });
 
+test("the signal of a turn ends the calls of a choice that is of no use any more", async (t) => {
+  const left: unknown[] = [];
+  class Asks extends Scripted {
+    override async choose(turn: Turn): Promise<Choice> {
+      if (turn.ply === 6) return "last";
+      await turn.client.playMoves(turn.line, { signal: turn.signal }).catch((error: unknown) => {
+        left.push([turn.ply, turn.signal.aborted, (error as Error).name]);
+        throw error;
+      });
+      return "never";
+    }
+  }
+  const { peer, stream, stop, done, logged } = await playingOn(t, new Asks());
+  peer.answers.PlayMoves = () => undefined;
+  const asked = (count: number) => until(() => peer.asked.length === count, "a call of the bot");
+  stream.say(turn(0));
+  await asked(1);
+  stream.say(turn(2)); // a later turn
+  await asked(2);
+  assert.deepEqual(left, [[0, true, "AbortError"]]);
+  stream.say(ended());
+  await stream.read("acknowledge");
+  assert.deepEqual(left[1], [2, true, "AbortError"]);
+  stream.say(turn(4, "m2"));
+  await asked(3);
+  stop();
+  await until(() => left.length === 3, "the end of the call");
+  await done;
+  assert.deepEqual(left[2], [4, true, "AbortError"]);
+  assert.deepEqual(logged, []);
+});
+
+test("a choice that was made leaves the signal of its turn as it is", async (t) => {
+  const bot = new Scripted("a");
+  const { stream } = await playingOn(t, bot);
+  stream.say(turn(0));
+  stream.receipt(await stream.read("move"));
+  stream.say(ended());
+  await stream.read("acknowledge");
+  assert.equal(bot.turns[0]?.signal.aborted, false);
+});
+
+test("one bot plays in several runs, one after the other and at once", async (t) => {
+  const told: unknown[] = [];
+  class Everywhere extends Bot {
+    readonly name = "everywhere";
+    override mostMatches = 1;
+    async choose({ client, match: { matchId } }: Turn): Promise<string> {
+      return `${matchId} on ${(await client.serverInfo()).software}`;
+    }
+    override ended({ matchId }: { matchId: string }): void {
+      told.push(matchId);
+    }
+  }
+  const bot = new Everywhere();
+  const on = async (software: string, matchId: string) => {
+    const { peer, stream, done } = await playingOn(t, bot, { matches: 1 });
+    peer.answers.GetServerInfo = () => ({ software });
+    stream.say(turn(0, matchId));
+    assert.equal((await stream.read("move")).value.move, `${matchId} on ${software}`);
+    return async () => {
+      stream.say(ended(matchId));
+      await stream.read("acknowledge");
+      await stream.closed();
+      await done;
+    };
+  };
+  const [end, other] = await Promise.all([on("first", "m1"), on("second", "m2")]);
+  await end();
+  await (await on("third", "m3"))(); // while the second run goes on
+  await other();
+  await (await on("fourth", "m4"))();
+  assert.deepEqual(told, ["m1", "m3", "m2", "m4"]);
+});
+
 test("both seats of a match against itself", async (t) => {
   const told: unknown[] = [];
   class Twofold extends Bot {
     readonly name = "twofold";
     override started({ seat, opponent }: LiveMatch): void {
-      told.push(["started", seat, opponent, this.playing]);
+      told.push(["started", seat, opponent]);
     }
     choose(turn: Turn): Choice {
       const plies = (turn.match.memory.plies ?? []) as number[];
@@ -378,8 +453,8 @@ test("both seats of a match against itself", async (t) => {
   assert.equal((await stream.read("acknowledge")).value.cursor, "c1");
   await stream.closed();
   assert.deepEqual(told, [
-    ["started", 1, "alice", 1],
-    ["started", 2, "alice", 1],
+    ["started", 1, "alice"],
+    ["started", 2, "alice"],
     ["ended", 1, { plies: [0, 2] }, true],
   ]);
 });

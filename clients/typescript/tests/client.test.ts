@@ -86,7 +86,7 @@ test("lists are read to their end, page by page", async (t) => {
     return { matches, nextPageToken: from < 4 ? String(from + 2) : "" };
   };
   const ids = async (most?: number) =>
-    (await client.listMatches({ player: "bob" }, most)).map(({ matchId }) => matchId);
+    (await client.listMatches({ player: "bob" }, { most })).map(({ matchId }) => matchId);
   assert.deepEqual(await ids(), ["m0", "m1", "m2", "m3", "m4", "m5"]);
   assert.deepEqual(await ids(3), ["m0", "m1", "m2"]);
   assert.equal(peer.asked[0]?.request.player, "bob");
@@ -127,7 +127,7 @@ test("tournaments: list, look at, enter, withdraw, standings", async (t) => {
   );
   const { spec, startedMs } = await client.getTournament("t1");
   assert.deepEqual([spec?.name, startedMs], ["Cup", 5]);
-  assert.equal((await client.enterTournament("t1", [2])).player, "alice");
+  assert.equal((await client.enterTournament("t1", { byes: [2] })).player, "alice");
   assert.equal((await client.withdrawFromTournament("t1")).withdrawn, true);
   assert.equal((await client.getStandings("t1")).rows[0]?.halfPoints, 3);
 });
@@ -137,6 +137,34 @@ test("every other call of the protocol is one line", async (t) => {
   peer.answers.Resign = () => ({ receipt: { revision: 7n } });
   const answer = await client.connection.ask(MatchService.method.resign, { requestId: "r", matchId: "m1" });
   assert.equal(answer.receipt?.revision, 7n);
+});
+
+test("a signal ends the call that it was given to, and no other", async (t) => {
+  const { peer, client } = await clientOf(t, { patienceMs: 60_000 });
+  peer.answers.GetGame = () => undefined;
+  peer.answers.LegalMoves = () => undefined;
+  peer.answers.Observe = () => undefined;
+  peer.answers.GetMatch = () => undefined;
+  peer.answers.GetServerInfo = () => refusal("DRAINING", "UNAVAILABLE", { retry_after_ms: "50000" });
+  const told = new AbortController();
+  const { signal } = told;
+  const calls: Promise<unknown>[] = [
+    client.getGame("pods", { signal }),
+    client.legalMoves({ game: "pods", moves: [] }, { signal }),
+    client.observe("m1", { signal }).next(),
+    client.serverInfo({ signal }), // waits to be tried again
+  ];
+  for (const call of calls) call.catch(() => {});
+  let others = 0;
+  void client.getMatch("m1").catch(() => {
+    others += 1;
+  });
+  await until(() => peer.asked.length === 5, "five calls");
+  told.abort(new RangeError("enough"));
+  for (const call of calls) await soon(assert.rejects(call, RangeError), "its end");
+  await assert.rejects(client.getGame("pods", { signal }), RangeError);
+  assert.equal(peer.asked.length, 5); // what is aborted already asks nothing
+  assert.equal(others, 0);
 });
 
 test("watching a match outlives its connections, without a gap and without a repetition", async (t) => {

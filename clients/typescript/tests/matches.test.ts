@@ -88,7 +88,7 @@ async function isOnline(admin: Client, name: string): Promise<void> {
 
 async function isOver(admin: Client, { matchId }: Match): Promise<Match> {
   for (;;) {
-    const match = await admin.getMatch(matchId, true);
+    const match = await admin.getMatch(matchId, { withMoves: true });
     if (match.phase === Phase.ENDED) return match;
     await sleep(50);
   }
@@ -114,7 +114,7 @@ test("two bots play a match of each game", async (t) => {
     assert.match(result.reason, /^[a-z_]+$/);
   }
   for (const match of matches) {
-    const { moves, comments } = await admin.getMatch(match.matchId, true);
+    const { moves, comments } = await admin.getMatch(match.matchId, { withMoves: true });
     assert(moves.length > 0);
     assert.deepEqual(comments, []);
   }
