@@ -8,12 +8,11 @@ struct FirstMove;
 
 impl Bot for FirstMove {
     fn profile(&self) -> Profile {
-        let extras = Extras { legal_moves_up_to: 500, ..Extras::default() };
-        Profile { extras, ..Profile::named("first-move") }
+        Profile::named("first-move").with_extras(Extras::default().with_legal_moves_up_to(500))
     }
 
-    fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
-        let moves = turn.legal_moves()?;
+    async fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
+        let moves = turn.legal_moves().await?;
         Ok(moves[0].text.as_str().into())
     }
 

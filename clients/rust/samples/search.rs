@@ -19,9 +19,8 @@ impl Bot for Search {
         Profile::named("search")
     }
 
-    fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
-        let best = turn.wait(best(turn.client(), &turn.line(), turn.seat))?;
-        Ok(best.into())
+    async fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
+        Ok(best(turn.client(), &turn.line(), turn.seat).await?.into())
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a bot is: one method, from a turn to a choice, and callbacks for those who want them.
 
+use std::future::{Future, ready};
+use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::errors::{ArbiterError, BotError};
@@ -14,22 +16,30 @@ const LONGEST_LINE: usize = 500;
 
 /// A bot. Only [`choose`](Bot::choose) and [`profile`](Bot::profile) have to be written.
 ///
-/// The methods are plain ones. Each call runs in a thread of its own, so that the stream stays alive while the bot
-/// thinks, and those of different matches run at once: what belongs to one match is best kept in its
-/// [memory](LiveMatch::with_memory), what belongs to all behind a lock. Async code is run by [`Turn::wait`].
+/// `choose` and `refused` are async (`async fn` in an `impl` does it), the other methods plain ones. Each call has a thread
+/// of its own in the tokio runtime, so that the stream stays alive however long the bot computes between two awaits; calls
+/// of different matches run at once: what belongs to one match is best kept in its [memory](LiveMatch::with_memory), what
+/// belongs to all behind a lock. One bot may be played by several runs, if it is behind an [`Arc`].
 pub trait Bot: Send + Sync + 'static {
     /// Says who the bot is and what it wants to play. It is asked once, at the start of a run.
     fn profile(&self) -> Profile;
 
     /// Returns what to do at a turn. An error, or a panic, costs the match (see [`OnError`](crate::OnError)); but where it
     /// is an [`Error`](crate::Error) that passes, because the server was away, the bot is asked again.
-    fn choose(&self, turn: &Turn) -> Result<Choice, BotError>;
+    ///
+    /// The future is dropped, at its next await, when the choice is of no use any more: the match has ended, a later turn
+    /// has come, or the run is over. Code that does not await sees [`Turn::over`].
+    fn choose(&self, turn: &Turn) -> impl Future<Output = Result<Choice, BotError>> + Send;
 
     /// Returns another choice for a turn after the first one was refused; `None` (the default) asks `choose` once more,
     /// with `turn.refused` set. If that is refused too, the match is resigned.
-    fn refused(&self, turn: &Turn, refusal: &ArbiterError) -> Result<Option<Choice>, BotError> {
+    fn refused(
+        &self,
+        turn: &Turn,
+        refusal: &ArbiterError,
+    ) -> impl Future<Output = Result<Option<Choice>, BotError>> + Send {
         let _ = (turn, refusal);
-        Ok(None)
+        ready(Ok(None))
     }
 
     /// Is told that a match has started, or that one under way was taken up. It comes before the first turn. Of a match
@@ -75,8 +85,109 @@ pub trait Bot: Send + Sync + 'static {
     }
 }
 
+impl<B: Bot> Bot for Arc<B> {
+    fn profile(&self) -> Profile {
+        B::profile(self)
+    }
+
+    fn choose(&self, turn: &Turn) -> impl Future<Output = Result<Choice, BotError>> + Send {
+        B::choose(self, turn)
+    }
+
+    fn refused(
+        &self,
+        turn: &Turn,
+        refusal: &ArbiterError,
+    ) -> impl Future<Output = Result<Option<Choice>, BotError>> + Send {
+        B::refused(self, turn, refusal)
+    }
+
+    fn started(&self, live: &Arc<LiveMatch>) {
+        B::started(self, live);
+    }
+
+    fn ended(&self, finished: &FinishedMatch) {
+        B::ended(self, finished);
+    }
+
+    fn draw_offered(&self, offer: &DrawOffer) -> bool {
+        B::draw_offered(self, offer)
+    }
+
+    fn challenged(&self, challenge: &Challenge) -> Answer {
+        B::challenged(self, challenge)
+    }
+
+    fn sought(&self, seek: &Challenge) -> Answer {
+        B::sought(self, seek)
+    }
+
+    fn called(&self, tournament: &TournamentCall) -> Answer {
+        B::called(self, tournament)
+    }
+
+    fn challenge_closed(&self, closed: &ChallengeClosed) {
+        B::challenge_closed(self, closed);
+    }
+}
+
+/// A future of a bot's, behind a pointer.
+pub(crate) type Answering<'a, A> = Pin<Box<dyn Future<Output = Result<A, BotError>> + Send + 'a>>;
+
+/// A bot behind a pointer: the methods of [`Bot`] that a run calls.
+pub(crate) trait AnyBot: Send + Sync {
+    fn choose<'a>(&'a self, turn: &'a Turn) -> Answering<'a, Choice>;
+    fn refused<'a>(&'a self, turn: &'a Turn, refusal: &'a ArbiterError) -> Answering<'a, Option<Choice>>;
+    fn started(&self, live: &Arc<LiveMatch>);
+    fn ended(&self, finished: &FinishedMatch);
+    fn draw_offered(&self, offer: &DrawOffer) -> bool;
+    fn challenged(&self, challenge: &Challenge) -> Answer;
+    fn sought(&self, seek: &Challenge) -> Answer;
+    fn called(&self, tournament: &TournamentCall) -> Answer;
+    fn challenge_closed(&self, closed: &ChallengeClosed);
+}
+
+impl<B: Bot> AnyBot for B {
+    fn choose<'a>(&'a self, turn: &'a Turn) -> Answering<'a, Choice> {
+        Box::pin(Bot::choose(self, turn))
+    }
+
+    fn refused<'a>(&'a self, turn: &'a Turn, refusal: &'a ArbiterError) -> Answering<'a, Option<Choice>> {
+        Box::pin(Bot::refused(self, turn, refusal))
+    }
+
+    fn started(&self, live: &Arc<LiveMatch>) {
+        Bot::started(self, live);
+    }
+
+    fn ended(&self, finished: &FinishedMatch) {
+        Bot::ended(self, finished);
+    }
+
+    fn draw_offered(&self, offer: &DrawOffer) -> bool {
+        Bot::draw_offered(self, offer)
+    }
+
+    fn challenged(&self, challenge: &Challenge) -> Answer {
+        Bot::challenged(self, challenge)
+    }
+
+    fn sought(&self, seek: &Challenge) -> Answer {
+        Bot::sought(self, seek)
+    }
+
+    fn called(&self, tournament: &TournamentCall) -> Answer {
+        Bot::called(self, tournament)
+    }
+
+    fn challenge_closed(&self, closed: &ChallengeClosed) {
+        Bot::challenge_closed(self, closed);
+    }
+}
+
 /// What a bot does at its turn. A text, or a [`Move`], becomes one with `into()`.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Choice {
     /// Play a move.
     Move(Move),
@@ -94,8 +205,10 @@ impl<M: Into<Move>> From<M> for Choice {
     }
 }
 
-/// A move, and what the bot thinks of it; opponents see that after the end of the match.
+/// A move, and what the bot thinks of it; opponents see that after the end of the match. It is made of a text:
+/// `Move::from("a1").with_evaluation(612).with_line(["a1", "b2"])`.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Move {
     /// The move's text.
     pub text: String,
@@ -105,6 +218,11 @@ pub struct Move {
     /// cut off by the server.
     pub line: Vec<String>,
 }
+
+with_fields!(Move {
+    one with_evaluation evaluation: i32;
+    many with_line line: String;
+});
 
 impl Move {
     /// Returns what is said with the move, without what does not fit: a comment must not cost the move.
@@ -130,6 +248,7 @@ impl From<&str> for Move {
 
 /// What becomes of a challenge, a seek or a tournament's call.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Answer {
     /// The profile decides: games, time controls, opponents, most matches, and whether it accepts at all.
     ByProfile,

@@ -7,14 +7,14 @@ use log::error;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 
-use crate::bot::Bot;
+use crate::bot::AnyBot;
 use crate::errors::{BotError, Error};
 use crate::events::Event;
 use crate::options::OnError;
 
 /// Calls a bot's methods.
 pub(crate) struct Caller {
-    bot: Arc<dyn Bot>,
+    bot: Arc<dyn AnyBot>,
     name: String,
     on_error: OnError,
     events: UnboundedSender<Event>,
@@ -22,7 +22,7 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// `events` gets the failure that ends the run.
-    pub(crate) fn new(bot: Arc<dyn Bot>, name: &str, on_error: OnError, events: UnboundedSender<Event>) -> Caller {
+    pub(crate) fn new(bot: Arc<dyn AnyBot>, name: &str, on_error: OnError, events: UnboundedSender<Event>) -> Caller {
         let name = if name.is_empty() { "the bot" } else { name };
         Caller { bot, name: name.to_owned(), on_error, events }
     }
@@ -30,7 +30,7 @@ impl Caller {
     /// Returns what a method of the bot returns; a panic is an error. A caller that is dropped leaves it running.
     pub(crate) async fn call<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&dyn Bot) -> R + Send + 'static,
+        work: impl FnOnce(&dyn AnyBot) -> R + Send + 'static,
     ) -> Result<R, BotError> {
         let bot = self.bot.clone();
         spawn_blocking(move || work(&*bot)).await.map_err(|failure| match failure.try_into_panic() {
@@ -44,7 +44,7 @@ impl Caller {
         &self,
         name: &str,
         default: R,
-        work: impl FnOnce(&dyn Bot) -> R + Send + 'static,
+        work: impl FnOnce(&dyn AnyBot) -> R + Send + 'static,
     ) -> R {
         self.call(work).await.unwrap_or_else(|failure| {
             let place = format!("{} failed in {name}", self.name);

@@ -1,8 +1,11 @@
 //! The connection to a server: address, transport security, token, and one way to make a call that is answered once.
 
+#[cfg(feature = "tls")]
 use std::fs;
 use std::future::Future;
-use std::path::{Path, PathBuf};
+#[cfg(feature = "tls")]
+use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
@@ -12,7 +15,9 @@ use tokio::time::{Instant, sleep, timeout};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+#[cfg(feature = "tls")]
+use tonic::transport::{Certificate, ClientTlsConfig, Identity};
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
 use crate::backoff::Backoff;
@@ -31,6 +36,7 @@ pub type Authenticated = InterceptedService<Channel, Bearer>;
 ///
 /// Without a root certificate the system's are trusted. A client certificate and its key go together (mTLS).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tls {
     /// The certificate to trust.
     pub root_certificate: Option<PathBuf>,
@@ -39,6 +45,12 @@ pub struct Tls {
     /// The key of the bot's own certificate.
     pub client_key: Option<PathBuf>,
 }
+
+with_fields!(Tls {
+    one with_root_certificate root_certificate: PathBuf;
+    one with_client_certificate client_certificate: PathBuf;
+    one with_client_key client_key: PathBuf;
+});
 
 impl Tls {
     /// Returns what the environment says; `None`: no transport security.
@@ -52,6 +64,22 @@ impl Tls {
         (tls != Tls::default()).then_some(tls)
     }
 
+    /// Returns an endpoint that speaks TLS.
+    #[cfg(feature = "tls")]
+    fn secure(&self, endpoint: Endpoint) -> Result<Endpoint, Error> {
+        endpoint
+            .tls_config(self.config()?)
+            .map_err(|error| Error::Credentials(format!("the certificates can't be used: {}", root_of(&error))))
+    }
+
+    /// Refuses: it shall not be thought that what was asked for is there.
+    #[cfg(not(feature = "tls"))]
+    fn secure(&self, _: Endpoint) -> Result<Endpoint, Error> {
+        let text = "this program was built without transport security: build it with the feature `tls` of its client";
+        Err(Error::Credentials(text.to_owned()))
+    }
+
+    #[cfg(feature = "tls")]
     fn config(&self) -> Result<ClientTlsConfig, Error> {
         let config = match &self.root_certificate {
             Some(file) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem(file)?)),
@@ -68,6 +96,7 @@ impl Tls {
     }
 }
 
+#[cfg(feature = "tls")]
 fn pem(file: &Path) -> Result<Vec<u8>, Error> {
     fs::read(file).map_err(|error| Error::Credentials(format!("can't read {}: {error}", file.display())))
 }
@@ -228,12 +257,11 @@ fn endpoint(address: &str, tls: Option<&Tls>) -> Result<Endpoint, Error> {
         .keep_alive_timeout(Duration::from_secs(10));
     match tls {
         None => Ok(endpoint),
-        Some(tls) => endpoint
-            .tls_config(tls.config()?)
-            .map_err(|error| Error::Credentials(format!("the certificates can't be used: {}", root_of(&error)))),
+        Some(tls) => tls.secure(endpoint),
     }
 }
 
+#[cfg(feature = "tls")]
 fn root_of(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), root_of)
 }
@@ -255,6 +283,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "tls")]
     #[tokio::test]
     async fn half_a_pair_of_certificate_and_key_is_named_and_so_is_a_file_that_is_not_there() {
         let half = Tls { client_key: Some("key.pem".into()), ..Tls::default() };

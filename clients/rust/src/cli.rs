@@ -38,7 +38,7 @@ const FLAGS: [(&str, &str, &str); 17] = [
 /// Plays a bot as the arguments and the environment say. Returns when the bot is done or interrupted; a mistake gets one
 /// line on standard error and exit code 1.
 pub fn main(description: &str, bot: impl Bot) -> ExitCode {
-    let options = Options { profile: Some(bot.profile()), ..Options::default() };
+    let options = Options::default().with_profile(bot.profile());
     program(description, "", options, |options, _| run(bot, options))
 }
 

@@ -99,6 +99,7 @@ impl From<ArbiterError> for Error {
 
 /// The arbiter says no: a reason, a sentence for people, facts for programs.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ArbiterError {
     /// Why; `Reason::Unspecified` where it is newer than this client, or not the arbiter's own: act on the code.
     pub reason: Reason,

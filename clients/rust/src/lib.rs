@@ -3,16 +3,22 @@
 //! exactly once, and plays several matches at a time.
 //!
 //! ```no_run
-#![doc = include_str!("../samples/first_move.rs")]
+#![cfg_attr(feature = "cli", doc = include_str!("../samples/first_move.rs"))]
 //! ```
 //!
 //! [`Bot`] is what to write, [`Turn`] what it is told, [`run`] what plays it, [`Options`] how; [`Client`] makes every
 //! other call, and watches matches. The README has it all on a few pages.
+//!
+//! Features, both on by default: `cli` is the command line of bots (`cli::main`), `tls` transport security.
+
+#[macro_use]
+mod fields;
 
 mod backoff;
 mod bot;
 mod calling;
 mod channel;
+#[cfg(feature = "cli")]
 pub mod cli;
 mod client;
 mod credentials;
@@ -33,7 +39,8 @@ mod values;
 #[cfg(test)]
 mod vectors;
 
-/// The protocol's messages and stubs, as `.proto` files describe them.
+/// The protocol's messages and stubs, as `.proto` files describe them. Messages get new fields with the protocol: write
+/// those that matter, and `..Default::default()`.
 #[allow(missing_docs, clippy::all)]
 pub mod proto {
     tonic::include_proto!("arbiter.v1");

@@ -8,6 +8,7 @@ use crate::profile::Profile;
 
 /// What an error of the bot's at its turn costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OnError {
     /// The match: it is resigned.
     #[default]
@@ -18,9 +19,10 @@ pub enum OnError {
     Raise,
 }
 
-/// Options of [`run`](crate::run), [`play`](crate::play) and [`Client::new`](crate::Client::new). Write those that
-/// matter and take the others from `Options::default()`; what is `None` comes from the environment.
+/// Options of [`run`](crate::run), [`play`](crate::play) and [`Client::new`](crate::Client::new). Start from
+/// `Options::default()` and change those that matter, `.with_matches(3)`; what is `None` comes from the environment.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// HOST:PORT. Else `ARBITER_SERVER`, else `127.0.0.1:7400`.
     pub server: Option<String>,
@@ -52,6 +54,21 @@ pub struct Options {
     /// What is said of the bot instead of [`Bot::profile`](crate::Bot::profile).
     pub profile: Option<Profile>,
 }
+
+with_fields!(Options {
+    one with_server server: String;
+    one with_name name: String;
+    one with_token token: String;
+    one with_tls tls: Tls;
+    one with_credentials credentials: PathBuf;
+    one with_patience patience: Duration;
+    one with_timeout timeout: Duration;
+    one with_invitation invitation: String;
+    one with_matches matches: u64;
+    one with_thinkers thinkers: usize;
+    one with_on_error on_error: OnError;
+    one with_profile profile: Profile;
+});
 
 impl Default for Options {
     fn default() -> Options {

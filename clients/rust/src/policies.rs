@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use log::{debug, warn};
 
-use crate::bot::{Answer, Bot};
+use crate::bot::{Answer, AnyBot};
 use crate::calling::{Caller, Tasks};
 use crate::client::Client;
 use crate::errors::{Error, Reason};
@@ -178,7 +178,7 @@ impl Considered {
         name: &str,
         failed: Answer,
         about: &T,
-        ask: impl FnOnce(&dyn Bot, &T) -> Answer + Send + 'static,
+        ask: impl FnOnce(&dyn AnyBot, &T) -> Answer + Send + 'static,
     ) -> Answer {
         let about = about.clone();
         self.caller.callback(name, failed, move |bot| ask(bot, &about)).await

@@ -5,6 +5,7 @@ use crate::values::{Challenge, Terms, TournamentCall};
 
 /// What each turn shall carry beyond the minimum; it costs time on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Extras {
     /// The board, cell by cell.
     pub board: bool,
@@ -16,8 +17,16 @@ pub struct Extras {
     pub steps: bool,
 }
 
-/// What is said of a bot. Write what matters and take the rest from `Profile::named("…")`.
+with_fields!(Extras {
+    one with_board board: bool;
+    one with_legal_move_count legal_move_count: bool;
+    one with_legal_moves_up_to legal_moves_up_to: i32;
+    one with_steps steps: bool;
+});
+
+/// What is said of a bot. Start from `Profile::named("…")` and change what matters, `.with_games(["pods"])`.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Profile {
     /// The bot's name, for people; the player's too where no other is given.
     pub name: String,
@@ -45,6 +54,20 @@ pub struct Profile {
     /// What its turns carry.
     pub extras: Extras,
 }
+
+with_fields!(Profile {
+    one with_version version: String;
+    one with_most_matches most_matches: u32;
+    one with_accept_challenges accept_challenges: bool;
+    one with_accept_seeks accept_seeks: bool;
+    one with_enter_tournaments enter_tournaments: bool;
+    one with_extras extras: Extras;
+    many with_games games: String;
+    many with_time_controls time_controls: String;
+    many with_opponents opponents: String;
+    many with_seeks seeks: Terms;
+    many with_capabilities capabilities: String;
+});
 
 impl Profile {
     /// Returns the profile of a bot of that name: version 1, all games, all challenges accepted, nothing else.

@@ -177,7 +177,7 @@ impl Runner {
             return; // told again: it is being thought about
         }
         let thought = seat.think_anew(place, message.ply);
-        let told = Told { message, received: Instant::now(), left: thought.left.clone() };
+        let told = Told { message, received: Instant::now(), left: thought.left() };
         let work = self.thinkers.clone().think(thought, seat.live.clone(), begun, told);
         let task = self.tasks.spawn(work);
         seat.thinking(task);

@@ -1,12 +1,10 @@
 //! A turn: all that a bot needs to choose its move.
 
 use std::fmt;
-use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 use crate::client::Client;
 use crate::errors::{ArbiterError, Error};
@@ -15,6 +13,7 @@ use crate::values::{CellContent, Clock, LegalMove, Line, LiveMatch, MatchPly, Re
 
 /// It is the bot's turn.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Turn {
     /// The match: who plays, and what the bot keeps of it.
     pub live: Arc<LiveMatch>,
@@ -56,9 +55,8 @@ pub struct Turn {
     /// Why the bot's first choice for this turn was refused, when it is asked again.
     pub refused: Option<ArbiterError>,
     received: Instant,
-    left: Arc<AtomicBool>,
+    left: watch::Receiver<bool>,
     client: Client,
-    runtime: Handle,
 }
 
 /// How a turn came: its message, when, and the flag that says that it has been left for a later one.
@@ -66,11 +64,10 @@ pub struct Turn {
 pub(crate) struct Told {
     pub(crate) message: proto::Turn,
     pub(crate) received: Instant,
-    pub(crate) left: Arc<AtomicBool>,
+    pub(crate) left: watch::Receiver<bool>,
 }
 
 impl Turn {
-    /// Needs a tokio runtime.
     pub(crate) fn new(told: Told, live: Arc<LiveMatch>, moves: Arc<Vec<String>>, client: Client) -> Turn {
         let message = told.message;
         Turn {
@@ -96,7 +93,6 @@ impl Turn {
             received: told.received,
             left: told.left,
             client,
-            runtime: Handle::current(),
         }
     }
 
@@ -115,17 +111,22 @@ impl Turn {
 
     /// Tells whether the choice is no longer wanted: the match is over, a later turn has come, or the bot stops.
     pub fn over(&self) -> bool {
-        self.live.over() || self.left.load(Ordering::Acquire)
+        self.live.over() || *self.left.borrow()
     }
 
-    /// Returns the legal moves in bytewise order: those that came with the turn, or else the server's answer. For the
-    /// bot's own methods; in async code, ask the [`client`](Turn::client).
-    pub fn legal_moves(&self) -> Result<Vec<LegalMove>, Error> {
+    /// Waits until the choice is no longer wanted.
+    pub(crate) async fn until_over(&self) {
+        let mut left = self.left.clone();
+        let _ = left.wait_for(|left| *left).await; // or the seat is gone, and with it the match
+    }
+
+    /// Returns the legal moves in bytewise order: those that came with the turn, or else the server's answer.
+    pub async fn legal_moves(&self) -> Result<Vec<LegalMove>, Error> {
         if !self.carried.is_empty() {
             return Ok(self.carried.clone());
         }
         let place = MatchPly { match_id: self.live.match_id.clone(), ply: Some(self.ply) };
-        self.wait(self.client.legal_moves(place))
+        self.client.legal_moves(place).await
     }
 
     /// Returns the client that the bot plays through, for questions to the server.
@@ -133,14 +134,8 @@ impl Turn {
         &self.client
     }
 
-    /// Waits for async code, such as calls of the client: many at once, if they are joined. For the bot's own methods,
-    /// which run in threads of their own; panics within async code, which can simply await.
-    pub fn wait<F: Future>(&self, work: F) -> F::Output {
-        self.runtime.block_on(work)
-    }
-
     /// Returns the same turn, to be thought about again after a refusal.
-    pub(crate) fn again(&self, refusal: ArbiterError, left: Arc<AtomicBool>) -> Turn {
+    pub(crate) fn again(&self, refusal: ArbiterError, left: watch::Receiver<bool>) -> Turn {
         Turn { refused: Some(refusal), left, ..self.clone() }
     }
 }

@@ -16,6 +16,7 @@ pub use crate::proto::{
 
 /// The opponent offers a draw.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DrawOffer {
     /// The match in which it is offered.
     pub live: Arc<LiveMatch>,
@@ -23,6 +24,7 @@ pub struct DrawOffer {
 
 /// A match of the bot's has ended, perhaps while it was away. In a match of the bot against itself `seat` is 1.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FinishedMatch {
     /// The match's id.
     pub match_id: String,

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -37,13 +36,18 @@ pub(super) struct Thought {
     pub(super) number: u64,
     pub(super) ply: i32,
     /// Turns true when the thought is left for a later one.
-    pub(super) left: Arc<AtomicBool>,
+    left: Arc<watch::Sender<bool>>,
     task: Option<AbortHandle>,
 }
 
 impl Thought {
+    /// Returns what turns true when the thought is left for a later one.
+    pub(super) fn left(&self) -> watch::Receiver<bool> {
+        self.left.subscribe()
+    }
+
     fn leave(&self) {
-        self.left.store(true, Ordering::Release);
+        self.left.send_replace(true);
         if let Some(task) = &self.task {
             task.abort();
         }
@@ -68,7 +72,8 @@ impl Seat {
             older.leave();
         }
         self.thoughts += 1;
-        let thought = Thought { place, number: self.thoughts, ply, left: Arc::default(), task: None };
+        let thought =
+            Thought { place, number: self.thoughts, ply, left: Arc::new(watch::Sender::new(false)), task: None };
         self.thought = Some(thought.clone());
         thought
     }

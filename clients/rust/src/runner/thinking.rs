@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use log::{debug, warn};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
 use super::seats::Thought;
 use crate::backoff::Backoff;
-use crate::bot::{Bot, Choice};
+use crate::bot::{Answering, AnyBot, Choice};
 use crate::calling::Caller;
 use crate::client::Client;
 use crate::errors::{ArbiterError, BotError, Error, comes_of_an_outage};
@@ -56,11 +57,16 @@ impl Thinkers {
         if turn.refused.is_some() {
             return self.tell(thought, Some(turn), Err(refusal.into()));
         }
-        let again = Arc::new(turn.again(refusal.clone(), thought.left.clone()));
+        let again = Arc::new(turn.again(refusal.clone(), thought.left()));
         let choice = self
-            .choice(&again, move |bot, again| match bot.refused(&turn, &refusal)? {
-                Some(choice) => Ok(choice),
-                None => bot.choose(again),
+            .choice(&again, move |bot, again| {
+                let (turn, refusal) = (turn.clone(), refusal.clone());
+                Box::pin(async move {
+                    match bot.refused(&turn, &refusal).await? {
+                        Some(choice) => Ok(choice),
+                        None => bot.choose(again).await,
+                    }
+                })
             })
             .await;
         self.tell(thought, Some(again), choice);
@@ -72,7 +78,7 @@ impl Thinkers {
     async fn choice(
         &self,
         turn: &Arc<Turn>,
-        work: impl Fn(&dyn Bot, &Turn) -> Result<Choice, BotError> + Clone + Send + 'static,
+        work: impl for<'a> Fn(&'a dyn AnyBot, &'a Turn) -> Answering<'a, Choice> + Clone + Send + 'static,
     ) -> Result<Choice, BotError> {
         let mut backoff = Backoff::default();
         loop {
@@ -111,16 +117,23 @@ impl Thinkers {
     }
 
     /// Returns what the bot makes of a turn. Its thread counts as a thinker until it comes back, also where its choice
-    /// is no longer wanted.
+    /// is no longer wanted: what the bot awaits then is dropped, and what it computes goes on.
     async fn ask(
         &self,
         turn: Arc<Turn>,
-        work: impl FnOnce(&dyn Bot, &Turn) -> Result<Choice, BotError> + Send + 'static,
+        work: impl for<'a> FnOnce(&'a dyn AnyBot, &'a Turn) -> Answering<'a, Choice> + Send + 'static,
     ) -> Result<Choice, BotError> {
         let thinker = self.free.clone().acquire_owned().await?;
+        let runtime = Handle::current();
         let asked = self.caller.call(move |bot| {
             let _thinker = thinker;
-            if turn.over() { Err("nobody waits for this choice any more".into()) } else { work(bot, &turn) }
+            runtime.block_on(async {
+                tokio::select! {
+                    biased;
+                    () = turn.until_over() => Err("nobody waits for this choice any more".into()),
+                    choice = work(bot, &turn) => choice,
+                }
+            })
         });
         asked.await?
     }

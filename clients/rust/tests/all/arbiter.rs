@@ -89,18 +89,14 @@ impl Arbiter {
 
     /// Returns options for a player that registers by itself.
     pub fn player(&self, name: &str) -> Options {
-        Options {
-            server: Some(self.address.clone()),
-            name: Some(name.to_owned()),
-            credentials: Some(self.folder.path().join("credentials.toml")),
-            ..Options::default()
-        }
+        let credentials = self.folder.path().join("credentials.toml");
+        Options::default().with_server(&*self.address).with_name(name).with_credentials(credentials)
     }
 
     /// Registers a player, and returns its options.
     pub async fn registered(&self, name: &str, tls: Option<Tls>) -> Options {
         let made = self.admin(tls.clone()).register_player(name, "", "").await.expect("the name is free");
-        Options { token: Some(made.token), tls, ..self.player(name) }
+        speaking(self.player(name).with_token(made.token), tls)
     }
 
     /// Waits until a player has a stream.
@@ -116,15 +112,20 @@ impl Arbiter {
 
     /// Returns the administrator's client, which speaks TLS or not. It bears with an arbiter that is being restarted.
     pub fn admin(&self, tls: Option<Tls>) -> Client {
-        let token = Some(self.admin_token.clone());
-        let patience = Some(Duration::from_secs(600));
-        Client::new(&Options { token, tls, patience, ..self.player("admin") }).expect("the address is one")
+        let options = self.player("admin").with_token(&*self.admin_token).with_patience(Duration::from_secs(600));
+        Client::new(&speaking(options, tls)).expect("the address is one")
     }
 
     /// Makes a match between two players that have registered.
     pub async fn pair(&self, game: &str, first: &str, second: &str) -> Match {
         pair(&self.admin(None), game, first, second).await
     }
+}
+
+/// Returns the options with this transport security, or none.
+pub fn speaking(mut options: Options, tls: Option<Tls>) -> Options {
+    options.tls = tls;
+    options
 }
 
 /// Makes a match between two players that have registered.

@@ -1,5 +1,6 @@
 //! Bots for the tests.
 
+use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +14,8 @@ use tokio::task::JoinHandle;
 
 use crate::peer::{letter, soon};
 
-type Choose = dyn Fn(&Turn) -> Result<Choice, BotError> + Send + Sync;
+type Thought<'a> = Pin<Box<dyn Future<Output = Result<Choice, BotError>> + Send + 'a>>;
+type Choose = dyn for<'a> Fn(&'a Turn) -> Thought<'a> + Send + Sync;
 
 /// Remembers what it is told, and chooses as the test says: by default, the ply's letter of the alphabet.
 pub struct Noted {
@@ -40,13 +42,16 @@ impl Notes {
 
 impl Noted {
     pub fn new() -> Noted {
-        let choose = Box::new(|turn: &Turn| Ok(letter(turn.ply).into()));
-        let profile = Profile::named("noted");
-        Noted { profile, notes: Notes::default(), choose, accepts_draws: false, own_answer: None }
+        Noted::choosing(|turn| Ok(letter(turn.ply).into()))
     }
 
     pub fn choosing(choose: impl Fn(&Turn) -> Result<Choice, BotError> + Send + Sync + 'static) -> Noted {
-        Noted { choose: Box::new(choose), ..Noted::new() }
+        Noted::thinking(move |turn| Box::pin(std::future::ready(choose(turn))))
+    }
+
+    pub fn thinking(choose: impl for<'a> Fn(&'a Turn) -> Thought<'a> + Send + Sync + 'static) -> Noted {
+        let profile = Profile::named("noted");
+        Noted { profile, notes: Notes::default(), choose: Box::new(choose), accepts_draws: false, own_answer: None }
     }
 
     pub fn with(self, change: impl FnOnce(&mut Profile)) -> Noted {
@@ -73,12 +78,12 @@ impl Bot for Noted {
         self.profile.clone()
     }
 
-    fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
+    async fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
         self.notes.add(format!("turn {} of {} in seat {}", turn.ply, turn.live.match_id, turn.seat));
-        (self.choose)(turn)
+        (self.choose)(turn).await
     }
 
-    fn refused(&self, _: &Turn, refusal: &ArbiterError) -> Result<Option<Choice>, BotError> {
+    async fn refused(&self, _: &Turn, refusal: &ArbiterError) -> Result<Option<Choice>, BotError> {
         self.notes.add(format!("refused {}", refusal.reason.as_str_name()));
         Ok(self.own_answer.clone())
     }

@@ -63,8 +63,9 @@ async fn what_is_no_arbiter_is_said_to_be_none() {
 
 /// Returns options for a player whose token is kept in a folder, if anywhere.
 fn named(peer: &Peer, folder: &Path) -> Options {
-    let credentials = Some(folder.join("credentials.toml"));
-    Options { token: None, name: Some("carol".into()), credentials, ..peer.options() }
+    let mut options = peer.options().with_name("carol").with_credentials(folder.join("credentials.toml"));
+    options.token = None;
+    options
 }
 
 #[tokio::test]
@@ -108,7 +109,8 @@ async fn a_name_that_is_taken_says_what_to_do() {
 async fn a_player_without_a_name_or_a_token_is_asked_for_one() {
     let peer = Peer::start().await;
     let folder = tempfile::tempdir().expect("a folder");
-    let options = Options { name: None, ..named(&peer, folder.path()) };
+    let mut options = named(&peer, folder.path());
+    options.name = None;
     let nameless = Noted::new().with(|profile| profile.name.clear());
     let error = Playing::start(nameless, options).ended().await.expect_err("nobody plays");
     assert!(matches!(error, Error::Credentials(_)));

@@ -4,10 +4,10 @@ use arbiter_client::proto::move_answer::Answer;
 use arbiter_client::proto::play_act::Act;
 use arbiter_client::proto::play_item::Item;
 use arbiter_client::proto::{AnswerDrawAct, DrawOffered, MoveComment, Refusal};
-use arbiter_client::{Choice, Code, Error, Move, OnError, Options, Reason, Turn};
+use arbiter_client::{BotError, Choice, Code, Error, Move, OnError, Options, Reason, Turn};
 
-use crate::bots::{Noted, Playing};
-use crate::peer::{Peer, Stream, refusal, running, turn};
+use crate::bots::{Noted, Notes, Playing};
+use crate::peer::{Peer, Stream, refusal, running, soon, turn, won};
 
 /// Plays a bot on a peer, up to the two hellos.
 async fn playing(bot: Noted, change: impl FnOnce(&mut Options)) -> (Peer, Playing, Stream) {
@@ -36,10 +36,10 @@ fn hasty() -> Noted {
 #[tokio::test]
 async fn a_bot_says_what_it_expects() {
     let bot = Noted::choosing(|turn| {
-        let expecting = |text: &str, evaluation| Move { text: text.into(), evaluation, line: vec![text.into()] };
+        let expecting = |text: &str| Move::from(text).with_line([text]);
         Ok(match turn.ply {
-            0 => expecting("a", Some(612)).into(),
-            2 => Choice::OfferDraw(expecting("c", None)),
+            0 => expecting("a").with_evaluation(612).into(),
+            2 => Choice::OfferDraw(expecting("c")),
             _ => "e".into(),
         })
     });
@@ -226,7 +226,9 @@ async fn an_answer_of_a_newer_kind_settles_the_request() {
 
 #[tokio::test]
 async fn legal_moves_are_those_of_the_turn_or_else_the_servers() {
-    let bot = Noted::choosing(|turn| Ok(turn.legal_moves()?.last().expect("there is one").text.clone().into()));
+    let bot = Noted::thinking(|turn| {
+        Box::pin(async { Ok(turn.legal_moves().await?.last().expect("there is one").text.clone().into()) })
+    });
     let (mut peer, _playing, mut stream) = playing(bot, |_| {}).await;
     peer.lay().legal = vec!["x".into(), "y".into()];
     stream.say([Item::Turn(turn("m1", 4))]).await;
@@ -260,15 +262,129 @@ async fn a_turn_knows_how_long_the_bot_may_think() {
     }
 }
 
+/// An error of a bot's own, with the client's behind it.
+#[derive(Debug)]
+struct NoMove(Error);
+
+impl std::fmt::Display for NoMove {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("no move")
+    }
+}
+
+impl std::error::Error for NoMove {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
 #[tokio::test]
-async fn a_choice_that_failed_because_the_server_was_away_is_made_again() {
-    let bot = Noted::choosing(|turn| Ok(turn.legal_moves()?[0].text.clone().into()));
-    let notes = bot.notes();
-    let impatient = |options: &mut Options| options.patience = Some(std::time::Duration::ZERO);
-    let (peer, _playing, mut stream) = playing(bot, impatient).await;
-    peer.lay().legal = vec!["x".into()];
-    peer.lay().refusals.push_back(refusal(Reason::StoreUnavailable, Code::Unavailable, &[("retry_after_ms", "1")]));
+async fn an_outage_costs_no_match_however_the_bot_wraps_its_error() {
+    let ways: [fn(Error) -> BotError; 5] = [
+        |error| error.into(),
+        |error| NoMove(error).into(),
+        |error| std::io::Error::other(NoMove(error)).into(),
+        |error| error.to_string().into(),
+        |error| panic!("{error}"),
+    ];
+    for wrapped in ways {
+        for refused_first in [false, true] {
+            let bot = Noted::thinking(move |turn| {
+                Box::pin(async move {
+                    if refused_first && turn.refused.is_none() {
+                        return Ok("bad".into());
+                    }
+                    Ok(turn.legal_moves().await.map_err(wrapped)?[0].text.clone().into())
+                })
+            });
+            let impatient = |options: &mut Options| options.patience = Some(std::time::Duration::ZERO);
+            let (peer, _playing, mut stream) = playing(bot, impatient).await;
+            peer.lay().legal = vec!["x".into()];
+            let away = refusal(Reason::StoreUnavailable, Code::Unavailable, &[("retry_after_ms", "1")]);
+            peer.lay().refusals.push_back(away);
+            stream.say([Item::Turn(turn("m1", 0))]).await;
+            if refused_first {
+                let (act, _) = stream.hear_move().await;
+                stream.refuse(&act, refusal(Reason::MoveIllegal, Code::FailedPrecondition, &[])).await;
+            }
+            assert_eq!(stream.hear_move().await.1.r#move, "x");
+        }
+    }
+}
+
+/// Notes that it is dropped.
+struct Dropped(Notes);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.add("dropped".to_owned());
+    }
+}
+
+#[tokio::test]
+async fn what_a_bot_awaits_is_dropped_when_nobody_waits_for_its_choice_any_more() {
+    let notes = Notes::default();
+    let seen = notes.clone();
+    let bot = Noted::thinking(move |turn| {
+        let dropped = Dropped(seen.clone());
+        Box::pin(async move {
+            if turn.live.match_id == "m1" {
+                dropped.0.add(format!("thinks at {}", turn.ply));
+                std::future::pending::<()>().await;
+            }
+            std::mem::forget(dropped);
+            Ok("a".into())
+        })
+    });
+    let one = |options: &mut Options| options.thinkers = 1;
+    let (_peer, _playing, mut stream) = playing(bot, one).await;
     stream.say([Item::Turn(turn("m1", 0))]).await;
-    assert_eq!(stream.hear_move().await.1.r#move, "x");
-    assert_eq!(notes.all().iter().filter(|note| note.starts_with("turn 0")).count(), 2);
+    until(&notes, &["thinks at 0"]).await;
+    stream.say([Item::Turn(turn("m1", 2))]).await; // a later turn
+    until(&notes, &["thinks at 0", "dropped", "thinks at 2"]).await;
+    stream.say([Item::Ended(won("m1", "c1")), Item::Turn(turn("m2", 0))]).await; // and the end of the match
+    let mut acts = vec![stream.read().await, stream.read().await];
+    acts.sort_by_key(|act| act.match_id.clone()); // an acknowledgement is of no match
+    assert!(matches!(acts[1].act, Some(Act::Move(_))), "the one place to think is free again: {acts:?}");
+    until(&notes, &["thinks at 0", "dropped", "thinks at 2", "dropped"]).await;
+}
+
+/// Waits until these are the notes.
+async fn until(notes: &Notes, expected: &[&str]) {
+    soon(async {
+        while notes.all() != expected {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_bot_plays_in_several_runs_at_once_and_one_after_the_other() {
+    let bot = std::sync::Arc::new(Noted::new());
+    let notes = bot.notes();
+    let mut others = Vec::new();
+    for match_id in ["m1", "m2", "m3"] {
+        let mut peer = Peer::start().await;
+        let playing = Playing::start(bot.clone(), peer.options().with_matches(1u64));
+        let mut stream = peer.stream().await;
+        stream.meet().await;
+        stream.say([Item::Turn(turn(match_id, 0))]).await;
+        assert_eq!(stream.hear_move().await.0.match_id, match_id);
+        if match_id == "m1" {
+            others.push((peer, playing, stream)); // its run goes on
+            continue;
+        }
+        stream.say([Item::Ended(won(match_id, "c1"))]).await;
+        assert!(matches!(stream.read().await.act, Some(Act::Acknowledge(_))));
+        stream.closed().await;
+        playing.ended().await.expect("its match has ended");
+    }
+    let (_peer, playing, mut stream) = others.remove(0);
+    stream.say([Item::Ended(won("m1", "c1"))]).await;
+    assert!(matches!(stream.read().await.act, Some(Act::Acknowledge(_))));
+    stream.closed().await;
+    playing.ended().await.expect("its match has ended");
+    let ends: Vec<_> = notes.all().into_iter().filter(|note| note.starts_with("ended")).collect();
+    assert_eq!(ends.iter().map(|note| &note[6..8]).collect::<Vec<_>>(), ["m2", "m3", "m1"]);
 }

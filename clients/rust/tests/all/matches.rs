@@ -7,7 +7,7 @@ use arbiter_client::proto::match_event::Event as What;
 use arbiter_client::proto::{
     CreateTournamentRequest, ResultKind, StartTournamentRequest, TournamentFormat, TournamentSpec,
 };
-use arbiter_client::{Bot, BotError, Choice, Client, FinishedMatch, Line, Options, Profile, Reason, Terms, Turn};
+use arbiter_client::{Bot, BotError, Choice, Client, FinishedMatch, Line, Profile, Reason, Terms, Turn};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::arbiter::{Arbiter, pair};
@@ -42,8 +42,8 @@ impl Bot for Simple {
         self.profile.clone()
     }
 
-    fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
-        let moves = turn.legal_moves()?; // or the server is away, and the choice is made again
+    async fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
+        let moves = turn.legal_moves().await?; // or the server is away, and the choice is made again
         *self.chosen.lock().expect("nobody panicked with it").entry(turn.ply).or_default() += 1;
         assert_eq!(turn.moves.len(), usize::try_from(turn.ply)?);
         if let Some(gate) = &self.gate
@@ -65,7 +65,9 @@ async fn next(ends: &mut Ended) -> FinishedMatch {
 
 /// Starts a bot that plays for a player of its own.
 async fn start(arbiter: &Arbiter, bot: impl Bot, name: &str, matches: Option<u64>) -> Playing {
-    Playing::start(bot, Options { matches, ..arbiter.registered(name, None).await })
+    let mut options = arbiter.registered(name, None).await;
+    options.matches = matches;
+    Playing::start(bot, options)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

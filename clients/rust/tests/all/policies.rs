@@ -75,11 +75,10 @@ async fn the_bots_own_word_goes_before_the_profiles() {
 
     impl Bot for Choosy {
         fn profile(&self) -> Profile {
-            let of = Profile::named("choosy");
-            Profile { games: vec!["pods".into()], accept_seeks: true, enter_tournaments: true, ..of }
+            Profile::named("choosy").with_games(["pods"]).with_accept_seeks(true).with_enter_tournaments(true)
         }
 
-        fn choose(&self, _: &Turn) -> Result<Choice, BotError> {
+        async fn choose(&self, _: &Turn) -> Result<Choice, BotError> {
             Err("it never gets a turn".into())
         }
 
@@ -229,7 +228,7 @@ async fn a_seek_that_the_server_does_not_take_ends_the_run_and_one_that_it_can_n
         refusal(Reason::StoreUnavailable, Code::Unavailable, &[("retry_after_ms", "1")]),
         refusal(Reason::GameUnknown, Code::InvalidArgument, &[]),
     ]);
-    let options = arbiter_client::Options { patience: Some(std::time::Duration::ZERO), ..peer.options() };
+    let options = peer.options().with_patience(std::time::Duration::ZERO);
     let playing = Playing::start(seeking(0, &["chess"]), options);
     let mut stream = peer.stream().await;
     stream.meet().await;
@@ -245,7 +244,7 @@ async fn a_seek_that_the_server_does_not_take_ends_the_run_and_one_that_it_can_n
 #[tokio::test]
 async fn no_more_matches_are_agreed_on_than_are_played_and_those_are_finished() {
     let mut peer = Peer::start().await;
-    let options = arbiter_client::Options { matches: Some(2), ..peer.options() };
+    let options = peer.options().with_matches(2u64);
     let playing = Playing::start(seeking(0, &["pods", "hop-it", "pondlife"]), options);
     let mut stream = peer.stream().await;
     stream.meet().await;

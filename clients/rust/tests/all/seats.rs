@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arbiter_client::proto::play_act::Act;
 use arbiter_client::proto::play_item::Item;
-use arbiter_client::{Bot, BotError, Choice, Code, FinishedMatch, LiveMatch, Move, Options, Profile, Reason, Turn};
+use arbiter_client::{Bot, BotError, Choice, Code, FinishedMatch, LiveMatch, Move, Profile, Reason, Turn};
 
 use crate::bots::{Gate, Key, Noted, Notes, Playing};
 use crate::peer::{PLAYER, Peer, letter, refusal, running, turn, won};
@@ -22,7 +22,7 @@ fn gated() -> (Noted, Key) {
 async fn choices_are_made_at_once_up_to_the_limit() {
     let mut peer = Peer::start().await;
     let (bot, mut key) = gated();
-    let _playing = Playing::start(bot, Options { thinkers: 2, ..peer.options() });
+    let _playing = Playing::start(bot, peer.options().with_thinkers(2usize));
     let mut stream = peer.stream().await;
     stream.meet().await;
     stream.say((0..4).map(|number| Item::Turn(turn(&format!("m{number}"), 0)))).await;
@@ -54,7 +54,7 @@ async fn callbacks_of_one_match_do_not_wait_for_those_of_another() {
             }
         }
 
-        fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
+        async fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
             self.1.add(format!("choose {}", turn.live.match_id));
             Ok("a".into())
         }
@@ -162,9 +162,9 @@ impl Bot for Twofold {
         Profile::named("twofold")
     }
 
-    fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
+    async fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
         turn.live.with_memory(|plies: &mut Vec<i32>| plies.push(turn.ply));
-        Ok(Move { text: letter(turn.ply), line: vec![format!("seat{}", turn.seat)], ..Move::default() }.into())
+        Ok(Move::from(letter(turn.ply)).with_line([format!("seat{}", turn.seat)]).into())
     }
 
     fn started(&self, live: &Arc<LiveMatch>) {
@@ -182,7 +182,7 @@ impl Bot for Twofold {
 async fn both_seats_of_a_match_against_itself() {
     let mut peer = Peer::start().await;
     let notes = Notes::default();
-    let playing = Playing::start(Twofold(notes.clone()), Options { matches: Some(1), ..peer.options() });
+    let playing = Playing::start(Twofold(notes.clone()), peer.options().with_matches(1u64));
     let mut stream = peer.stream().await;
     stream.meet().await;
     let mut against_itself = running("m1");

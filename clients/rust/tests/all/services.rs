@@ -105,7 +105,7 @@ impl Peer {
 
     /// Returns options that lead to the peer, with a token.
     pub fn options(&self) -> Options {
-        Options { server: Some(self.address.clone()), token: Some("secret".to_owned()), ..Options::default() }
+        Options::default().with_server(&*self.address).with_token("secret")
     }
 
     /// Returns the next stream that a bot opens.

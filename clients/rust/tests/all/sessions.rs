@@ -19,11 +19,11 @@ async fn a_bot_says_who_it_is_and_plays_a_match() {
         profile.games = vec!["pods".into()];
         profile.most_matches = 3;
         profile.capabilities = vec!["tricks".into()];
-        profile.extras = Extras { board: true, legal_moves_up_to: 9, ..Extras::default() };
+        profile.extras = Extras::default().with_board(true).with_legal_moves_up_to(9);
         profile.enter_tournaments = true;
     });
     let notes = bot.notes();
-    let playing = Playing::start(bot, Options { matches: Some(1), ..peer.options() });
+    let playing = Playing::start(bot, peer.options().with_matches(1u64));
     let mut stream = peer.stream().await;
     assert_eq!(stream.authorization, "Bearer secret");
     let hello = stream.meet().await;
@@ -295,12 +295,7 @@ async fn a_run_that_is_told_to_stop_does_not_wait_for_a_server_that_is_gone() {
 
 #[tokio::test]
 async fn no_server_is_one_clear_sentence() {
-    let options = Options {
-        server: Some("127.0.0.1:1".into()),
-        token: Some("t".into()),
-        patience: Some(Duration::ZERO),
-        ..Options::default()
-    };
+    let options = Options::default().with_server("127.0.0.1:1").with_token("t").with_patience(Duration::ZERO);
     let error = Playing::start(Noted::new(), options).ended().await.expect_err("there is no server");
     assert!(matches!(error, Error::ConnectionFailed(..)));
     assert!(error.to_string().starts_with("no arbiter answers at 127.0.0.1:1: is it running"), "{error}");
@@ -311,7 +306,7 @@ async fn a_server_that_comes_late_is_waited_for() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("it listens").to_string();
     drop(free);
-    let options = Options { server: Some(address.clone()), token: Some("t".into()), ..Options::default() };
+    let options = Options::default().with_server(&*address).with_token("t");
     let _playing = Playing::start(Noted::new(), options);
     let mut peer = Peer::start_at(&address).await;
     assert_eq!(peer.stream().await.meet().await.bot_name, "noted");

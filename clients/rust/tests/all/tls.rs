@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use arbiter_client::{Client, Error, Options, Tls};
+use arbiter_client::{Client, Error, Tls};
 use tempfile::TempDir;
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
+use crate::arbiter::speaking;
 use crate::peer::Peer;
 
 /// A folder with a root, and a server's and a client's certificate that it signed.
@@ -39,12 +40,12 @@ impl Papers {
     }
 
     pub fn trusting(&self) -> Tls {
-        Tls { root_certificate: Some(self.file("root.pem")), ..Tls::default() }
+        Tls::default().with_root_certificate(self.file("root.pem"))
     }
 
     pub fn mutual(&self) -> Tls {
         let (certificate, key) = (self.file("client.pem"), self.file("client.key"));
-        Tls { client_certificate: Some(certificate), client_key: Some(key), ..self.trusting() }
+        self.trusting().with_client_certificate(certificate).with_client_key(key)
     }
 
     async fn peer(&self, mutual: bool) -> Peer {
@@ -57,7 +58,7 @@ impl Papers {
 }
 
 fn client(peer: &Peer, tls: Option<Tls>) -> Client {
-    Client::new(&Options { tls, patience: Some(Duration::ZERO), ..peer.options() }).expect("the papers can be read")
+    Client::new(&speaking(peer.options().with_patience(Duration::ZERO), tls)).expect("the papers can be read")
 }
 
 #[tokio::test]
