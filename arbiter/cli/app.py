@@ -102,7 +102,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         result = app(given, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except UnusedCliTokensError as error:
-        return _fail(f"nothing here takes {' '.join(map(repr, error.unused_tokens))}. See --help.", USAGE)
+        return _fail(f"nothing here takes {' '.join(map(repr, error.unused_tokens or ()))}. See --help.", USAGE)
     except CycloptsError as error:
         return _fail(f"{error} See --help.", USAGE)
     except OperatorError as error:

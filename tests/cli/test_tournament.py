@@ -123,7 +123,10 @@ def test_a_refusal_is_one_line_and_code_1(
     [
         ("name = ", "is no TOML file"),
         (SPEC + 'colour = "red"', "'colour' is not allowed"),
-        (SPEC.replace("time =", "tme ="), "(tme): 'tme' is not allowed in specification of a tournament: expected one of"),
+        (
+            SPEC.replace("time =", "tme ="),
+            "(tme): 'tme' is not allowed in specification of a tournament: expected one of",
+        ),
         (SPEC.replace("time =", "# time ="), "(time): time of a tournament is missing or empty: expected a text"),
         (SPEC.replace("round_robin", "swiss"), "options.rounds"),
         (

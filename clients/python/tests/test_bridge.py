@@ -240,7 +240,9 @@ async def test_failures_in_a_match_name_the_program_and_not_its_wrapper(peer, me
 async def test_a_program_that_reads_or_writes_through_a_buffer_is_told_so(tmp_path, caplog, text):
     file = tmp_path / "program.py"
     file.write_text(text)
-    with pytest.raises(bridge.ProgramFailed, match=r"within 1 s \(it wrote only once its input was closed: it must flush"):
+    with pytest.raises(
+        bridge.ProgramFailed, match=r"within 1 s \(it wrote only once its input was closed: it must flush"
+    ):
         await bridge.introduce([sys.executable, str(file)], limit_s=1, called="./buffered")
     assert "./buffered has not introduced itself for 0.5 s: if it has written its lines, they wait" in caplog.text
 

@@ -61,7 +61,7 @@ class ProgramBot(Bot):
         limits: Limits | None = None,
         called: str = "",
     ) -> None:
-        """`called`: what messages call the program, where its command is that of a wrapper around it."""
+        """Take a program; `called`: what messages call it, where its command is that of a wrapper around it."""
         self._command = tuple(command)
         self._called = called or shlex.join(command)
         self._language = language or Words()
