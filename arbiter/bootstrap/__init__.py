@@ -1,5 +1,6 @@
 """The composition root: the only package that names adapters. Each part can also be passed in as an argument."""
 
+from arbiter.bootstrap.backup import Copied, backup_store, restore_store
 from arbiter.bootstrap.serving import RunningServer, doors, gate_of, serving, started
 from arbiter.bootstrap.store import Store, check_store, open_record, open_store, rebuild_store, shown_store
 from arbiter.bootstrap.tokens import create_token, create_tokens, replace_token
@@ -9,9 +10,11 @@ from arbiter.bootstrap.world import NO_JUDGES, World, open_world
 __all__ = [
     "NO_JUDGES",
     "Arbiter",
+    "Copied",
     "RunningServer",
     "Store",
     "World",
+    "backup_store",
     "check_store",
     "create_token",
     "create_tokens",
@@ -22,6 +25,7 @@ __all__ = [
     "open_world",
     "rebuild_store",
     "replace_token",
+    "restore_store",
     "serving",
     "shown_store",
     "started",

@@ -9,7 +9,7 @@ from pathlib import Path
 from cyclopts import App
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from arbiter.bootstrap import check_store, rebuild_store, shown_store
+from arbiter.bootstrap import Copied, backup_store, check_store, rebuild_store, restore_store, shown_store
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import console, on_terminal, say
 from arbiter.cli.words import counted
@@ -72,6 +72,47 @@ def rebuild(*, store: str | None = None, keys: Path | None = None, config: Path 
     say(f"{shown_store(url)} is rebuilt from its log: {size}.{added}")
 
 
+@app.command
+def backup(folder: Path, /, *, store: str | None = None, keys: Path | None = None, config: Path | None = None) -> None:
+    """Copy the store and its signing keys to a new folder, while the server may be running.
+
+    The copy is of one instant. It holds private keys and the digests of tokens: keep it as safe as the server. The
+    folder appears once it is complete.
+
+    :param folder: The folder to make.
+    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
+    :param keys: The file of the signing keys. [default: as the server's settings]
+    :param config: The server's configuration file (TOML).
+    """
+    settings = load(config, store=store, keys=keys)
+    with _progress("Copying", "rows") as progress:
+        copied = backup_store(settings.store, settings.key_ring, folder, progress)
+    say(f"{shown_store(settings.store)} is copied to {folder}: {_copied(copied)}.")
+    say(f"`arbiter store restore {folder}` brings it back; `--store` and `--keys` say where.")
+
+
+@app.command
+def restore(folder: Path, /, *, store: str | None = None, keys: Path | None = None, config: Path | None = None) -> None:
+    """Copy a backup into an empty store, of either kind, and its signing keys to their file.
+
+    The backup is checked before anything is written, every record and every seal. If this is interrupted, nothing is
+    in the store, and it can be done again.
+
+    :param folder: A folder that `arbiter store backup` has made.
+    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
+    :param keys: The file of the signing keys. [default: as the server's settings]
+    :param config: The server's configuration file (TOML).
+    """
+    settings = load(config, store=store, keys=keys)
+    with _progress("Copying", "rows") as progress:
+        copied = restore_store(folder, settings.store, settings.key_ring, progress)
+    say(f"{folder} is restored to {shown_store(settings.store)}: {_copied(copied)}, in {settings.key_ring}.")
+
+
+def _copied(copied: Copied) -> str:
+    return f"{counted(copied.records, 'record')}, {counted(copied.keys, 'signing key')}"
+
+
 def _size(matches: int, tournaments: int, records: int) -> str:
     return ", ".join(
         (counted(matches, "match", "matches"), counted(tournaments, "tournament"), counted(records, "record"))
@@ -79,16 +120,12 @@ def _size(matches: int, tournaments: int, records: int) -> str:
 
 
 @contextmanager
-def _progress(doing: str) -> Iterator[Callable[[int, int], None]]:
+def _progress(doing: str, things: str = "matches and tournaments") -> Iterator[Callable[[int, int], None]]:
     """Show the progress of a long job: a bar on a terminal, otherwise a line from time to time."""
     if not on_terminal():
-        yield (
-            lambda done, of: (
-                say(f"{doing}: {done:,} of {of:,} matches and tournaments") if done % _A_LINE == 0 else None
-            )
-        )
+        yield (lambda done, of: say(f"{doing}: {done:,} of {of:,} {things}") if done % _A_LINE == 0 else None)
         return
-    what = TextColumn("matches and tournaments")
+    what = TextColumn(things)
     columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), what, TimeRemainingColumn())
     with Progress(*columns, console=console(), transient=True) as bar:
         task = bar.add_task(doing, total=None)

@@ -61,6 +61,11 @@ def shown(url: str) -> str:
     return _shown(_place(url))
 
 
+def shown_engine(engine: Engine) -> str:
+    """Return the URL of an engine's store without its password, for display."""
+    return _shown(engine.url)
+
+
 def _place(url: str) -> URL:
     try:
         place = make_url(url)

@@ -13,6 +13,7 @@ from tests.cli.command import Arbiter
 SUBCOMMANDS = (
     *(("match", name) for name in ("create", "list", "show", "abort", "adjudicate")),
     ("rules", "show"),
+    *(("store", name) for name in ("check", "rebuild", "backup", "restore")),
     *(("token", name) for name in ("create", "list", "revoke")),
     *(
         ("tournament", name)

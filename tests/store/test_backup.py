@@ -1,0 +1,153 @@
+"""Backups: taken from a running server, whole or not at all, and brought back into either database."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from arbiter_protos.v1 import match_pb2, player_pb2
+
+from arbiter.bootstrap import World, backup_store, check_store, open_world, restore_store
+from arbiter.config import Settings
+from arbiter.errors import OperatorError
+from arbiter.testing.server import served
+from tests.rpc.calls import Stubs
+from tests.runtime.test_metrics import play
+from tests.store.postgres import Cluster
+
+FILES = {"arbiter.db", "arbiter.keys", "arbiter.keys.mark"}
+
+pytestmark = pytest.mark.long
+
+
+def quiet(done: int, of: int) -> None:
+    pass
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database without tables."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/other.db"
+    cluster: Cluster = request.getfixturevalue("cluster")
+    return cluster.fresh()
+
+
+@asynccontextmanager
+async def running(store: str, keys: Path) -> AsyncIterator[Stubs]:
+    @asynccontextmanager
+    async def world(settings: Settings) -> AsyncIterator[World]:
+        async with open_world(settings) as opened:
+            yield opened
+
+    async with served(world, store=store, keys=keys, rules_workers=1) as server:
+        yield Stubs(server)
+
+
+async def transcript(stubs: Stubs, match_id: str, metadata: Any) -> list[bytes]:
+    request = match_pb2.ObserveRequest(
+        match=match_pb2.ObserveMatch(match_id=match_id, after_revision=0), with_record=True
+    )
+    stream = stubs.matches.Observe(request, metadata=metadata)
+    return [item.event.record async for part in stream for item in part.items if item.WhichOneof("item") == "event"]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_a_backup_of_a_running_server_goes_on_in_either_database(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, empty: str
+) -> None:
+    store = f"sqlite:///{tmp_path}/arbiter.db" if kind == "sqlite" else request.getfixturevalue("cluster").fresh()
+    keys, folder = tmp_path / "arbiter.keys", tmp_path / "copy"
+    async with running(store, keys) as stubs:
+        await stubs.enter()
+        match = await stubs.match(game="hop-it")
+        await play(stubs, match, 4)
+        backup_store(store, keys, folder, quiet)
+        await stubs.matches.Resign(
+            match_pb2.ResignRequest(request_id="later", match_id=match.match_id), metadata=stubs.bob
+        )
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert folder.stat().st_mode & 0o077 == 0
+    new_keys = tmp_path / "elsewhere.keys"
+    restored = restore_store(folder, empty, new_keys, quiet)
+    assert restored.keys == 1
+    assert check_store(empty, quiet, new_keys).faults == ()
+    async with running(empty, new_keys) as again:
+        again.alice, again.bob = stubs.alice, stubs.bob  # tokens are in a backup too
+        await again.matches.Resign(
+            match_pb2.ResignRequest(request_id="now", match_id=match.match_id), metadata=stubs.alice
+        )
+        records = await transcript(again, match.match_id, stubs.alice)
+        assert sum(b'"moved"' in record for record in records) == 4
+        assert b'"ended"' in records[-1]
+        me = await again.players.GetPlayer(player_pb2.GetPlayerRequest(), metadata=stubs.bob)
+        assert me.player.name == "bob"
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from arbiter.bootstrap import backup_store, restore_store
+
+def killed(done, of):
+    os.kill(os.getpid(), 9)
+
+what, folder, store, keys = sys.argv[1:]
+if what == "backup":
+    backup_store(store, Path(keys), Path(folder), killed)
+else:
+    restore_store(Path(folder), store, Path(keys), killed)
+"""
+
+
+def kill_in(what: str, folder: Path, store: str, keys: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", KILLED, what, str(folder), store, str(keys)], check=False)
+    assert ran.returncode == -signal.SIGKILL
+
+
+async def test_what_is_killed_in_the_middle_leaves_nothing_half_and_is_done_again(tmp_path: Path, empty: str) -> None:
+    store, keys, folder = f"sqlite:///{tmp_path}/arbiter.db", tmp_path / "arbiter.keys", tmp_path / "copy"
+    async with running(store, keys) as stubs:
+        await stubs.enter()
+        await play(stubs, await stubs.match(game="hop-it"), 2)
+    kill_in("backup", folder, store, keys)
+    assert not folder.exists()
+    made = backup_store(store, keys, folder, quiet)
+    assert {path.name for path in folder.iterdir()} == FILES
+    new_keys = tmp_path / "elsewhere.keys"
+    kill_in("restore", folder, empty, new_keys)
+    assert restore_store(folder, empty, new_keys, quiet) == made
+    assert check_store(empty, quiet, new_keys).faults == ()
+
+
+async def test_nothing_is_overwritten_and_nothing_damaged_is_restored(tmp_path: Path) -> None:
+    store, keys, folder = f"sqlite:///{tmp_path}/arbiter.db", tmp_path / "arbiter.keys", tmp_path / "copy"
+    async with running(store, keys) as stubs:
+        await stubs.enter()
+        await stubs.match()
+    backup_store(store, keys, folder, quiet)
+    with pytest.raises(OperatorError, match="is there already: name a folder that is not"):
+        backup_store(store, keys, folder, quiet)
+    with pytest.raises(OperatorError, match=r"is not empty \(\w+\): name another"):
+        restore_store(folder, store, keys, quiet)
+    other = tmp_path / "other.keys"
+    other.write_bytes(keys.read_bytes())
+    other.chmod(0o600)
+    with pytest.raises(OperatorError, match=r"no server has served .* with the keys in"):
+        backup_store(store, other, tmp_path / "another", quiet)
+    with pytest.raises(OperatorError, match="is no backup: it has no "):
+        restore_store(tmp_path / "nothing", store, keys, quiet)
+    other.write_text("{}")
+    with pytest.raises(OperatorError, match="there are other signing keys at"):
+        restore_store(folder, f"sqlite:///{tmp_path}/new.db", other, quiet)
+    with closing(sqlite3.connect(folder / "arbiter.db", isolation_level=None)) as changed:
+        changed.execute("UPDATE event SET body = replace(CAST(body AS TEXT), 'alice', 'alicf') WHERE revision = 1")
+    with pytest.raises(OperatorError, match="is damaged, so nothing was restored"):
+        restore_store(folder, f"sqlite:///{tmp_path}/new.db", tmp_path / "new.keys", quiet)
