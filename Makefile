@@ -71,10 +71,15 @@ quick-tests: setup
 	$(PYTEST) -n 2 -m "not long and not toolchain"
 
 # The tests of the compiled modules: those of the modules themselves, except the ones marked `interpreted`; a real server
-# that is killed once at each kind of record; and the installation of the distribution, with a game played on it.
-TEST_COMPILED := --kills 13 tests/boards tests/games tests/matches tests/simulation tests/wire tests/e2e/test_kill.py \
-  tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py \
-  tests/e2e/test_dist.py
+# that is killed once at each kind of record; and the installation of the distribution, with a game played on it. What
+# tries many random inputs does so on the interpreted modules; `make soak` has all of them.
+COMPILED_MODULES := tests/boards tests/games tests/matches tests/simulation tests/wire \
+  tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py
+TEST_COMPILED := --kills 13 --seeds 8 $(COMPILED_MODULES) tests/e2e/test_kill.py tests/e2e/test_dist.py \
+  --ignore tests/games/test_fuzz.py --ignore tests/games/test_console.py --ignore tests/games/test_registry.py \
+  --ignore tests/matches/test_fuzz.py --ignore tests/matches/test_machine.py --ignore tests/matches/test_canonical.py \
+  --deselect tests/matches/test_transcript.py::test_every_byte_counts \
+  --deselect tests/simulation/test_seeds.py::test_everything_happens
 test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs
 	@$(MAKE) --no-print-directory -j2 every-test $(if $(NATIVE),compiled-tests)
@@ -83,7 +88,7 @@ every-test: check
 	$(PYTEST) -n $(WORKERS)
 
 compiled-tests: native
-	$(NATIVE) $(PYTEST) -n 2 -m "not interpreted" $(TEST_COMPILED)
+	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" $(TEST_COMPILED)
 
 check: setup ## style, types, documents, import contracts, protos, generated code
 	$(BIN)/ruff format --check --quiet .
@@ -129,11 +134,12 @@ KILLS ?= 1000
 SEEDS ?= 2000
 MINUTES ?= 10
 PLAYERS ?= 500
-soak: setup ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500
+soak: $(if $(NATIVE),native,setup) ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/pytest --soak -m soak --timeout 0
+	$(if $(NATIVE),$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) --timeout 0)
 	$(BIN)/pytest tests/e2e/test_kill.py tests/store/test_kill.py --kills $(KILLS) --timeout 0
 	$(BIN)/pytest $(SEEDED) --seeds $(SEEDS) --timeout 0
 	$(BIN)/pytest tests/service/tournaments/test_scale.py --players $(PLAYERS) --timeout 0

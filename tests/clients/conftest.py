@@ -4,13 +4,23 @@ from pathlib import Path
 
 import pytest
 
+SLOWEST = ("test_typescript", "test_rust", "test_java")  #: modules, by how long one worker is busy with them
 HERE = f"{Path(__file__).parent}/"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all tests of this folder: they need the tools of other languages. Who needs all clients built comes last."""
+    """Mark all tests of this folder: they need the tools of other languages. The slowest come first.
+
+    Who needs all clients built comes last.
+    """
     ours = [item for item in items if str(item.path).startswith(HERE)]
     for item in ours:
         item.add_marker(pytest.mark.toolchain)
-    items.sort(key=lambda item: "everybody" in getattr(item, "fixturenames", ()))
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    if "everybody" in getattr(item, "fixturenames", ()):
+        return len(SLOWEST) + 1
+    return SLOWEST.index(item.path.stem) if item.path.stem in SLOWEST else len(SLOWEST)

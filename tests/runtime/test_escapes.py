@@ -144,8 +144,17 @@ WAYS = {
 }
 
 
-@users
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("way", "stranger"),
+    [
+        *(pytest.param(way, False, id=f"{way}-the user of the tests") for way in WAYS),
+        pytest.param("bot run", True, id="bot run-another user"),
+        *(
+            pytest.param(way, True, id=f"{way}-another user", marks=pytest.mark.soak)
+            for way in ("tournament run", "conformance")
+        ),
+    ],
+)
 def test_by_each_command_that_starts_bots_no_attempt_gets_out(base: Path, stranger: bool, way: str) -> None:
     found = played(base, stranger, *WAYS[way])
     for summary in found.summaries:

@@ -251,7 +251,7 @@ def lost_without_a_word(match: Match) -> str:
     return match.players[end.seat - 1]
 
 
-@pytest.mark.long
+@pytest.mark.soak
 @pytest.mark.timeout(1_800)  # about half a minute of work
 def test_an_hour_of_a_ladder_ends_with_ratings_that_hold_what_is_true(tmp_path: Path) -> None:
     run(_hour(tmp_path))
