@@ -19,9 +19,10 @@ def is_loopback(host: str) -> bool:
 
 
 def counted_as(address: str) -> str:
-    """Return what an address counts as: an IPv6 address as its network, of which one host may have all addresses.
+    """Return the name under which rates count an address.
 
-    What is no IP address, as that of a Unix socket, counts as it is.
+    An IPv6 address counts as its network, since one host may have all addresses of it. Any other address, such as that
+    of a Unix socket, counts as it is.
     """
     try:
         found = ip_address(address.strip("[]").partition("%")[0])

@@ -90,9 +90,10 @@ class Admission:
             yield
 
     def charge(self, caller: Caller, rows: int) -> None:
-        """Count a call once more for each `limits.call_rows` rows of its answer, whatever a row is there.
+        """Charge a caller for a long answer: one more call for each `limits.call_rows` rows.
 
-        The answer is given; the caller's next calls wait, or are refused with RATE_LIMITED, until that is made up for.
+        The answer itself is given. The caller's next calls wait, or are refused with RATE_LIMITED, until its budget has
+        grown back.
         """
         tokens = rows // self._rows
         if tokens:

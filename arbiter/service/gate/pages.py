@@ -16,7 +16,10 @@ _ROWS: Final = re.compile(r"([0-9]{1,15})-([0-9]{1,9})", re.ASCII)
 
 
 class PageRequest(NamedTuple):
-    """Which page a request asks for, as it says it: 0 items for as many as is usual, and '' for the first page."""
+    """The page that a request asks for.
+
+    size: how many items, 0 for the usual number. token: '' for the first page.
+    """
 
     size: int
     token: str
@@ -52,9 +55,9 @@ def number_of(token: str, where: str = "page_token") -> int:
 
 
 def rows_of(token: str) -> tuple[int, int]:
-    """Return the two numbers that a token of ours holds, 0 for none: of what a page is, and the rows before it.
+    """Return the two numbers in a page token: which version of the list it is of, and how many rows came before.
 
-    Raises Refusal ARGUMENT_INVALID.
+    Both are 0 for ''. Raises Refusal ARGUMENT_INVALID.
     """
     if not token:
         return 0, 0

@@ -65,7 +65,7 @@ class PlayerGate:
         return view if name else view._replace(scopes=caller.scopes)
 
     async def connected(self, call: Call, most: int) -> list[PlayerView]:
-        """Return players whose bots are connected, the first by name."""
+        """Return the players whose bots are connected, by name; at most as many as asked for."""
         await self._admission.caller(call, Action.LIST_PLAYERS)
         return [self._view(await self._accounts.player(name)) for name in self._sessions.connected()[:most]]
 
@@ -100,10 +100,10 @@ class PlayerGate:
         return PlayerView(player, self._sessions.is_live(player.name))
 
     async def sign_in(self, call: Call) -> tuple[PlayerView, str]:
-        """Make a token for a browser, which allows what the caller's token allows; return the caller and its secret.
+        """Make a token for a browser, with the scopes of the caller's token; return the caller and the token's secret.
 
-        So signing out revokes what the browser held, and nothing else of the player. Raises Refusal RATE_LIMITED (the
-        player has too many tokens).
+        Signing out revokes this token, and no other one of the player. Raises Refusal RATE_LIMITED (the player has too
+        many tokens).
         """
         caller = await self._admission.caller(call, Action.CREATE_TOKEN)
         scopes = [Scope(name) for name in sorted(caller.scopes)]

@@ -48,7 +48,7 @@ class Compared(NamedTuple):
 class RatingGate:
     """The calls about ratings. Each raises what `Admission.caller` raises, and what its own docstring says.
 
-    One player may have so many of them waiting (`limits.ratings_waiting`), for working them out may take long.
+    A fit may take long, so the number of calls that a player may have waiting is limited (`limits.ratings_waiting`).
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class RatingGate:
         self._limits = limits
 
     async def leaderboard(self, call: Call, game: str, all_versions: bool, page: PageRequest) -> Leaderboard:
-        """Return a page of a leaderboard; its pages are of the ratings that its first page was of.
+        """Return a page of a leaderboard. All its pages show the ratings that the first page showed.
 
         Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and as `Ratings.rating_list`.
         """

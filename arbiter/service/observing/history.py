@@ -31,7 +31,7 @@ Place = tuple[str, int]
 
 
 def full(after: int) -> int:
-    """Return how many events the page behind a place has: up to a multiple of PAGE, so that readers come to share."""
+    """Return how many events a page after a place holds: up to a multiple of PAGE, so that readers share pages."""
     return PAGE - after % PAGE
 
 

@@ -200,7 +200,7 @@ def _same(made: Challenge, wanted: Challenge, seat: int) -> Challenge:
 
 
 def _asked(challenge: Challenge, seat: int) -> tuple[object, ...]:
-    """Return what a challenge was asked to be; a seat that was to be drawn (0) may have come out either way."""
+    """Return the terms that a challenge was asked for: the seat was asked for, or 0 if it was to be drawn."""
     made = challenge
     return made.opponent, made.game, made.time_control, made.rated, made.seat if seat else 0
 

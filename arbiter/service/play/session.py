@@ -216,7 +216,7 @@ class Session:
         self._wake()
 
     def has_told_end_of(self, match_id: str) -> bool:
-        """Say whether the end of a match was among the first items: the store had it before the listeners were told."""
+        """Say whether the first items had the end of a match, before its listeners were called."""
         return match_id in self._ends
 
     def _note(self, item: Item) -> None:
@@ -312,5 +312,5 @@ class Session:
         return min(self._round_trips, default=None)
 
     def count_act(self, now: int) -> int:
-        """Count an act that plays no move; return 0, or, if there were too many, in how many ms one may come again."""
+        """Count an act that is no move. Return 0, or after too many of them in how many ms the next one is allowed."""
         return self._acts.take(now)

@@ -195,7 +195,7 @@ class Sessions:
             session.end(refusal)
 
     def acknowledge(self, session: Session, cursor: str) -> None:
-        """Note which results the bot has seen; a cursor beyond the last one told here is none of this server's."""
+        """Note which results the bot has seen. A cursor beyond the last result that this server has sent is ignored."""
         if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18 and int(cursor) <= session.last_result:
             task = asyncio.create_task(self._acknowledge(session.player, int(cursor)))
             self._tasks.add(task)

@@ -152,7 +152,7 @@ class Ratings:
         return PlayerRatings(versions, tuple(history))
 
     async def _history(self, player: str, game: str, points: int) -> dict[str, list[RatingPoint]]:
-        """Return the marks of a player's versions at regular instants since its first rated game, in order of time."""
+        """Return the ratings of a player's versions at regular instants since its first rated game, in order."""
         first, now = await self._journal.first_rated(player, game), self._clock.now_ms()
         period_ms = next((period for period in PERIODS if now - first < period * (points - 1)), PERIODS[-1])
         wanted = range(first // period_ms + 1, now // period_ms + 1)
@@ -171,7 +171,7 @@ class Ratings:
     async def _dated(self, game: str, period_ms: int, periods: Sequence[int]) -> dict[int, Mapping[str, RatingPoint]]:
         """Return the ratings of all players at the beginnings of some periods.
 
-        What has been is worked out once: as long as as many games had ended by then as are known of now.
+        A result is cached. It is valid for as long as the number of games that had ended by then does not change.
         """
         tallies = await self._journal.dated_tallies(game, period_ms)
         until = {period: bisect_left(tallies, period, key=itemgetter(0)) for period in periods}
@@ -220,6 +220,6 @@ class Ratings:
 
 
 def _seen(work: asyncio.Task[RatingList]) -> None:
-    """Look at how work ended: if it failed, and nobody waits for it any more, that is nobody's concern."""
+    """Read the error of a task that failed after all its callers had left, so that asyncio does not log it."""
     if not work.cancelled():
         work.exception()

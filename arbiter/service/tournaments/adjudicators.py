@@ -72,7 +72,7 @@ class Adjudicators(Protocol):
         """Their names."""
 
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
-        """Return what a plug-in says. Raises JudgingFailed."""
+        """Return what a plug-in says. Raises AdjudicatorFailed."""
 
 
 class InProcessAdjudicators:

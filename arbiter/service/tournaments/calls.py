@@ -53,7 +53,7 @@ class TournamentCalls:
     def _offer(self, session: Session, tournament: Tournament) -> Iterable[Item]:
         """Return the call to a tournament that a bot may enter, once on each stream.
 
-        A player who has been in it gets no call: a bot that was withdrawn would enter again by itself.
+        A player who has been in the tournament gets no call: its bot was withdrawn, and would enter again by itself.
         """
         if not session.hello.tournaments or tournament.id in session.announced or session.player in tournament.entrants:
             return ()

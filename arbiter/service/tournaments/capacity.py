@@ -43,7 +43,7 @@ class Capacity:
         return self._slots.free_slots(player) is not None
 
     def is_free(self, player: str) -> bool:
-        """Say whether a player is there and takes another match."""
+        """Say whether a player is connected and can take another match."""
         left = self._slots.free_slots(player)
         return left is not None and left > self._making[player]
 

@@ -126,7 +126,7 @@ def report(game: int, match: Match) -> ReportResult:
 
 
 async def abort(matches: MatchRegistry, match_id: str, tournament_id: str) -> None:
-    """End a match that its tournament has no use for any more; takes until the store takes it."""
+    """End a match that its tournament does not need any more. Retry until the store has taken it."""
     await _organise(
         matches, match_id, Abort(maker(tournament_id), "over", "its tournament is over, or goes on without it")
     )
