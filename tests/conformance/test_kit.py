@@ -7,7 +7,6 @@ all clauses that there are.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,8 +19,9 @@ from arbiter.conformance.catalogue import chosen, clauses
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
 from arbiter.conformance.running_arbiter import RunningArbiter, running_arbiter
+from tests.conformance.spoiled.catalogue import FAULTS
 
-SPOILED = Path(__file__).parent / "spoiled.py"
+SPOILED = ("env", f"PYTHONPATH={Path(__file__).parents[2]}", sys.executable, "-m", "tests.conformance.spoiled")
 RAW_PLAYER = Path(__file__).parent / "raw.py"
 OTHERS = ("hello.token", "turns.gap", "newer.fields")
 AT_ONCE = 12  #: faults; most of the time is spent on waiting for what a bot does not do
@@ -31,17 +31,12 @@ PATIENT = 8 * SCALE  #: for what a bot does: other tests may hold it up
 
 def faults() -> Mapping[str, tuple[str, ...]]:
     """Return the clauses that each fault fails."""
-    spec = importlib.util.spec_from_file_location("spoiled", SPOILED)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return {name: fault.fails for name, fault in module.FAULTS.items() if fault.fails}
+    return {name: fault.fails for name, fault in FAULTS.items() if fault.fails}
 
 
 async def failed_by(name: str, everything: bool, place: RunningArbiter) -> set[str]:
     """Return the clauses that a bot with a fault fails."""
-    bot = shlex.join((sys.executable, str(SPOILED), name))
+    bot = shlex.join((*SPOILED, name))
     # Those that fail come last: for the clause after one that failed a bot would be started again.
     fails = faults()[name]
     others = [other for other in OTHERS if other not in fails]

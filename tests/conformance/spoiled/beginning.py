@@ -1,0 +1,100 @@
+"""Faults in how a stream begins, and in whole games."""
+
+from __future__ import annotations
+
+from arbiter_client import channel
+from arbiter_client.bots.random import RandomBot
+from arbiter_client.outbox import Outbox
+from arbiter_protos.v1.play_pb2 import MoveAct, PlayAct
+
+from tests.conformance.spoiled.fault import Fault
+
+
+class NamesNoSoftware(Fault):
+    """Does not say what client it is."""
+
+    fails = ("hello.first",)
+
+    def up(self, act):
+        if act.HasField("hello"):
+            act.hello.software = ""
+        return [act]
+
+
+class AsksWithAnotherToken(Fault):
+    """Asks for legal moves with a token of nobody's."""
+
+    fails = ("hello.token",)
+
+    def patch(self):
+        async def ask_all(connection, method, request):
+            async def attempt():
+                metadata = (("authorization", "Bearer somebody"),)
+                return [part async for part in method(request, metadata=metadata)]
+
+            return await connection.persist(attempt)
+
+        channel.Connection.ask_all = ask_all
+
+
+class SpeaksTooSoon(Fault):
+    """Sends unanswered requests again before the server's hello."""
+
+    fails = ("hello.patience",)
+
+    def patch(self):
+        hold = Outbox.hold
+
+        def hold_nothing(outbox, hello):
+            hold(outbox, hello)
+            outbox.release()
+
+        Outbox.hold = hold_nothing
+
+
+class DoesNotKnowHopIt(Fault):
+    """Tries a move that is none at the start of a game of Hop It!."""
+
+    fails = ("games.hop-it",)
+
+    def up(self, act):
+        match = self.matches.get(act.match_id)
+        if act.HasField("move") and act.move.ply < 2 and match is not None and match.game == "hop-it":
+            move = MoveAct(ply=act.move.ply, move="hop")
+            return [PlayAct(request_id=f"{act.request_id}-try", match_id=act.match_id, move=move), act]
+        return [act]
+
+
+class HasASmallBoard(Fault):
+    """Can't play on boards that are larger than usual."""
+
+    fails = ("games.huge-position",)
+
+    def down(self, item):
+        return [] if item.turn.game == "pods(size=10)" else [item]
+
+
+class HasAShortList(Fault):
+    """Has no room for more than 1,500 legal moves."""
+
+    fails = ("games.long-list", "games.elevation")
+
+    def patch(self):
+        choose = RandomBot.choose
+
+        def choose_of_few(bot, turn):
+            if len(bot.legal_moves(turn)) > 1_500:
+                raise OverflowError("too many legal moves")
+            return choose(bot, turn)
+
+        RandomBot.choose = choose_of_few
+
+
+class KnowsNoOpenings(Fault):
+    """Takes no turn of Pods in a match that did not begin with the first move."""
+
+    fails = ("games.opening", "parallel.independent")
+
+    def down(self, item):
+        match = self.matches.get(item.turn.match_id)
+        return [] if match is not None and match.opening_plies and match.game == "pods" else [item]

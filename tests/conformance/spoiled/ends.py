@@ -1,0 +1,204 @@
+"""Faults at the end of a match and of a session, and in keeping time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from arbiter_client import cli, playing, session
+from arbiter_client.bots.random import RandomBot
+from arbiter_client.errors import Reason
+from arbiter_protos.v1.play_pb2 import AnswerDrawAct, MoveAct, PlayAct, ResignAct
+
+from tests.conformance.spoiled.fault import Fault
+
+
+class AcknowledgesOnce(Fault):
+    """Acknowledges a result once, however often it is told."""
+
+    fails = ("results.told-again",)
+
+    def __init__(self):
+        super().__init__()
+        self.cursors: set[str] = set()
+
+    def up(self, act):
+        if not act.HasField("acknowledge"):
+            return [act]
+        known = act.acknowledge.cursor in self.cursors
+        self.cursors.add(act.acknowledge.cursor)
+        return [] if known else [act]
+
+
+class AcknowledgesItsOwn(Fault):
+    """Acknowledges only results of matches that it has played in."""
+
+    fails = ("results.unknown-match",)
+
+    def down(self, item):
+        return [] if item.HasField("ended") and item.ended.match_id not in self.matches else [item]
+
+
+class PlaysOnAfterTheEnd(Fault):
+    """Moves for a turn of a match that has ended."""
+
+    fails = ("results.late-turn",)
+
+    def down(self, item):
+        if item.turn.match_id in self.ended:
+            self.say(PlayAct(request_id="on", match_id=item.turn.match_id, move=MoveAct(ply=item.turn.ply, move="j2")))
+        return [item]
+
+
+class FinishesItsThought(Fault):
+    """Acts after the end of a match at which it thought."""
+
+    fails = ("results.no-more-moves",)
+
+    def down(self, item):
+        if item.HasField("ended") and self.thinking(item.ended.match_id):
+            self.say(PlayAct(request_id="so", match_id=item.ended.match_id, resign=ResignAct()), after_s=0.9)
+        return [item]
+
+
+class AnswersEveryOffer(Fault):
+    """Answers an offer as often as it is told of it."""
+
+    fails = ("draws.once",)
+
+    def __init__(self):
+        super().__init__()
+        self.offers = 0
+
+    def down(self, item):
+        if item.HasField("draw_offered"):
+            self.offers += 1
+            if self.offers > 1:
+                answer = AnswerDrawAct(accept=False)
+                name = f"offer-{time.monotonic_ns()}"
+                self.say(PlayAct(request_id=name, match_id=item.draw_offered.match_id, answer_draw=answer), after_s=0.2)
+        return [item]
+
+
+class AnswersAnOfferAgain(Fault):
+    """Answers an offer once more, under another id, as it is told of the match on a new stream."""
+
+    fails = ("draws.reconnect",)
+
+    def down(self, item):
+        if item.match.match_id in self.matches and item.match.draw_offered_by:
+            answer = AnswerDrawAct(accept=False)
+            name = f"offer-{time.monotonic_ns()}"
+            self.say(PlayAct(request_id=name, match_id=item.match.match_id, answer_draw=answer))
+        return [item]
+
+
+class AnswersOnePing(Fault):
+    """Answers one ping of a message."""
+
+    fails = ("heartbeat.pongs",)
+
+    def heard(self, items):
+        pings = [item for item in items if item.HasField("ping")]
+        return [item for item in items if item not in pings[1:]]
+
+
+class HoldsItsBreath(Fault):
+    """Answers no pings once it has thought for a tenth of a second."""
+
+    fails = ("heartbeat.thinking",)
+
+    def up(self, act):
+        return [] if act.HasField("pong") and self.thinks_long() else [act]
+
+    def thinks_long(self):
+        return any(
+            (match, ply) not in self.moved and match not in self.ended and time.monotonic() - at > 0.1
+            for (match, _), (ply, at) in self.turns.items()
+        )
+
+
+class TakesItsTime(Fault):
+    """Takes a second and a half for a move where it has 300 milliseconds."""
+
+    fails = ("clocks.pressure",)
+
+    def patch(self):
+        choose = RandomBot.choose
+
+        def choose_slowly(bot, turn):
+            if "/move" in turn.match.time_control:
+                time.sleep(1.5)
+            return choose(bot, turn)
+
+        RandomBot.choose = choose_slowly
+
+
+class ComesBack(Fault):
+    """Comes back after a newer session of its player took over."""
+
+    fails = ("sessions.session-superseded",)
+
+    def patch(self):
+        passes = session.passes
+        session.passes = lambda error: passes(error) or error.reason == Reason.SESSION_SUPERSEDED
+
+
+class EndsAsIfAllWereWell(Fault):
+    """Ends with exit status 0, whatever the reason."""
+
+    fails = (
+        "sessions.session-superseded",
+        "sessions.player-suspended",
+        "sessions.token-invalid",
+        "sessions.scope-missing",
+        "sessions.version-unsupported",
+        "sessions.nobody-there",
+    )
+
+    def patch(self):
+        main = cli.main
+
+        def quiet(*arguments):
+            try:
+                main(*arguments)
+            except SystemExit:
+                sys.exit(0)
+
+        cli.main = quiet
+
+
+class WaitsForEver(Fault):
+    """Tries for ever to reach a server that it never reached."""
+
+    fails = ("sessions.nobody-there",)
+
+    def patch(self):
+        init = session.Session.__init__
+
+        def patient(self, *arguments):
+            init(self, *arguments[:4], 1_000_000.0, *arguments[5:])
+
+        session.Session.__init__ = patient
+
+
+class BreaksOff(Fault):
+    """Breaks its stream off where it is told to end."""
+
+    fails = ("shutdown.idle", "shutdown.playing")
+
+    def patch(self):
+        async def leave_at_once(*_):
+            return None
+
+        playing._farewell = leave_at_once
+
+
+class SpeaksNoTls(Fault):
+    """Speaks without TLS, whatever it was told."""
+
+    fails = ("tls.plays",)
+
+    def patch(self):
+        os.environ.pop("ARBITER_ROOT_CERTIFICATE", None)

@@ -1,0 +1,113 @@
+"""Faults of those who meet what is newer than they are, or play several matches."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+from arbiter_client import runner
+
+from tests.conformance.spoiled.fault import Fault, leave, unknown
+
+
+class StumblesOverFields(Fault):
+    """Ends over a field that it does not know."""
+
+    fails = ("newer.fields",)
+
+    def down(self, item):
+        if item.WhichOneof("item") and unknown(item, 4095):
+            leave()
+        return [item]
+
+
+class StumblesOverItems(Fault):
+    """Ends over an item that it does not know."""
+
+    fails = ("newer.items",)
+
+    def down(self, item):
+        if unknown(item, 2015):
+            leave()
+        return [item]
+
+
+class StumblesOverPhases(Fault):
+    """Takes no turn in a match whose phase it does not know."""
+
+    fails = ("newer.enums",)
+
+    def down(self, item):
+        match = self.matches.get(item.turn.match_id)
+        return [] if match is not None and match.phase > 4 else [item]
+
+
+class StumblesOverNotices(Fault):
+    """Ends over a notice whose reason it does not know."""
+
+    fails = ("newer.notice",)
+
+    def down(self, item):
+        if item.notice.reason == 9999:
+            leave()
+        return [item]
+
+
+class StumblesOverSeeks(Fault):
+    """Ends over a seek."""
+
+    fails = ("newer.offers",)
+
+    def down(self, item):
+        if item.HasField("seek"):
+            leave()
+        return [item]
+
+
+class StumblesOverVersions(Fault):
+    """Ends over a server of another minor version."""
+
+    fails = ("newer.hello",)
+
+    def down(self, item):
+        if item.HasField("hello") and item.hello.protocol_version != "1.0":
+            leave()
+        return [item]
+
+
+class ThinksOfOneMatch(Fault):
+    """Thinks of one match at a time."""
+
+    fails = ("parallel.independent",)
+
+    def patch(self):
+        semaphore = asyncio.Semaphore
+        runner.asyncio = SimpleNamespace(**{**vars(asyncio), "Semaphore": lambda _: semaphore(1)})
+
+
+class KeepsFourMatches(Fault):
+    """Takes turns in no more than four matches at once."""
+
+    fails = ("parallel.matches",)
+
+    def down(self, item):
+        live = [match for match in self.matches if match not in self.ended]
+        return [] if item.turn.match_id in live[4:] else [item]
+
+
+class PlaysOneSeatOfItself(Fault):
+    """Takes no turn of the second seat in a match against itself."""
+
+    fails = ("parallel.self-play",)
+
+    def down(self, item):
+        return [] if item.turn.seat == 2 and item.turn.opponent == self.player else [item]
+
+
+class HearsNoChallenges(Fault):
+    """Does not answer challenges."""
+
+    fails = ("challenges.answered",)
+
+    def down(self, item):
+        return [] if item.HasField("challenge") else [item]

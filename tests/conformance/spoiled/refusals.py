@@ -1,0 +1,154 @@
+"""Faults in what follows a refusal, and in request ids."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import grpc
+from arbiter_client import channel, runner
+from arbiter_client.errors import ArbiterError, from_rpc
+from arbiter_protos.v1.play_pb2 import PlayAct, ResignAct
+
+from tests.conformance.spoiled.fault import Fault, asked_once, reason
+
+
+class Forgets(Fault):
+    """Does not repeat what is refused for a reason."""
+
+    reason: ClassVar[str] = ""
+
+    def down(self, item):
+        return [] if reason(item) == self.reason else [item]
+
+
+class ForgetsWhatIsUnavailable(Forgets):
+    """Does not repeat what was refused because the store is away."""
+
+    fails = ("refusals.unavailable",)
+    reason = "STORE_UNAVAILABLE"
+
+
+class ForgetsWhatIsTooMuch(Forgets):
+    """Does not repeat what was refused as too much."""
+
+    fails = ("refusals.exhausted",)
+    reason = "RATE_LIMITED"
+
+
+class ForgetsTheUnknown(Forgets):
+    """Does not repeat what was refused for a reason that it does not know."""
+
+    fails = ("refusals.unknown-temporary",)
+    reason = "9999"
+
+
+class Resigns(Fault):
+    """Resigns where a move is refused for a reason."""
+
+    reason: ClassVar[str] = ""
+
+    def down(self, item):
+        if reason(item) == self.reason:
+            self.say(PlayAct(request_id="late", match_id=item.answer.match_id, resign=ResignAct()))
+        return [item]
+
+
+class ResignsWhenLate(Resigns):
+    """Resigns where a move came too late."""
+
+    fails = ("refusals.ply-mismatch",)
+    reason = "PLY_MISMATCH"
+
+
+class ResignsOutOfTurn(Resigns):
+    """Resigns where it was not its turn."""
+
+    fails = ("refusals.not-your-turn",)
+    reason = "NOT_YOUR_TURN"
+
+
+class ResignsAfterTheEnd(Resigns):
+    """Resigns where a match is not active."""
+
+    fails = ("refusals.match-not-active",)
+    reason = "MATCH_NOT_ACTIVE"
+
+
+class InsistsOnIllegalMoves(Fault):
+    """Sends a request again that was refused as illegal."""
+
+    fails = ("refusals.illegal",)
+
+    def __init__(self):
+        super().__init__()
+        self.asked: dict[str, PlayAct] = {}
+
+    def up(self, act):
+        self.asked[act.request_id] = act
+        return [act]
+
+    def down(self, item):
+        if reason(item) == "MOVE_ILLEGAL":
+            self.say(self.asked[item.answer.request_id])
+            return []
+        return [item]
+
+
+class LeavesForARefusal(Fault):
+    """Ends its stream where it is told that there is no such match."""
+
+    fails = ("refusals.one-match",)
+
+    def down(self, item):
+        if reason(item) == "MATCH_NOT_FOUND":
+            self.call.cancel()
+        return [item]
+
+
+class AsksOnce(Fault):
+    """Does not ask again for moves that it was refused for a while, and takes that for its own mistake."""
+
+    fails = ("refusals.call", "reconnect.long-outage", "reconnect.calls-fail")
+
+    def patch(self):
+        runner.BotRunner._asked_of_bot = asked_once
+
+        async def ask_all(connection, method, request):
+            async def attempt():
+                try:
+                    return [part async for part in method(request, metadata=connection.metadata)]
+                except grpc.aio.AioRpcError as failure:
+                    error = from_rpc(failure, connection.address)
+                    if isinstance(error, ArbiterError):
+                        raise error from None
+                    raise
+
+            return await connection.persist(attempt)
+
+        channel.Connection.ask_all = ask_all
+
+
+class CountsFromOneInEachMatch(Fault):
+    """Has one request id for each ply, the same in all matches."""
+
+    fails = ("requests.ids",)
+
+    def __init__(self):
+        super().__init__()
+        self.own: dict[tuple[str, str], str] = {}
+
+    def up(self, act):
+        if act.HasField("move"):
+            name = f"ply-{act.move.ply}"
+            self.own[act.match_id, name] = act.request_id
+            changed = PlayAct()
+            changed.CopyFrom(act)
+            changed.request_id = name
+            return [changed]
+        return [act]
+
+    def down(self, item):
+        if item.HasField("answer"):
+            answer = item.answer
+            answer.request_id = self.own.get((answer.match_id, answer.request_id), answer.request_id)
+        return [item]

@@ -1,0 +1,115 @@
+"""Faults at turns."""
+
+from __future__ import annotations
+
+import time
+
+from arbiter_protos.v1.play_pb2 import MoveAct, PlayAct, ResignAct
+
+from tests.conformance.spoiled.fault import Fault
+
+
+class ChoosesTwice(Fault):
+    """Moves once more, under another id, for a turn that it was told of three times on one stream."""
+
+    fails = ("turns.doubled",)
+
+    def __init__(self):
+        super().__init__()
+        self.told: list[tuple[str, int]] = []
+
+    def opened(self):
+        self.told = []
+
+    def down(self, item):
+        if item.HasField("turn"):
+            self.told.append((item.turn.match_id, item.turn.ply))
+        return [item]
+
+    def up(self, act):
+        if act.HasField("move") and self.told.count((act.match_id, act.move.ply)) > 2:
+            return [act, PlayAct(request_id=f"{act.request_id}-again", match_id=act.match_id, move=act.move)]
+        return [act]
+
+
+class LooksBack(Fault):
+    """Moves for a turn whose ply is behind that of the last one."""
+
+    fails = ("turns.late",)
+
+    def down(self, item):
+        ply, _ = self.turns.get((item.turn.match_id, item.turn.seat), (-1, 0.0))
+        if item.HasField("turn") and item.turn.ply < ply and item.turn.match_id not in self.ended:
+            move = MoveAct(ply=item.turn.ply, move="pass")
+            self.say(PlayAct(request_id=f"late-{time.monotonic_ns()}", match_id=item.turn.match_id, move=move))
+        return [item]
+
+
+class ThinksToTheEnd(Fault):
+    """Does not take another turn in a match before it has moved for the last one."""
+
+    fails = ("turns.overtaken",)
+
+    def down(self, item):
+        match, seat = item.turn.match_id, item.turn.seat
+        ply, _ = self.turns.get((match, seat), (item.turn.ply, 0.0))
+        return [] if item.turn.ply > ply and (match, ply) not in self.moved else [item]
+
+
+class GivesUpAfterAnInterruption(Fault):
+    """Resigns where a turn is told again because its clock was started anew."""
+
+    fails = ("turns.interrupted",)
+
+    def __init__(self):
+        super().__init__()
+        self.started: dict[tuple[str, int], int] = {}
+
+    def down(self, item):
+        if item.HasField("turn"):
+            turn = item.turn
+            if self.started.setdefault((turn.match_id, turn.ply), turn.started_ms) != turn.started_ms:
+                self.say(PlayAct(request_id="enough", match_id=turn.match_id, resign=ResignAct()))
+        return [item]
+
+
+class MindsGaps(Fault):
+    """Takes no turn that comes without last moves, but for the first one."""
+
+    fails = ("turns.gap",)
+
+    def down(self, item):
+        return [] if item.turn.ply and not item.turn.last_moves else [item]
+
+
+class WaitsForReceipts(Fault):
+    """Takes no turn before the move before it has been answered."""
+
+    fails = ("turns.before-receipt",)
+
+    def __init__(self):
+        super().__init__()
+        self.answered: set[str] = set()
+        self.asked: dict[tuple[str, int], str] = {}
+
+    def up(self, act):
+        if act.HasField("move"):
+            self.asked[act.match_id, act.move.ply] = act.request_id
+        return [act]
+
+    def down(self, item):
+        if item.HasField("answer"):
+            self.answered.add(item.answer.request_id)
+        asked = self.asked.get((item.turn.match_id, item.turn.ply - 2), "") if item.HasField("turn") else ""
+        return [] if asked and asked not in self.answered else [item]
+
+
+class TakesTwoTurns(Fault):
+    """Takes two turns of a message that it is pinged with, and no more."""
+
+    fails = ("turns.one-message",)
+
+    def heard(self, items):
+        turns = [item for item in items if item.HasField("turn")]
+        pinged = any(item.HasField("ping") for item in items)
+        return [item for item in items if not pinged or item not in turns[2:]]
