@@ -1,7 +1,7 @@
 """The random bot with one behaviour spoiled: `python -m tests.conformance.spoiled FAULT`.
 
-`FAULTS` says what each has to fail. Most faults are on the wire: what the client says goes through `up`, what it is told through `down`. The others put
-another function in the place of one of the client's own.
+`FAULTS` says what each has to fail. Most faults are on the wire: what the client says goes through `up`, what it is
+told through `down`. The others put another function in the place of one of the client's own.
 """
 
 from __future__ import annotations
