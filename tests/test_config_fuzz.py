@@ -17,6 +17,8 @@ from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
 from tests.fuzz import effort, near, sendable, texts
 
+pytestmark = pytest.mark.long
+
 FILE = """listen = "127.0.0.1:7400"
 store = "sqlite:///arbiter.db"
 registration = "open"

@@ -10,6 +10,8 @@ import pytest
 from arbiter.cli.terminal import table
 from tests.cli.command import Arbiter, Server
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def match_id(server: Server, arbiter: Arbiter) -> str:

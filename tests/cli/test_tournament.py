@@ -280,6 +280,7 @@ def test_progress_counts_towards_what_is_known_to_be_played() -> None:
     assert view.state(early) == "over (complete): round 2 of 4, 20 of 40 games played"
 
 
+@pytest.mark.long
 def test_knockouts_say_how_far_and_arenas_count_their_own_points() -> None:
     assert "winner" in drawn(SWISS, standing(row(1, "ann", 5, reached="winner"), row(2, "ben", 1)))
     assert re.search(r"1 +ann +17 ", drawn(SWISS, standing(row(1, "ann", 5, arena_points=17))))

@@ -63,6 +63,7 @@ def test_the_shared_transcripts_get_the_verdict_that_their_index_tells(arbiter: 
         assert expected in ran.out + ran.err, row
 
 
+@pytest.mark.long
 def test_what_can_not_be_verified_is_one_line(arbiter: Arbiter, tmp_path: Path) -> None:
     pods = str(GOLDEN / "pods.jsonl")
     broken = tmp_path / "broken"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ def test_nothing_to_show_is_said() -> None:
 
 
 @given(CURVES, st.integers(10, 100), st.integers(4, 30))
+@pytest.mark.long
 def test_every_chart_is_whole_and_inside_its_frame(curves: list[Curve], width: int, height: int) -> None:
     root = ElementTree.fromstring(chart_svg("t", curves))
     for each in root.iter(f"{SVG}circle"):

@@ -6,10 +6,13 @@ from itertools import combinations
 from math import exp
 
 import numpy as np
+import pytest
 
 from arbiter.ratings.arranged import Finding, FindingKind, GivenUp, arranged
 from arbiter.ratings.counts import Counts, Game, PairCount
 from arbiter.ratings.model import ELO_PER_NAT
+
+pytestmark = pytest.mark.long
 
 FIELD = {f"p{number}": 120.0 * number for number in range(6)}
 

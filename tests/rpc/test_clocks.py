@@ -29,6 +29,8 @@ from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.network import Network
 from arbiter.testing.server import Served, memory_world, served
 
+pytestmark = pytest.mark.long
+
 PINGS = Limits(ping_ms=100)  #: so often that a test has its round trips soon
 UNBUFFERED = (("grpc.http2.lookahead_bytes", 0), ("grpc.http2.bdp_probe", 0))
 """Options of a channel on which the server can write only what is being read."""

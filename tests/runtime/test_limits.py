@@ -20,6 +20,8 @@ from arbiter.runtime.loopback import HOST, free_port
 from arbiter.runtime.sandbox import Program, Sandbox, guarded
 from tests.processes import descendants
 
+pytestmark = pytest.mark.long
+
 FEW = ResourceLimits(memory_mb=64, processes=24, files=64, tmp_mb=8, cpu_s=0)
 
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")

@@ -22,6 +22,8 @@ from arbiter.runtime.loopback import HOST, free_port
 from arbiter.runtime.sandbox import Program, Sandbox
 from tests.processes import descendants, wait_for_end
 
+pytestmark = pytest.mark.long
+
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
 
 
