@@ -69,8 +69,8 @@ def test_nothing_to_show_is_said() -> None:
     assert "nothing to show yet" in chart_svg("pods", [])
 
 
-@given(CURVES, st.integers(10, 100), st.integers(4, 30))
 @pytest.mark.long
+@given(CURVES, st.integers(10, 100), st.integers(4, 30))
 def test_every_chart_is_whole_and_inside_its_frame(curves: list[Curve], width: int, height: int) -> None:
     root = ElementTree.fromstring(chart_svg("t", curves))
     for each in root.iter(f"{SVG}circle"):

@@ -44,9 +44,9 @@ def everything(posterior: Posterior, x: Vector, scales: Scales) -> Vector:
     )
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=15)
 @given(GAMES, ANCHORS, st.integers(0, 2**32 - 1), st.sampled_from((0.0, 25.0, 300.0)))
-@pytest.mark.long
 def test_derivatives_match_finite_differences(
     games: list[Game], anchors: dict[str, float], seed: int, pair_spread: float
 ) -> None:
@@ -99,9 +99,9 @@ def test_the_gradient_is_zero_at_the_optimum(games: list[Game], anchors: dict[st
     np.testing.assert_array_equal(x[fixed], posterior.start[fixed])
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=15)
 @given(GAMES, st.randoms(use_true_random=False))
-@pytest.mark.long
 def test_the_order_of_games_does_not_matter_to_the_last_bit(games: list[Game], chance: random.Random) -> None:
     shuffled = chance.sample(games, len(games))
     ratings, again = fit(Counts.of(games)), fit(Counts.of(shuffled))
@@ -252,8 +252,8 @@ def test_refused_priors(field: str, value: float) -> None:
     assert refusal.value.facts["where"] == field
 
 
-@pytest.mark.parametrize("sizes", [(1.0, 1.0, 0.01), (100_000.0, 100_000.0, 100.0)])
 @pytest.mark.long
+@pytest.mark.parametrize("sizes", [(1.0, 1.0, 0.01), (100_000.0, 100_000.0, 100.0)])
 def test_the_narrowest_and_the_widest_prior(sizes: tuple[float, float, float]) -> None:
     prior = Prior(spread=sizes[0], advantage_spread=sizes[1], draws=0.5, draws_spread=sizes[2])
     for counts in (MIXED, Counts.of([Game("ann", "bob", 1)] * 30), Counts()):
