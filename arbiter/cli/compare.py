@@ -9,7 +9,7 @@ import arbiter_client as arb
 from cyclopts import Parameter
 
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.ratings_view import about, print_json
+from arbiter.cli.ratings_view import about, print_json, whole
 from arbiter.cli.terminal import on_terminal, say, table
 from arbiter.ratings.counts import VERSION_MARK, named
 
@@ -134,7 +134,7 @@ def _paired(paired: arb.PairedGames, player: str) -> Iterator[str]:
     yield FIXED
     yield EARLY
     yield (
-        f"Valid at every look: {evidence.elo_low:.0f} to {evidence.elo_high:.0f} Elo "
+        f"Valid at every look: {whole(evidence.elo_low)} to {whole(evidence.elo_high)} Elo "
         f"(score {evidence.low:.1%} to {evidence.high:.1%})."
     )
     verdict = {

@@ -56,7 +56,7 @@ def drawn_rows(rows: Sequence[arb.LeaderboardRow]) -> tuple[tuple[str, ...], lis
         (
             *(str(row.place), "≈" if number + 1 < len(rows) and rows[number + 1].group == row.group else ""),
             *(row.player, *((row.version,) if versions else ())),
-            *(f"{row.rating.value:.0f}{'?' if row.provisional else ''}", interval(row.rating), str(row.games)),
+            *(f"{whole(row.rating.value)}{'?' if row.provisional else ''}", interval(row.rating), str(row.games)),
             *(str(getattr(row.forfeits, name) or "") for name in lost),
         )
         for number, row in enumerate(rows)
@@ -66,12 +66,22 @@ def drawn_rows(rows: Sequence[arb.LeaderboardRow]) -> tuple[tuple[str, ...], lis
 
 def interval(estimate: arb.Estimate) -> str:
     """Return the ends of an interval, in whole Elo points."""
-    return f"{estimate.low:.0f} to {estimate.high:.0f}"
+    return f"{whole(estimate.low)} to {whole(estimate.high)}"
 
 
 def about(estimate: arb.Estimate) -> str:
     """Return an estimated difference with its interval: `+12 (-3 to 27)`."""
-    return f"{estimate.value:+.0f} ({interval(estimate)})"
+    return f"{signed(estimate.value)} ({interval(estimate)})"
+
+
+def whole(elo: float) -> str:
+    """Return Elo points as a whole number, without the sign of a zero."""
+    return f"{round(elo)}"
+
+
+def signed(elo: float) -> str:
+    """Return Elo points as a whole number with its sign; 0 has none."""
+    return f"{round(elo):+d}" if round(elo) else "0"
 
 
 def _line(row: arb.LeaderboardRow) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import arbiter_client as arb
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from arbiter.cli.ratings_view import interval
+from arbiter.cli.ratings_view import interval, signed
 from arbiter.cli.terminal import drawn_table
 from arbiter.cli.words import counted
 from arbiter.tournaments.formats import PAIRERS, Pairer
@@ -173,7 +173,8 @@ def legend(stand: arb.Standings) -> list[str]:
 def _rating(rating: arb.StandingsRating | None, unsure: bool) -> tuple[str, str]:
     if rating is None:
         return "", ""
-    return f"{rating.elo.value:+.0f}{'?' if rating.provisional else ''}{' ≈' if unsure else ''}", interval(rating.elo)
+    marks = f"{'?' if rating.provisional else ''}{' ≈' if unsure else ''}"
+    return signed(rating.elo.value) + marks, interval(rating.elo)
 
 
 def _rating_fields(rating: arb.StandingsRating | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A ladder gives all who are there a fair share of the games, and its pairs tell no less than random ones."""
+"""A ladder gives all who are there a fair share of the games, and its pairs tell more than random ones."""
 
 from __future__ import annotations
 
@@ -110,9 +110,11 @@ def _round(
 
 
 @pytest.mark.long
-def test_its_pairs_rate_no_worse_than_random_ones_at_equal_games(seeds: int) -> None:
+def test_its_pairs_rate_better_than_random_ones_at_equal_games(seeds: int) -> None:
+    """Few fields only show that the rule is no worse; `make soak` draws enough to show that it is better."""
     fields = max(3, seeds // 8)
     for spread in (300.0, 600.0):
         by_lot = sum(error("lot", spread, seed) for seed in range(fields))
         by_rule = sum(error("ladder", spread, seed) for seed in range(fields))
-        assert by_rule <= 1.1 * by_lot, f"spread {spread}: {by_rule / by_lot:.2f} of the error of random pairs"
+        limit = 1.0 if fields >= 100 else 1.1
+        assert by_rule < limit * by_lot, f"spread {spread}: {by_rule / by_lot:.2f} of the error of random pairs"

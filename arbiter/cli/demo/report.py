@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arbiter.cli import tournament_view as words
+from arbiter.cli.ratings_view import signed, whole
 from arbiter.cli.terminal import drawn_table
 from arbiter.cli.tournament_run.export import KEYS, TRANSCRIPTS, file_name
 from arbiter.cli.tournament_run.folder import shown
@@ -39,11 +40,11 @@ def ratings(progresses: Sequence[Progress]) -> RenderableType:
     rated = fit(Counts.of(rated_games(progresses))).rated
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     table.add_column("player", no_wrap=True)
-    for heading in ("rating", "95 %", "games"):
+    for heading in ("rating", "95 % interval", "games"):
         table.add_column(heading, justify="right", no_wrap=True)
     for player in rated:
-        interval = f"{player.low:+.0f} … {player.high:+.0f}"
-        table.add_row(player.player, Text(f"{player.rating:+.0f}", style="bold"), interval, str(player.games))
+        interval = f"{whole(player.low)} to {whole(player.high)}"
+        table.add_row(player.player, Text(signed(player.rating), style="bold"), interval, str(player.games))
     note = "In Elo against the mean of the field, across games: who plays one game well need not play another so."
     return Group(Text("\nRatings from all games of both", style="bold cyan"), table, Text(note, style="dim"), "")
 

@@ -1399,7 +1399,8 @@ type ComparePlayersResponse struct {
 	Paired *PairedGames `protobuf:"bytes,4,opt,name=paired,proto3" json:"paired,omitempty"`
 	// The canonical variant; empty for all games together.
 	Game string `protobuf:"bytes,5,opt,name=game,proto3" json:"game,omitempty"`
-	// What a comparison across games means; for people.
+	// For people: what a comparison across games means, and how many pairs of games were left out because they only repeat
+	// earlier ones, move for move. Empty if neither is to be said.
 	Note          string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

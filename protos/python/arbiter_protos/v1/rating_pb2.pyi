@@ -727,7 +727,9 @@ class ComparePlayersResponse(_message.Message):
     game: _builtins.str
     """The canonical variant; empty for all games together."""
     note: _builtins.str
-    """What a comparison across games means; for people."""
+    """For people: what a comparison across games means, and how many pairs of games were left out because they only repeat
+    earlier ones, move for move. Empty if neither is to be said.
+    """
     @_builtins.property
     def encounters(self) -> _containers.RepeatedCompositeFieldContainer[Global___Encounters]:
         """Their games, by variant and seat."""

@@ -836,7 +836,8 @@ export type ComparePlayersResponse = Message<"arbiter.v1.ComparePlayersResponse"
   game: string;
 
   /**
-   * What a comparison across games means; for people.
+   * For people: what a comparison across games means, and how many pairs of games were left out because they only repeat
+   * earlier ones, move for move. Empty if neither is to be said.
    *
    * @generated from field: string note = 6;
    */
