@@ -160,6 +160,7 @@ CONDITIONS: Final = (
     Condition("normal field, spread 300, 4 players", normal(4, 300)),
     Condition("normal field, spread 300, 20 games a pair", normal(10, 300), 20),
     *(Condition(f"pair effects of {effect} Elo", normal(10, 300), 20, effect) for effect in (50, 100, 200)),
+    Condition("each game played five times", normal(10, 300), copies=5),
     *(
         Condition(f"new version {better} Elo better, 20 games", version(10, 300, better), 8, about="p00@2", newest=20)
         for better in (0, 100, 200, 400)

@@ -166,7 +166,7 @@ def legend(stand: arb.Standings) -> list[str]:
     if any(rating.provisional for rating in ratings):
         said.append("? provisional: the player has met fewer than three others.")
     if any(_order_is_unsure(stand.rows)):
-        said.append("≈ the order of this row and the next is not established.")
+        said.append("≈ the ratings do not establish that this player is better than the next one.")
     return said
 
 
