@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.ratings_view import about, print_json, whole
 from arbiter.cli.terminal import on_terminal, say, table
+from arbiter.cli.words import counted
 from arbiter.ratings.counts import VERSION_MARK, named
 
 POINTS: Final = ("0", "½", "1", "1½", "2")
@@ -129,7 +130,8 @@ def _paired(paired: arb.PairedGames, player: str) -> Iterator[str]:
         return
     counts = ", ".join(f"{count} with {points}" for count, points in zip(paired.pairs, POINTS, strict=True))
     test, evidence = paired.test, paired.evidence
-    yield f"Pairs of games: {total}, by points of {player}: {counts}; {paired.unpaired} games without a partner."
+    alone = counted(paired.unpaired, "game")
+    yield f"Pairs of games: {total}, by points of {player}: {counts}; {alone} without a partner."
     yield f"By the pairs {player} is {about(paired.elo)} Elo better, and better with {paired.superiority:.1%}."
     yield FIXED
     yield EARLY

@@ -198,7 +198,7 @@ def test_a_comparison_in_words() -> None:
         "ann@2 scored 17 of 31 (54.8%).",
         "By the ratings (ann 2) ann@2 is +35 (4 to 66) Elo above ben, and better with likelihood 98.7%.",
         "Pairs of games: 15, by points of ann@2: 1 with 0, 2 with ½, 3 with 1, 4 with 1½, 5 with 2; "
-        "1 games without a partner.",
+        "1 game without a partner.",
         "By the pairs ann@2 is +35 (4 to 66) Elo better, and better with 99.0%.",
         compare.FIXED,
         compare.EARLY,
