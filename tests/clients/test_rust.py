@@ -34,6 +34,14 @@ def test_the_rust_client() -> None:
     print(f"{passed} tests ran")
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("features", ["", "cli"])
+def test_it_builds_without_what_is_optional(features: str) -> None:
+    require("cargo", why="the Rust client is built by it")
+    run("rust", ["cargo", "build", "--lib", "--locked", "--no-default-features", "--features", features], LINTED)
+
+
 @pytest.mark.timeout(3_600)
 def test_its_package_builds_by_itself_and_a_bot_with_it_as_its_readme_says(tmp_path: Path) -> None:
     require("cargo", "git", why="the package of the Rust client is made from an archive of the tree")
