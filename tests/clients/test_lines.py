@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import arbiter_client as arb
 import pytest
 
 from arbiter.runtime import sandbox
@@ -97,6 +98,17 @@ def test_programs_in_every_language_play(server, programs, boxed, games):
 @pytest.mark.timeout(3_600)
 def test_its_bot_passes_its_part_of_the_clauses() -> None:
     check("lines", whole=False)
+
+
+def test_a_program_enters_tournaments_where_it_is_told_to(server: Server) -> None:
+    words = ("bot", "run", "--quiet", "--name", "carol", "--sandbox", "off", "--enter-tournaments")
+    command = [BIN / "arbiter", *words, "--exec", str(SAMPLES / "first_move.sh")]
+    spec = arb.TournamentSpec(name="Cup", format=arb.TournamentFormat.ROUND_ROBIN, games=(SMALL,), time="1m")
+    with arb.BlockingClient(server.address, token=server.admin_token) as organiser, server.running(command) as bot:
+        made = organiser.create_tournament(spec).tournament_id
+        while not any(entrant.player == "carol" for entrant in organiser.get_tournament(made).entrants):
+            # Each look is a call to the server: nothing is waited for by the clock.
+            assert bot.poll() is None, (server.folder / "programs.log").read_text()
 
 
 @pytest.mark.soak
