@@ -19,10 +19,11 @@ AT_ONCE = 50  #: the organiser's concurrent calls
 
 
 class ServerProcess:
-    """A server process, its address, and the organiser's requests to it."""
+    """A server process, its address, that of its page ('' for none), and the organiser's requests to it."""
 
-    def __init__(self, server: BenchProcess, port: int, admin_token: str, channel: grpc.Channel) -> None:
+    def __init__(self, server: BenchProcess, port: int, admin_token: str, page: str, channel: grpc.Channel) -> None:
         self.server = server
+        self.page = page
         self.address = f"127.0.0.1:{port}"
         self._metadata = (("authorization", f"Bearer {admin_token}"),)
         self._matches = match_pb2_grpc.MatchServiceStub(channel)
@@ -60,10 +61,11 @@ def opened(
     profile: bool = False,
     limits: Mapping[str, int] | None = None,
     metrics: bool = False,
+    web: bool = False,
 ) -> Iterator[ServerProcess]:
     """Start a server whose database is in its own folder within `folder` (default: the system's temporary one).
 
-    `limits`: those that differ from the defaults. `metrics`: whether it shows metrics.
+    `limits`: those that differ from the defaults. `metrics`: whether it shows metrics. `web`: with its page.
     """
     with (
         TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place,
@@ -73,8 +75,9 @@ def opened(
             profile=profile,
             limits=limits or {},
             metrics=metrics,
+            web="127.0.0.1:0" if web else "",
         ) as server,
     ):
         serves = server.next_answer()
         with grpc.insecure_channel(f"127.0.0.1:{serves['port']}") as channel:
-            yield ServerProcess(server, serves["port"], serves["token"], channel)
+            yield ServerProcess(server, serves["port"], serves["token"], serves["page"], channel)

@@ -170,6 +170,38 @@ def metrics(
 
 
 @app.command
+def web(
+    *,
+    viewers: Count = 1_000,
+    grid_viewers: Count = 200,
+    grid: Count = 20,
+    matches: Count = 64,
+    think: Seconds = 1.0,
+    rounds: Count = 5,
+    seconds: Seconds = 4.0,
+    folder: Folder = None,
+    json: Json = False,
+) -> None:
+    """Measure what viewers of the page get, how soon, and what they cost the players. Goal: less than a tenth.
+
+    Viewers of one match and of a grid of matches, which are played at the pace of people, beside matches of bots that
+    answer at once. Rounds with and without viewers take turns.
+
+    :param viewers: Viewers of one match.
+    :param grid_viewers: Viewers of the grid.
+    :param grid: Matches of the grid.
+    :param matches: Matches of bots that answer at once.
+    :param think: Seconds that a player of a watched match thinks.
+    :param rounds: Rounds with viewers, and as many without.
+    :param seconds: Length of each round.
+    """
+    from arbiter.bench.web import WebPlan, bench_web
+
+    plan = WebPlan(viewers, grid_viewers, grid, matches, 1_000 * think, rounds, seconds, folder)
+    _measure(lambda progress: bench_web(plan, progress), json)
+
+
+@app.command
 def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = False) -> None:
     """Measure how much of the server's own time clocks charge. Goal: at most 5 ms (p99) at a move a second a match.
 

@@ -28,7 +28,7 @@ class Observations:
         """Serve one Observe call."""
         with_tokens = request.WhichOneof("of") == "all"
         writer = MessageWriter(context, self._unread, self._limits)
-        async with self._matches.observe(call_of(context), _watched(request)) as stream:
+        async with self._matches.observe(call_of(context), _watched(request), request.attending) as stream:
             try:
                 await self._write(stream, writer, with_tokens, request.with_record)
             except Refusal as refusal:

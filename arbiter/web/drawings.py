@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
 import orjson
@@ -24,17 +25,25 @@ class Drawings:
     def __init__(self) -> None:
         self._last: OrderedDict[str, tuple[int, Any]] = OrderedDict()
         self._whole: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        self._drawing: dict[tuple[str, int], asyncio.Lock] = {}
 
-    async def of(self, published: Published, match: Match, now_ms: int) -> bytes:
-        """Return an event of a match as JSON; the match may be further already."""
-        if FORM not in published.forms:
-            published.forms[FORM] = orjson.dumps(
-                {"match": match.id, **(await self._moved(published, match, now_ms))}
-                if is_move(published)
-                else {"match": match.id, **state_of(match, now_ms)},
-                default=list,  # named tuples
-            )
-        return published.forms[FORM]
+    async def of(self, published: Published, match: Callable[[], Awaitable[Match]], now_ms: int) -> bytes:
+        """Return an event of a match as JSON. `match` finds the match, which may be further already."""
+        form = published.forms.get(FORM)
+        if form is None:
+            place = published.match_id, published.revision
+            lock = self._drawing.setdefault(place, asyncio.Lock())  # a thousand may ask at once
+            try:
+                async with lock:
+                    form = published.forms.get(FORM) or await self._draw(published, await match(), now_ms)
+                    published.forms[FORM] = form
+            finally:
+                self._drawing.pop(place, None)
+        return form
+
+    async def _draw(self, published: Published, match: Match, now_ms: int) -> bytes:
+        values = await self._moved(published, match, now_ms) if is_move(published) else state_of(match, now_ms)
+        return orjson.dumps({"match": match.id, **values}, default=list)  # named tuples
 
     async def whole(self, match: Match, now_ms: int) -> bytes:
         """Return where a match stands, with its board, as JSON: the same bytes for all until something happens."""

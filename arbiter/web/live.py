@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Final
 
 import orjson
@@ -18,7 +19,6 @@ from starlette.types import Receive, Scope, Send
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal
-from arbiter.service.gate.admission import Call
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import OfAll, OfMatch
 from arbiter.service.observing.feed import Batch, Reached, Stream
@@ -46,15 +46,8 @@ class Live:
         match_id, after = request.path_params["match"], _last_id(request)
         revision = int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0
         call, watched = call_of(request), OfMatch(match_id, revision)
-        seated = bool(request.query_params.get("seated"))
-        stream = self._seated(call, watched) if seated else self._gate.matches.observe(call, watched)
-        return EventStream(stream, self._one, self._limits)
-
-    @asynccontextmanager
-    async def _seated(self, call: Call, watched: OfMatch) -> AsyncIterator[Stream]:
-        """Hold a stream of events open for a player who moves on this page: it is there to play meanwhile."""
-        async with self._gate.matches.moving(call), self._gate.matches.observe(call, watched) as stream:
-            yield stream
+        seated = bool(request.query_params.get("seated"))  # the player moves on this page: it is there meanwhile
+        return EventStream(self._gate.matches.observe(call, watched, seated), self._one, self._limits)
 
     async def of_several(self, request: Request) -> Response:
         """Answer with the events of some matches after a token; without one, with where each stands, and its events."""
@@ -87,8 +80,8 @@ class Live:
                 yield b"id: %d\ndata: %s\n\n" % (event.sequence, await self._form(event))
 
     async def _form(self, event: Published) -> bytes:
-        match = await self._gate.matches.at_event(event)
-        return await self._drawings.of(event, match, self._gate.server.facts().now_ms)
+        find = partial(self._gate.matches.at_event, event)
+        return await self._drawings.of(event, find, self._gate.server.facts().now_ms)
 
 
 class EventStream(Response):

@@ -12,12 +12,14 @@ from tests.cli.command import Arbiter
 pytestmark = pytest.mark.long
 
 ATTACKS = ("--reading", "3", "--unread", "5", "--watching", "5", "--calling", "5", "--listing", "2", "--rounds", "1")
+SHORT = ("--think", "0.05", "--rounds", "1", "--seconds", "0.5")
 TINY = {
     "moves": ("--matches", "2", "--rounds", "1", "--seconds", "0.2", "--only", "thinking"),
     "fanout": ("--observers", "5", "--matches", "2", "--offered", "200", "--seconds", "0.5"),
     "recovery": ("--matches", "3", "--plies", "4", "--rounds", "1"),
     "metrics": ("--matches", "2", "--rounds", "1", "--seconds", "0.2"),
     "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),
+    "web": ("--viewers", "3", "--grid-viewers", "2", "--grid", "2", "--matches", "2", *SHORT),
 }
 GOALS = {
     "moves": {
@@ -32,6 +34,7 @@ GOALS = {
         **dict.fromkeys((f"{attack}_ratio" for attack in ("calling", "listing", "looking")), 2),
         "unread_mib": 64,
     },
+    "web": {"p50_ratio": 1.1, "p99_ratio": 1.1},
 }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +100,10 @@ async def test_an_event_is_drawn_once_for_all(page: Site, monkeypatch: pytest.Mo
     page.server.arbiter.match_listeners.append(lambda match, events: published.extend(events))
     await played(page.server, "hop-it", 4)
     moves = [event for event in published if event.event.kind == "moved"]
+    found = partial(page.server.arbiter.matches.match, moves[0].match_id)
+    await asyncio.gather(*(kept.of(moves[2], found, 0) for _ in range(50)))  # who come late, all at once
     for event in moves * 3:
-        await kept.of(event, await page.server.arbiter.matches.match(event.match_id), 0)
+        await kept.of(event, found, 0)
     assert drawn == len(moves) == 4
     assert match.ply == 0
 

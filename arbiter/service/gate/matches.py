@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -290,13 +290,15 @@ class MatchGate:
     # -- watching ------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def observe(self, call: Call, watched: Watched | None) -> AsyncIterator[Stream]:
+    async def observe(self, call: Call, watched: Watched | None, attending: bool = False) -> AsyncIterator[Stream]:
         """Hold a stream of events open. Raises Refusal ARGUMENT_INVALID for None, and as `Feed.of_match` and `of_all`.
 
-        It ends with a refusal where a reader is too slow, is shut out, or the server stops.
+        `attending`: the caller is there to play for as long as it lasts, as in `moving`. It ends with a refusal where a
+        reader is too slow, is shut out, or the server stops.
         """
         caller = await self._admission.caller(call, Action.OBSERVE)
-        async with self._streams.held(caller, "events"), self._stream(watched, caller.player) as stream:
+        there = self.moving(call) if attending else nullcontext()
+        async with there, self._streams.held(caller, "events"), self._stream(watched, caller.player) as stream:
             yield stream
 
     def _stream(self, watched: Watched | None, reader: str) -> AbstractAsyncContextManager[Stream]:

@@ -1894,7 +1894,10 @@ type ObserveRequest struct {
 	//	*ObserveRequest_All
 	Of isObserveRequest_Of `protobuf_oneof:"of"`
 	// Whether each event also comes as the exact bytes of its record.
-	WithRecord    bool `protobuf:"varint,3,opt,name=with_record,json=withRecord,proto3" json:"with_record,omitempty"`
+	WithRecord bool `protobuf:"varint,3,opt,name=with_record,json=withRecord,proto3" json:"with_record,omitempty"`
+	// Whether the caller is there to play for as long as the stream lasts, as on SubmitMoves: for programs that cannot
+	// stream requests, as those in a browser. Needs scope play, and counts as a stream of moves too.
+	Attending     bool `protobuf:"varint,4,opt,name=attending,proto3" json:"attending,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1957,6 +1960,13 @@ func (x *ObserveRequest) GetAll() *ObserveAll {
 func (x *ObserveRequest) GetWithRecord() bool {
 	if x != nil {
 		return x.WithRecord
+	}
+	return false
+}
+
+func (x *ObserveRequest) GetAttending() bool {
+	if x != nil {
+		return x.Attending
 	}
 	return false
 }
@@ -4880,12 +4890,13 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\bmatch_id\x18\x02 \x01(\tR\amatchId\x12/\n" +
 	"\areceipt\x18\x03 \x01(\v2\x13.arbiter.v1.ReceiptH\x00R\areceipt\x12/\n" +
 	"\arefusal\x18\x04 \x01(\v2\x13.arbiter.v1.RefusalH\x00R\arefusalB\b\n" +
-	"\x06answer\"\x95\x01\n" +
+	"\x06answer\"\xb3\x01\n" +
 	"\x0eObserveRequest\x120\n" +
 	"\x05match\x18\x01 \x01(\v2\x18.arbiter.v1.ObserveMatchH\x00R\x05match\x12*\n" +
 	"\x03all\x18\x02 \x01(\v2\x16.arbiter.v1.ObserveAllH\x00R\x03all\x12\x1f\n" +
 	"\vwith_record\x18\x03 \x01(\bR\n" +
-	"withRecordB\x04\n" +
+	"withRecord\x12\x1c\n" +
+	"\tattending\x18\x04 \x01(\bR\tattendingB\x04\n" +
 	"\x02of\"P\n" +
 	"\fObserveMatch\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12%\n" +

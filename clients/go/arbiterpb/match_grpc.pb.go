@@ -75,7 +75,8 @@ type MatchServiceClient interface {
 	// caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
 	// everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
 	// and of its matches.
-	// Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
+	// Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision),
+	// SCOPE_MISSING (attending).
 	Observe(ctx context.Context, in *ObserveRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ObserveResponse], error)
 	// Offers a draw, in games that allow it; the offer stands until it is answered or the opponent moves.
 	// Refusals: as for SubmitMove, DRAW_NOT_AVAILABLE.
@@ -298,7 +299,8 @@ type MatchServiceServer interface {
 	// caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
 	// everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
 	// and of its matches.
-	// Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
+	// Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision),
+	// SCOPE_MISSING (attending).
 	Observe(*ObserveRequest, grpc.ServerStreamingServer[ObserveResponse]) error
 	// Offers a draw, in games that allow it; the offer stands until it is answered or the opponent moves.
 	// Refusals: as for SubmitMove, DRAW_NOT_AVAILABLE.

@@ -987,8 +987,13 @@ class ObserveRequest(_message.Message):
     MATCH_FIELD_NUMBER: _builtins.int
     ALL_FIELD_NUMBER: _builtins.int
     WITH_RECORD_FIELD_NUMBER: _builtins.int
+    ATTENDING_FIELD_NUMBER: _builtins.int
     with_record: _builtins.bool
     """Whether each event also comes as the exact bytes of its record."""
+    attending: _builtins.bool
+    """Whether the caller is there to play for as long as the stream lasts, as on SubmitMoves: for programs that cannot
+    stream requests, as those in a browser. Needs scope play, and counts as a stream of moves too.
+    """
     @_builtins.property
     def match(self) -> Global___ObserveMatch:
         """Of one match."""
@@ -1003,10 +1008,11 @@ class ObserveRequest(_message.Message):
         match: Global___ObserveMatch | None = ...,
         all: Global___ObserveAll | None = ...,
         with_record: _builtins.bool = ...,
+        attending: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["all", b"all", "match", b"match", "of", b"of"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all", b"all", "match", b"match", "of", b"of", "with_record", b"with_record"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all", b"all", "attending", b"attending", "match", b"match", "of", b"of", "with_record", b"with_record"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_of: _TypeAlias = _typing.Literal["match", "all"]  # noqa: Y015
     _WhichOneofArgType_of: _TypeAlias = _typing.Literal["of", b"of"]  # noqa: Y015

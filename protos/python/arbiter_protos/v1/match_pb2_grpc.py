@@ -178,7 +178,8 @@ class MatchServiceServicer:
         caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
         everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
         and of its matches.
-        Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
+        Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision),
+        SCOPE_MISSING (attending).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

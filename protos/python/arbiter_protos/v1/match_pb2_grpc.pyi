@@ -71,7 +71,8 @@ class MatchServiceStub:
     caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
     everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
     and of its matches.
-    Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
+    Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision),
+    SCOPE_MISSING (attending).
     """
     OfferDraw: _grpc.UnaryUnaryMultiCallable[_match_pb2.OfferDrawRequest, _match_pb2.OfferDrawResponse]
     """Offers a draw, in games that allow it; the offer stands until it is answered or the opponent moves.
@@ -141,7 +142,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
     everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
     and of its matches.
-    Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
+    Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision),
+    SCOPE_MISSING (attending).
     """
     OfferDraw: _aio.UnaryUnaryMultiCallable[_match_pb2.OfferDrawRequest, _match_pb2.OfferDrawResponse]  # type: ignore[assignment]
     """Offers a draw, in games that allow it; the offer stands until it is answered or the opponent moves.
@@ -244,7 +246,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
         everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
         and of its matches.
-        Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision).
+        Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision),
+        SCOPE_MISSING (attending).
         """
 
     @_abc_1.abstractmethod

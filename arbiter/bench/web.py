@@ -1,0 +1,148 @@
+"""Viewers: how many events a second reach browsers, how soon, and what that costs the moves of players.
+
+Pairs of bots that answer at once play on all the time. Beside them one match and a grid of matches are played at the
+pace of people. In every second round viewers watch these: each is a connection of its own, with the stream that the
+page's script opens. Rounds with and without viewers take turns, so that what else the machine does in these minutes
+weighs on both. A delivery is one event at one viewer; what a browser does with it is not in these figures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+from arbiter.bench.playing_server import connected
+from arbiter.bench.processes import BenchError, BenchProcess
+from arbiter.bench.report import Bound, Progress, Report, percentile
+from arbiter.bench.scripts import GAME, SCRIPTS, scripts
+from arbiter.bench.server_process import ServerProcess, opened
+
+VIEWERS: Final = "arbiter.bench.viewers"
+MOST_RATE: Final = 8_000  #: moves a second, at most, by which the number of matches is reckoned
+MOST_TIMES: Final = 1.1  #: as long as without viewers may the players' moves take
+LIMITS: Final = {"streams_of_player": 10_000, "calls_a_second": 100_000, "observer_messages_a_second": 1_000_000}
+"""All viewers come from one address, which else would count as one visitor."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebPlan:
+    """Viewers of one match, and of a grid of matches; pairs of bots that answer at once; pairs of rounds, in seconds.
+
+    think_ms: how long a player of a watched match thinks.
+    """
+
+    viewers: int = 1_000
+    grid_viewers: int = 200
+    grid: int = 20
+    matches: int = 64
+    think_ms: float = 1_000.0
+    rounds: int = 5
+    seconds: float = 4.0
+    folder: Path | None = None
+
+
+class _Round(NamedTuple):
+    """A round: the players' moves a second and latencies; deliveries, their delays, and the server's processor time."""
+
+    rate: float
+    latencies: Sequence[float]
+    delays: Sequence[float] = ()
+    seconds: float = 0.0
+    server_s: float = 0.0
+
+
+Sides = tuple[BenchProcess, BenchProcess]
+
+
+def bench_web(plan: WebPlan, progress: Progress) -> Report:
+    """Measure deliveries and their delay, and the players' latency with and without viewers, in turn."""
+    report = Report(
+        "web",
+        f"{plan.viewers} viewers of one match and {plan.grid_viewers} of a grid of {plan.grid}, "
+        f"beside {plan.matches} matches of bots that answer at once",
+    )
+    games = scripts(GAME, SCRIPTS)
+    with opened(plan.folder, limits=LIMITS, web=True) as server_process:
+        pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.matches)]
+        moves = MOST_RATE * plan.seconds * (2 * plan.rounds + 1)
+        tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
+        progress("making matches")
+        made = server_process.matches(GAME, pairs * (1 + int(moves / len(pairs) / min(map(len, games)))))
+        alone, beside = list[_Round](), list[_Round]()
+        with connected(server_process.address, tokens, games, made, 1, 0.0) as players:
+            _round(plan.seconds, players, (), server_process)  # whatever is slow once
+            for number in range(plan.rounds):
+                progress(f"round {number + 1} of {plan.rounds}")
+                with _watched(plan, server_process, games, number) as (matches, people):
+                    alone.append(_round(plan.seconds, players, people, server_process))
+                    beside.append(_beside(plan, server_process, players, people, matches))
+    _report(report, alone, beside)
+    return report
+
+
+@contextmanager
+def _watched(
+    plan: WebPlan, server_process: ServerProcess, games: list[list[str]], number: int
+) -> Iterator[tuple[list[str], Sides]]:
+    """Begin the matches that are watched in a round: the one, and those of the grid."""
+    pairs = [(f"one-{number}-{n}", f"other-{number}-{n}") for n in range(1 + plan.grid)]
+    tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
+    matches = server_process.matches(GAME, pairs)
+    with connected(server_process.address, tokens, games, matches, 1, plan.think_ms) as people:
+        yield matches, people
+
+
+def _round(seconds: float, players: Sides, people: Sides | tuple[()], server_process: ServerProcess) -> _Round:
+    """Let all play for a while; return the moves and latencies of the bots that answer at once."""
+    server_process.server.ask()
+    for side in (*reversed(people), *reversed(players)):
+        side.send(seconds=seconds)
+    answers = [side.next_answer() for side in players]
+    for side in people:
+        side.next_answer()
+    rate = sum(side["moves"] for side in answers) / answers[0]["seconds"]
+    return _Round(rate, [ms for side in answers for ms in side["latencies"]])
+
+
+def _beside(plan: WebPlan, server_process: ServerProcess, players: Sides, people: Sides, matches: list[str]) -> _Round:
+    """Play a round while viewers watch. Raises BenchError if an event did not reach all of its viewers."""
+    one, *grid = matches
+    with BenchProcess(
+        VIEWERS, page=server_process.page, match=one, viewers=plan.viewers, grid=grid, grid_viewers=plan.grid_viewers
+    ) as viewers:
+        viewers.next_answer()
+        begin, before = time.monotonic(), server_process.server.cpu_s()
+        played = _round(plan.seconds, players, people, server_process)
+        seconds, spent = time.monotonic() - begin, server_process.server.cpu_s() - before
+        watched = set(matches)
+        durable: list[Any] = [each for each in server_process.server.ask()["durable"] if each[0] in watched]
+        delays = viewers.ask(durable=durable)["latencies"]
+    expected = sum(plan.viewers if each[0] == one else plan.grid_viewers for each in durable)
+    if not len(delays) == expected > 0:
+        raise BenchError(f"{len(delays)} deliveries of {len(durable)} events, of which {expected} were due")
+    return played._replace(delays=delays, seconds=seconds, server_s=spent)
+
+
+def _report(report: Report, alone: Sequence[_Round], beside: Sequence[_Round]) -> None:
+    delays = [ms for each in beside for ms in each.delays]
+    seconds = sum(each.seconds for each in beside)
+    report.add("deliveries_per_s", "events delivered to viewers", len(delays) / seconds, "deliveries/s")
+    report.add("delivery_p50_ms", "from commit to viewer, p50", percentile(delays, 50), "ms")
+    report.add("delivery_p99_ms", "from commit to viewer, p99", percentile(delays, 99), "ms")
+    for key, title, rounds in (("alone", "without viewers", alone), ("beside", "beside viewers", beside)):
+        report.add(f"{key}_moves_per_s", f"moves, {title}", median(each.rate for each in rounds), "moves/s")
+        for percent in (50, 99):
+            found = median(percentile(each.latencies, percent) for each in rounds)
+            report.add(f"{key}_p{percent}_ms", f"acknowledged, p{percent}, median of the rounds", found, "ms")
+    for percent in (50, 99):
+        ratio = median(
+            percentile(after.latencies, percent) / percentile(before.latencies, percent)
+            for before, after in zip(alone, beside, strict=True)
+        )
+        title = f"p{percent} of that without viewers, median of the pairs of rounds"
+        report.add(f"p{percent}_ratio", title, ratio, "times", MOST_TIMES, Bound.MOST)
