@@ -40,6 +40,9 @@ class Limits(_Section):
     """
 
     message_bytes: int = Field(default=4_194_304, ge=1_024, le=268_435_456, description="largest message, either way")
+    json_bytes: int = Field(
+        default=65_536, ge=1_024, le=16_777_216, description="largest message as JSON, which takes long to read"
+    )
     message_items: Count = Field(default=2_000, ge=1, description="acts or moves in one message of a stream")
     calls_a_second: Count = Field(
         default=100,
@@ -209,6 +212,16 @@ class Settings(BaseSettings):
 
     listen: str = Field(default="127.0.0.1:7400", description="HOST:PORT")
     web: str = Field(default="", description="HOST:PORT of the page for browsers; nothing where it is empty")
+    web_url: str = Field(
+        default="",
+        description="address by which browsers reach the page, as https://arbiter.example.org, if not by `web`",
+    )
+    web_proxies: tuple[str, ...] = Field(
+        default=(), description="addresses or networks of the proxies whose X-Forwarded-For is believed"
+    )
+    web_origins: tuple[str, ...] = Field(
+        default=(), description="other sites, as https://example.org, whose pages may make calls here; * for all"
+    )
     public: bool | None = Field(
         default=None,
         description="reading (matches, tournaments, ratings) needs no token; default: where there is a page",

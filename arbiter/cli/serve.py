@@ -30,6 +30,9 @@ def serve(
     *,
     listen: str | None = None,
     web: str | None = None,
+    web_url: str | None = None,
+    web_proxy: list[str] | None = None,
+    web_origin: list[str] | None = None,
     bot: list[str] | None = None,
     metrics: str | None = None,
     store: str | None = None,
@@ -54,6 +57,11 @@ def serve(
     :param listen: The address to listen on, as HOST:PORT. [default: 127.0.0.1:7400]
     :param web: Serve a page for browsers on this address too, as HOST:PORT; reading then needs no token, unless the
         configuration says `public = false`.
+    :param web_url: The address by which people reach the page, as https://arbiter.example.org, where a proxy is before
+        it. Cookies are then for that address alone, and forms of other addresses are refused.
+    :param web_proxy: The address or network of a proxy whose X-Forwarded-For is believed. May be given several times.
+    :param web_origin: Another site, as https://example.org, whose pages may make calls here by Connect; `*` for all.
+        May be given several times.
     :param bot: Let a bot that comes with the arbiter play here, for whoever challenges it: random, greedy, … May be
         given several times.
     :param metrics: Show metrics for Prometheus on this address, as HOST:PORT. Whoever reaches it may read them.
@@ -77,6 +85,9 @@ def serve(
         listen=listen,
         web=web,
         metrics=metrics,
+        web_url=web_url,
+        web_proxies=web_proxy,
+        web_origins=web_origin,
         store=store,
         keys=keys,
         registration=registration,
@@ -170,8 +181,8 @@ def shown_page(page: str) -> str:
     """Return the address of a page as a browser on this machine reaches it."""
     scheme, _, rest = page.partition("://")
     host_port, _, path = rest.partition("/")
-    host, _, port = host_port.rpartition(":")
-    return f"{scheme}://{EVERYWHERE.get(host, host)}:{port}/{path}"
+    host, colon, port = host_port.rpartition(":")
+    return f"{scheme}://{EVERYWHERE.get(host, host)}{colon}{port}/{path}"
 
 
 def client_address(listen: str, port: int) -> str:

@@ -38,8 +38,8 @@ METADATA_BYTES = 16_384  #: bytes of the headers of a call; gRPC itself refuses 
 HANDSHAKE_MS = 20_000  #: time limit for the handshake of a new connection
 PENDING_CALLS = 10_000  #: calls that wait to be accepted; gRPC itself refuses more
 
-SERVICES = tuple(
-    module.DESCRIPTOR.services_by_name[name].full_name
+SERVICE_DESCRIPTORS = tuple(
+    module.DESCRIPTOR.services_by_name[name]
     for module, name in (
         (server_pb2, "ServerService"),
         (game_pb2, "GameService"),
@@ -50,6 +50,9 @@ SERVICES = tuple(
         (rating_pb2, "RatingService"),
     )
 )
+"""The services, in the order of `Servicers`."""
+
+SERVICES = tuple(service.full_name for service in SERVICE_DESCRIPTORS)
 
 
 class Servicers(NamedTuple):

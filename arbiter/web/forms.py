@@ -20,7 +20,7 @@ from starlette.responses import Response
 from arbiter.web.door import cookie_name, session_of, set_cookie
 
 MOST_BYTES: Final = 16_384  #: of a form
-MOST_FIELDS: Final = 30
+MOST_FIELDS: Final = 80
 KIND: Final = "application/x-www-form-urlencoded"
 VISIT_S: Final = 3_600  #: for how long a form for visitors can be sent
 

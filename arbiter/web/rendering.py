@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.rights import Action, within
 from arbiter.service.ports.journal import MatchSummary
 from arbiter.tournaments.standings import quarters_text
 from arbiter.web.door import call_of, session_of
@@ -34,7 +35,11 @@ class Viewer(NamedTuple):
     @property
     def plays(self) -> bool:
         """Whether it may play."""
-        return bool(self.scopes & {"play", "admin"})
+        return self.may(Action.SUBMIT_MOVE)
+
+    def may(self, action: str) -> bool:
+        """Say whether its token may do something, to whatever it may be; what it may not, pages do not offer."""
+        return within(self.scopes, Action(action))
 
 
 VISITOR: Final = Viewer()
@@ -52,6 +57,7 @@ class Templates:
         self._environment.filters |= {
             "time": _time,
             "day": day,
+            "instant": _instant,
             "ended": _ended,
             "elo": _elo,
             "json": lambda value: orjson.dumps(value).decode(),
@@ -108,6 +114,11 @@ def _sentence(message: str) -> str:
 def day(ms: int) -> str:
     """Return an instant as people read it, '' for none: `2026-03-01 12:00 UTC`."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC") if ms else ""
+
+
+def _instant(ms: int) -> str:
+    """Return an instant (UTC, ms) to the millisecond."""
+    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M:%S}.{ms % 1000:03d}"
 
 
 def _elo(value: float) -> str:

@@ -23,13 +23,18 @@ from arbiter.service.gate.addresses import is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.accounts import AccountPages
+from arbiter.web.calls import WithCalls
 from arbiter.web.door import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.live import Live
 from arbiter.web.match_pages import MatchPages
+from arbiter.web.organising import OrganiserPages
+from arbiter.web.own_bot import OwnBotPages
 from arbiter.web.pages import Pages
 from arbiter.web.play import PlayPages
+from arbiter.web.proxied import Reached
 from arbiter.web.rating_pages import RatingPages
 from arbiter.web.rendering import HERE, VISITOR, Templates
+from arbiter.web.tokens import TokenPages
 from arbiter.web.tournament_pages import TournamentPages
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -38,24 +43,41 @@ WAITING: int = 1_024  #: connections that wait to be accepted
 GRACE_S: int = 2  #: seconds for answers to end when the server stops
 
 
-def application(gate: Gate, settings: Settings, meter: Meter = NO_METER) -> Starlette:
-    """Return the pages over a gate. `meter` counts what is refused."""
+def application(gate: Gate, settings: Settings, calls: ASGIApp | None = None, meter: Meter = NO_METER) -> ASGIApp:
+    """Return the pages over a gate, and the typed calls beside them. `meter` counts what is refused.
+
+    Raises OperatorError for a wrong `web_url`.
+    """
+    app: ASGIApp = _pages(gate, settings, meter)
+    if calls is not None:
+        app = WithCalls(app, calls, settings.web_origins)
+    app = _Headers(app)
+    return Reached(app, settings.web_url) if settings.web_url else app
+
+
+def _pages(gate: Gate, settings: Settings, meter: Meter) -> Starlette:
     templates = Templates(gate)
     pages, live = Pages(gate, templates), Live(gate, settings.limits)
     matches, ratings = MatchPages(gate, templates), RatingPages(gate, templates)
     accounts, play = AccountPages(gate, templates), PlayPages(gate, templates)
+    tournaments = TournamentPages(gate, templates)
+    organising = OrganiserPages(gate, templates, tournaments)
+    tokens, bot = TokenPages(gate, templates), OwnBotPages(gate, templates)
     page: dict[str, Handler] = {
         "/": pages.front,
         "/matches": matches.matches,
         "/matches/{match}": matches.match,
         "/matches/{match}/events": live.of_match,
         "/matches/{match}/plies": matches.plies,
+        "/matches/{match}/log": bot.log,
         "/matches/{match}/picture.svg": matches.picture,
         "/matches/{match}/animation.svg": matches.animation,
         "/matches/{match}/transcript.jsonl": matches.transcript,
         "/matches/{match}/moves.txt": matches.text,
         "/live": live.of_several,
-        "/tournaments/{tournament}": TournamentPages(gate, templates).tournament,
+        "/tournaments": organising.tournaments,
+        "/tournaments/new": organising.new,
+        "/tournaments/{tournament}": tournaments.tournament,
         "/leaderboard": ratings.leaderboard,
         "/leaderboard/history.svg": ratings.leaders_history,
         "/players/{player}": ratings.player,
@@ -72,6 +94,8 @@ def application(gate: Gate, settings: Settings, meter: Meter = NO_METER) -> Star
         "/challenges/{challenge}": play.waiting,
         "/matches/{match}/choices": play.of_match,
         "/games/{game}/line": play.of_line,
+        "/tokens": tokens.tokens,
+        "/bot": bot.bot,
     }
     form: dict[str, Handler] = {
         "/sign-in": accounts.sign_in,
@@ -81,6 +105,11 @@ def application(gate: Gate, settings: Settings, meter: Meter = NO_METER) -> Star
         "/challenges/{challenge}": play.answer,
         "/matches/{match}/moves": play.move,
         "/matches/{match}/acts": play.act,
+        "/tournaments": organising.create,
+        "/tournaments/{tournament}": organising.act,
+        "/tokens": tokens.create,
+        "/tokens/{token}": tokens.revoke,
+        "/invitations": tokens.invite,
     }
 
     async def refusal(request: Request, status: int, message: str) -> Response:
@@ -109,7 +138,7 @@ def application(gate: Gate, settings: Settings, meter: Meter = NO_METER) -> Star
             *(Route(path, handler, methods=["POST"]) for path, handler in form.items()),
         ],
         exception_handlers={Refusal: refused, HTTPException: missing},
-        middleware=[Middleware(_Headers), Middleware(GZipMiddleware, minimum_size=1_000)],
+        middleware=[Middleware(GZipMiddleware, minimum_size=1_000)],
     )
 
 
@@ -149,19 +178,21 @@ class _Uvicorn(uvicorn.Server):
 class WebServer:
     """The HTTP server. It is bound to its address when it is made."""
 
-    def __init__(self, gate: Gate, settings: Settings, meter: Meter) -> None:
+    def __init__(self, gate: Gate, settings: Settings, calls: ASGIApp, meter: Meter) -> None:
         """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none."""
+        app = application(gate, settings, calls, meter)
         self._socket = _bound(settings)
         self.port: int = self._socket.getsockname()[1]
         self.scheme = "https" if settings.tls_certificate else "http"
         config = uvicorn.Config(
-            application(gate, settings, meter),
+            app,
             log_config=None,
             access_log=False,
             lifespan="off",
             ws="none",
             server_header=False,
-            proxy_headers=False,
+            proxy_headers=bool(settings.web_proxies),
+            forwarded_allow_ips=list(settings.web_proxies),
             backlog=WAITING,
             limit_concurrency=settings.limits.connections,
             timeout_graceful_shutdown=GRACE_S,

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
 from arbiter.tournaments.standings import StandingsRow
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.brackets import bracket
-from arbiter.web.door import call_of
+from arbiter.web.door import call_of, status_of
 from arbiter.web.grids import MOST, Grid, grid
 from arbiter.web.rendering import Templates
 from arbiter.web.states import number
 from arbiter.web.tournaments import TIE_BREAKS, crosstable, game_list
 
 LARGEST = 10**9  #: number of a round or a game that an address may name
+
+MOST_CONNECTED = 100  #: bots that are named to an organiser
 
 PHASES = {"entry": "open for entries", "running": "under way", "paused": "paused", "ended": "over"}
 
@@ -36,17 +40,26 @@ class TournamentPages:
         self._gate = gate
         self._templates = templates
 
-    async def tournament(self, request: Request) -> Response:
-        """Show a tournament as it stands."""
+    async def tournament(self, request: Request, refusal: Refusal | None = None) -> Response:
+        """Show a tournament as it stands, and what its viewer may do with it. `refusal`: of what it has just asked."""
         call, name, query = call_of(request), request.path_params["tournament"], request.query_params
         tournament = await self._gate.tournaments.get(call, name)
         _, table = await self._gate.tournaments.standings(call, name)
         of = [player for player in (query.get("player", ""), query.get("other", "")) if player]
         before, round_ = (number(query.get(each, ""), 0, LARGEST) for each in ("before", "round"))
         games = game_list(tournament, round_, before, of)
+        viewer = await self._templates.viewer(request)
+        powers = self._gate.tournaments.powers(viewer.player, viewer.scopes, tournament)
+        connected = await self._gate.players.connected(call, MOST_CONNECTED) if powers.enters_others else []
         return await self._templates.page(
             request,
             "tournament.html",
+            status_of(refusal) if refusal is not None else 200,
+            viewer=viewer,
+            powers=powers,
+            connected=[view.player.name for view in connected],
+            wrong=refusal.message if refusal is not None else "",
+            request_id=secrets.token_urlsafe(12),
             tournament=tournament,
             phases=PHASES,
             table=table,

@@ -26,21 +26,22 @@ NUMBERS: Final = itertools.count()  #: of matches: each is another request
 
 
 @contextlib.asynccontextmanager
-async def opened(chromium: Browser, server: Served, **given: Any) -> AsyncIterator[Page]:
-    """Open a window with a page; what goes wrong in it fails the test."""
+async def opened(chromium: Browser, server: Served, refused: bool = False, **given: Any) -> AsyncIterator[Page]:
+    """Open a window with a page; what goes wrong in it fails the test. `refused`: but for forms that are refused."""
     context = await chromium.new_context(base_url=server.running.page, **given)
     page = await context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda message: wrong.append(message.text) if _is_error(message) else None)
+    page.on("console", lambda message: wrong.append(message.text) if _is_error(message, refused) else None)
     yield page
     assert wrong == []
     await context.close()
 
 
-def _is_error(message: ConsoleMessage) -> bool:
-    return message.type == "error" and "ERR_INTERNET_DISCONNECTED" not in message.text  # a test takes the network away
+def _is_error(message: ConsoleMessage, refused: bool) -> bool:
+    meant = ["ERR_INTERNET_DISCONNECTED", *(["status of 400"] if refused else [])]  # a test takes the network away
+    return message.type == "error" and not any(each in message.text for each in meant)
 
 
 class Played:

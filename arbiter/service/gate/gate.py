@@ -66,7 +66,7 @@ class Gate:
             policy,
         )
         self.play = PlayGate(admission, streams)
-        self.players = PlayerGate(admission, accounts, challenges, sessions, settings)
+        self.players = PlayerGate(admission, accounts, challenges, sessions, clock, settings)
         self.tournaments = TournamentGate(admission, tournaments, accounts, ratings, limits, log)
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
 

@@ -13,8 +13,10 @@ from arbiter.service.gate.pages import Page, PageRequest, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.play.challenges import Challenges, Terms
 from arbiter.service.play.sessions import Sessions
+from arbiter.service.play.stream_ends import StreamEnd
 from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
 from arbiter.service.ports.directory import Challenge, Player, Token
+from arbiter.service.ports.environment import Clock
 
 BROWSER = "signed in with a browser"  #: the note of a token that a browser holds
 
@@ -27,6 +29,27 @@ class PlayerView(NamedTuple):
     scopes: frozenset[str] = frozenset()
 
 
+class Connection(NamedTuple):
+    """How a bot is connected, and why its Play streams ended lately.
+
+    opened_ms, heard_ms: when its stream was opened, and when something arrived on it last (UTC, ms); 0 while it has no
+    stream. round_trip_ms: of the network, None before it is known. waiting: items that wait to be read by the bot.
+    held_up_ms: for how long in all the server has waited because the bot did not read. ends: the newest first, as far
+    as this server's process remembers.
+    """
+
+    opened_ms: int = 0
+    heard_ms: int = 0
+    bot_name: str = ""
+    bot_version: str = ""
+    games: Sequence[str] = ()
+    most_matches: int = 0
+    round_trip_ms: int | None = None
+    waiting: int = 0
+    held_up_ms: int = 0
+    ends: Sequence[StreamEnd] = ()
+
+
 class PlayerGate:
     """The calls about players. Each raises what `Admission.caller` raises, and what its own docstring says."""
 
@@ -36,9 +59,11 @@ class PlayerGate:
         accounts: Accounts,
         challenges: Challenges,
         sessions: Sessions,
+        clock: Clock,
         settings: Settings,
     ) -> None:
         self._admission = admission
+        self._clock = clock
         self._accounts = accounts
         self._challenges = challenges
         self._sessions = sessions
@@ -63,6 +88,26 @@ class PlayerGate:
             raise Refusal(Reason.TOKEN_INVALID, "a call without a token is nobody's: name the player")
         view = self._view(await self._accounts.player(name or caller.player))
         return view if name else view._replace(scopes=caller.scopes)
+
+    async def connection(self, call: Call) -> Connection:
+        """Return how the caller's own bot is connected. Raises Refusal TOKEN_INVALID for a call without a token."""
+        name = (await self.get(call, "")).player.name
+        ends, session = self._sessions.last_ends(name), self._sessions.of(name)
+        if session is None:
+            return Connection(ends=ends)
+        hello = session.hello
+        return Connection(
+            session.opened_ms,
+            session.last_act_ms,
+            hello.bot_name,
+            hello.bot_version,
+            hello.games,
+            hello.most_matches,
+            session.round_trip_ms,
+            session.waiting,
+            session.held_up(self._clock.now_ms()),
+            ends,
+        )
 
     async def connected(self, call: Call, most: int) -> list[PlayerView]:
         """Return the players whose bots are connected, by name; at most as many as asked for."""

@@ -157,6 +157,12 @@ def allowed(caller: Caller, action: Action, relation: Relation) -> bool:
     return any(caller.may(scope) for scope in RIGHTS[action].get(relation, NOBODY))
 
 
+def within(scopes: frozenset[str], action: Action) -> bool:
+    """Say whether a token with these scopes may do something to whatever it may be: what a page offers follows it."""
+    caller = Caller("", "", scopes)
+    return any(allowed(caller, action, relation) for relation in RIGHTS[action])
+
+
 def open_to_all(action: Action) -> bool:
     """Say whether a call needs no token."""
     return RIGHTS[action].get(Relation.ANY) is EVERYBODY
@@ -169,7 +175,7 @@ def only_reads(action: Action) -> bool:
 
 def check_scope(caller: Caller, action: Action) -> None:
     """Raise Refusal SCOPE_MISSING unless a caller may do something to whatever it may be."""
-    if not any(allowed(caller, action, relation) for relation in RIGHTS[action]):
+    if not within(caller.scopes, action):
         caller.require(next(iter(RIGHTS[action].values()))[0])
 
 

@@ -13,7 +13,7 @@ from arbiter.matches.requests import check_request_id
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
-from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
+from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, check_not_suspended
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
 from arbiter.service.ports.log import Logger
 from arbiter.service.ratings.ratings import Ratings
@@ -43,6 +43,14 @@ class EntryRequest(NamedTuple):
     player: str = ""
     rating: int = 0
     byes: Sequence[int] = ()
+
+
+class Powers(NamedTuple):
+    """What a caller may do with a tournament: run it, enter and withdraw others, enter and withdraw itself."""
+
+    runs: bool = False
+    enters_others: bool = False
+    enters_itself: bool = False
 
 
 class TournamentQuery(NamedTuple):
@@ -180,6 +188,16 @@ class TournamentGate:
         """Return the tournament of a request that changes it. Raises Refusal TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID."""
         check_request_id(change.request_id)
         return await self._tournaments.get(change.tournament_id)
+
+    def powers(self, player: str, scopes: frozenset[str], tournament: Tournament) -> Powers:
+        """Return what a player, by a token with these scopes, may do with a tournament: for what a page offers."""
+        caller = Caller(player, NO_TOKEN, scopes)
+        own, entry = (_relation(caller, tournament, kind) for kind in (Relation.OWN, Relation.OWN_TOURNAMENT))
+        return Powers(
+            allowed(caller, Action.START_TOURNAMENT, own),
+            allowed(caller, Action.ENTER_TOURNAMENT, entry),
+            allowed(caller, Action.ENTER_TOURNAMENT, Relation.OWN),
+        )
 
     # -- looking -------------------------------------------------------------------------------------------------
 

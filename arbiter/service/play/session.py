@@ -157,7 +157,7 @@ class Session:
     """The Play stream of a player. The door sends what `take` returns.
 
     opened_ms, last_act_ms: when it was opened, and when something arrived on it last. ended: why it is to end, or None.
-    left: it is over on both sides, and nothing that arrives still counts.
+    left: it is over on both sides, and nothing that arrives still counts. closed: it is no player's stream any more.
     """
 
     def __init__(self, caller: Caller, hello: Hello, limits: Limits, now: int) -> None:
@@ -167,7 +167,7 @@ class Session:
         self.opened_ms = now
         self.last_act_ms = now
         self.ended: Refusal | None = None
-        self.left = False
+        self.left = self.closed = False
         self._limits = limits
         self._outbox: deque[Item] = deque()
         self._loop = asyncio.get_running_loop()

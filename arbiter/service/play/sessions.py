@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from arbiter.config import Limits
@@ -16,6 +16,7 @@ from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery, note_state
 from arbiter.service.play.session import Hello, Item, SeekItem, Session, StateItem
+from arbiter.service.play.stream_ends import StreamEnd, StreamEnds
 from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Clock
@@ -53,6 +54,7 @@ class Sessions:
         self._clock = clock
         self._limits = limits
         self._in_turn: OrderedDict[Session, None] = OrderedDict()  # an ordered set: next to be pinged first
+        self._ends = StreamEnds()
         self._to_ping = 0.0  # how many are due, and a part of the next
         self._openings = TokenBuckets(limits.play_streams_a_minute, MINUTE_MS, "streams of one player in a minute")
         self._tasks: set[asyncio.Task[None]] = set()
@@ -69,6 +71,14 @@ class Sessions:
     def connected(self) -> list[str]:
         """Return the players with a live Play stream, by name."""
         return sorted(session.player for session in self._connections)
+
+    def of(self, player: str) -> Session | None:
+        """Return a player's live Play stream, or None."""
+        return self._connections.of(player)
+
+    def last_ends(self, player: str) -> Sequence[StreamEnd]:
+        """Return the last ends of a player's Play streams, the newest first."""
+        return self._ends.of(player)
 
     def free_slots(self, player: str) -> int | None:
         """Return how many more matches a player takes, by what its bot said; None if it has no live Play stream."""
@@ -121,6 +131,9 @@ class Sessions:
     def close(self, session: Session) -> None:
         """Forget a stream that has ended, on whichever side."""
         self._in_turn.pop(session, None)
+        if not session.closed:
+            session.closed = True
+            self._ends.note(session, self._clock.now_ms())
         if self._connections.of(session.player) is session:
             del self._connections.by_player[session.player]
             self._left(session.player)

@@ -20,6 +20,7 @@ REMATCH = 1_000_000.0
 class Arena(Pairer):
     """The pairer of an arena."""
 
+    options = ("duration_ms",)
     late_entry = True
     reentry = True
     least_players = 0  # players join and leave

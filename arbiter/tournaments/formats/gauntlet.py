@@ -19,6 +19,7 @@ from arbiter.tournaments.tournament import Tournament
 class Gauntlet(Pairer):
     """The pairer of a gauntlet. The heads are the first entrants, whatever their ratings."""
 
+    options = ("heads", "cycles")
     tie_breaks = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:

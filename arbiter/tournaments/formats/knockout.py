@@ -146,6 +146,8 @@ class Bracket:
 class Knockout(Pairer):
     """The pairer of a knockout."""
 
+    options = ("best_of", "double", "third_place")
+
     def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the meetings of all ties that can be played now."""
         pairs = Bracket(tournament).next_pairs()

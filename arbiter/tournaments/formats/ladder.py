@@ -44,6 +44,7 @@ HELD_S: Final = 10  #: maximum wait for opponents whom the players have met less
 class Ladder(Pairer):
     """The pairer of a ladder."""
 
+    options = ("duration_ms", "validation")
     late_entry = True
     reentry = True
     least_players = 0  # players join and leave

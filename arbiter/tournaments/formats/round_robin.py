@@ -17,6 +17,7 @@ from arbiter.tournaments.tournament import Tournament
 class RoundRobin(Pairer):
     """The pairer of a round robin."""
 
+    options = ("cycles",)
     tie_breaks = (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:

@@ -41,6 +41,7 @@ RULES: Final = "FIDE C.04.3 (Dutch system), edition in force until 31 January 20
 class Swiss(Pairer):
     """The pairer of a Swiss."""
 
+    options = ("rounds", "accelerated")
     rules = RULES
     late_entry = True
     in_rounds = True

@@ -1,0 +1,194 @@
+"""The services by the Connect protocol (https://connectrpc.com/docs/protocol), over HTTP/1.1: for browsers.
+
+The servicers are those of gRPC. A call is its path (`/arbiter.v1.MatchService/GetMatch`), its body is a message, binary
+or JSON. Only calls that stream requests are not there (Play, SubmitMoves): browsers cannot make them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from connectrpc.code import Code
+from connectrpc.errors import ConnectError
+from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
+from connectrpc.request import RequestContext
+from connectrpc.server import ConnectASGIApplication, Endpoint
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message_factory import GetMessageClass
+
+from arbiter.config import Limits
+from arbiter.errors import Refusal
+from arbiter.rpc.connect_messages import BinaryCodec, Encoded, JsonCodec, connect_error
+from arbiter.rpc.server import SERVICE_DESCRIPTORS, Servicers
+from arbiter.service.ports.log import Logger
+from arbiter.service.ports.meter import NO_METER, Meter
+
+PREFIX: Final = "/arbiter."  #: what the paths of all calls begin with
+CONTENT_TYPES: Final = frozenset(
+    {"application/json", "application/proto", "application/connect+json", "application/connect+proto"}
+)
+
+Behaviour = Callable[[Any, Any], Awaitable[Any]]
+Asgi = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def connect_application(servicers: Servicers, limits: Limits, log: Logger, meter: Meter = NO_METER) -> Asgi:
+    """Return the services as an ASGI application. `meter` counts what is refused."""
+    endpoints = {
+        f"/{service.full_name}/{method.name}": _endpoint(method, getattr(servicer, method.name), log, meter)
+        for service, servicer in zip(SERVICE_DESCRIPTORS, servicers, strict=True)
+        for method in service.methods
+        if not method.client_streaming
+    }
+    return _InTime(_Application(endpoints, limits), limits.silence_ms / 1000)
+
+
+class _Application(ConnectASGIApplication[None]):
+    def __init__(self, endpoints: Mapping[str, Any], limits: Limits) -> None:
+        super().__init__(
+            service=None,
+            endpoints=lambda _: endpoints,
+            # As over gRPC: the codecs enforce the limit and explain their refusal; nothing is read beyond this size.
+            read_max_bytes=4 * limits.message_bytes,
+            codecs=[BinaryCodec(limits), JsonCodec(limits)],
+        )
+
+    @property
+    def path(self) -> str:
+        return "/"
+
+
+class _InTime:
+    """Takes the content types of Connect alone, and gives up a client that neither sends nor reads for too long."""
+
+    def __init__(self, app: Any, patience_s: float) -> None:
+        self._app = app
+        self._patience_s = patience_s
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        kind = dict(scope["headers"]).get(b"content-type", b"").partition(b";")[0].strip().lower().decode("latin-1")
+        if kind not in CONTENT_TYPES:
+            headers = [(b"accept-post", ", ".join(sorted(CONTENT_TYPES)).encode())]
+            await send({"type": "http.response.start", "status": 415, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        whole = False
+
+        async def receive_in_time() -> Any:
+            nonlocal whole
+            async with asyncio.timeout(None if whole else self._patience_s):
+                message = await receive()
+            whole = whole or not message.get("more_body", False)
+            return message
+
+        async def send_in_time(message: Any) -> None:
+            async with asyncio.timeout(self._patience_s):
+                await send(message)
+
+        with suppress(TimeoutError):  # then the answer is not whole, so the server closes the connection
+            await self._app(scope, receive_in_time, send_in_time)
+
+
+class CallContext:
+    """What the servicers use of a gRPC context, for a call that came over HTTP."""
+
+    def __init__(self, request: RequestContext[Any, Any]) -> None:
+        self._metadata = tuple((name.lower(), value) for name, value in request.request_headers.allitems())
+        self._peer = _peer(request.client_address)
+        self._done: list[Callable[[Any], object]] = []
+        self.written: asyncio.Queue[Any] = asyncio.Queue()  #: messages to send, None at the end; each is marked as done
+
+    def invocation_metadata(self) -> Sequence[tuple[str, str]]:
+        """Return the headers of the request."""
+        return self._metadata
+
+    def peer(self) -> str:
+        """Return the client's address, as gRPC names it."""
+        return self._peer
+
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        """Have a function called at the end of the call."""
+        self._done.append(callback)
+
+    async def send_initial_metadata(self, metadata: object) -> None:
+        """Do nothing: the headers go with the first message."""
+
+    async def write(self, message: Any) -> None:
+        """Send a message; return once it is on its way."""
+        self.written.put_nowait(message)
+        await self.written.join()
+
+    def end(self) -> None:
+        """Call what waits for the end of the call."""
+        for callback in self._done:
+            callback(self)
+
+
+def _endpoint(method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter) -> Endpoint[Any, Any]:
+    call = _Call(method, behaviour, log, meter)
+    info: MethodInfo[Any, Any] = MethodInfo(
+        name=method.name,
+        service_name=method.containing_service.full_name,
+        input=GetMessageClass(method.input_type),
+        output=GetMessageClass(method.output_type),
+        idempotency_level=IdempotencyLevel.UNKNOWN,
+        stream_type=StreamType.SERVER_STREAM if method.server_streaming else StreamType.UNARY,
+    )
+    if method.server_streaming:
+        return Endpoint.server_stream(info, call.stream)
+    return Endpoint.unary(info, call.unary)
+
+
+class _Call:
+    """The calls of one method."""
+
+    def __init__(self, method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter) -> None:
+        self._name = method.full_name
+        self._output = GetMessageClass(method.output_type)
+        self._behaviour = behaviour
+        self._log = log
+        self._meter = meter
+
+    async def unary(self, request: Any, given: RequestContext[Any, Any]) -> Any:
+        """Return the answer."""
+        context = CallContext(given)
+        try:
+            return await self._answer(request, context)
+        finally:
+            context.end()
+
+    async def stream(self, request: Any, given: RequestContext[Any, Any]) -> AsyncIterator[Any]:
+        """Yield the answers, each once the one before is on its way."""
+        context = CallContext(given)
+        answering = asyncio.create_task(self._answer(request, context))
+        answering.add_done_callback(lambda _: context.written.put_nowait(None))
+        try:
+            while (message := await context.written.get()) is not None:
+                yield Encoded(self._output, message) if isinstance(message, bytes) else message
+                context.written.task_done()
+            await answering
+        finally:
+            answering.cancel()
+            await asyncio.gather(answering, return_exceptions=True)
+            context.end()
+
+    async def _answer(self, request: Any, context: CallContext) -> Any:
+        try:
+            return await self._behaviour(request, context)
+        except Refusal as refusal:
+            self._meter.refused(refusal)
+            raise connect_error(refusal) from None
+        except Exception as error:
+            self._log.error("call_failed", method=self._name, exc_info=error)
+            message = "the arbiter failed on this call; the server's log has the details"
+            raise ConnectError(Code.INTERNAL, message) from None
+
+
+def _peer(address: str | None) -> str:
+    if not address:
+        return "unix:"
+    host, _, port = address.rpartition(":")
+    return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{address}"

@@ -1,0 +1,129 @@
+"""Messages and refusals of the Connect protocol: the same ones as over gRPC, as binary messages or as JSON."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
+
+from connectrpc.code import Code
+from connectrpc.errors import ConnectError, ErrorDetail
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError, Message
+from protobuf.wkt import Any as AnyMessage
+from protobuf.wkt import Struct
+
+from arbiter.config import Limits
+from arbiter.errors import Reason, Refusal, argument_invalid
+from arbiter.wire.refusals import code_of, refusal_message
+
+JSON_KEPT: Final = 512  #: messages of streams whose JSON is kept: every observer of a match gets the same ones
+
+
+class Encoded(NamedTuple):
+    """A message that has been serialized before, with its type."""
+
+    type: type[Message]
+    content: bytes
+
+
+Outgoing: TypeAlias = Message | Encoded
+
+
+class Codec(Protocol):
+    """Reads and writes messages: what the library asks of a codec."""
+
+    def name(self) -> str:
+        """Return the name of the codec in content types."""
+        ...
+
+    def encode(self, message: Outgoing) -> bytes:
+        """Return a message as bytes."""
+        ...
+
+    def decode(self, data: bytes | bytearray, message_class: type[Any]) -> Any:
+        """Return the message of some bytes. Raises ConnectError."""
+        ...
+
+
+class BinaryCodec:
+    """Messages in the binary format of Protocol Buffers."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.message_bytes
+
+    def name(self) -> str:
+        """Return the name of the codec in content types."""
+        return "proto"
+
+    def encode(self, message: Outgoing) -> bytes:
+        """Return a message as bytes."""
+        return message.content if isinstance(message, Encoded) else message.SerializeToString()
+
+    def decode(self, data: bytes | bytearray, message_class: type[Any]) -> Any:
+        """Return the message of some bytes. Raises ConnectError ARGUMENT_INVALID, MESSAGE_TOO_LARGE."""
+        _check_size(len(data), self._most)
+        try:
+            return message_class.FromString(bytes(data))
+        except DecodeError:
+            raise _unreadable(len(data)) from None
+
+
+class JsonCodec:
+    """Messages as the JSON of Protocol Buffers, for which smaller messages are taken: reading it takes long."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._most = limits.json_bytes
+
+    def name(self) -> str:
+        """Return the name of the codec in content types."""
+        return "json"
+
+    def encode(self, message: Outgoing) -> bytes:
+        """Return a message as bytes."""
+        return _json_of(cast("Any", message.type), message.content) if isinstance(message, Encoded) else _json(message)
+
+    def decode(self, data: bytes | bytearray, message_class: type[Any]) -> Any:
+        """Return the message of some bytes. Raises ConnectError ARGUMENT_INVALID, MESSAGE_TOO_LARGE."""
+        _check_size(len(data), self._most)
+        try:
+            return json_format.Parse(bytes(data) or b"{}", message_class(), ignore_unknown_fields=True)
+        except (json_format.ParseError, UnicodeDecodeError, RecursionError):
+            raise _unreadable(len(data)) from None
+
+
+def connect_error(refusal: Refusal) -> ConnectError:
+    """Return a refusal as an error of Connect: its status code, and the message `Refusal` as its only detail."""
+    message = refusal_message(refusal)
+    code = Code[{"CANCELLED": "CANCELED"}.get(name := code_of(refusal.reason).name, name)]
+    return ConnectError(code, refusal.message, [_RefusalDetail(message, refusal)])
+
+
+class _RefusalDetail(ErrorDetail):
+    """A refusal as the detail of an error; in the JSON of an error it stands readable too, as `debug`."""
+
+    def __init__(self, message: Message, refusal: Refusal) -> None:
+        name = message.DESCRIPTOR.full_name
+        super().__init__(AnyMessage(type_url=f"type.googleapis.com/{name}", value=message.SerializeToString()))
+        self._shown = Struct.from_python({"reason": refusal.reason.value, "facts": dict(refusal.facts)})
+
+    def value(self, *_: Any) -> Any:
+        return self._shown
+
+
+def _json(message: Message) -> bytes:
+    return json_format.MessageToJson(message, indent=None, ensure_ascii=False).encode()
+
+
+@lru_cache(maxsize=JSON_KEPT)
+def _json_of(kind: type[Message], content: bytes) -> bytes:
+    return _json(kind.FromString(content))
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        message = f"a message of {size} bytes is too large: at most {most} are taken"
+        raise connect_error(Refusal(Reason.MESSAGE_TOO_LARGE, message, what=size, limit=most))
+
+
+def _unreadable(size: int) -> ConnectError:
+    return connect_error(argument_invalid(f"{size} bytes", "the request", "a message of this call's type"))

@@ -1,0 +1,59 @@
+"""Where typed calls come in beside the pages, and which other sites' pages may make them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+PREFIX: Final = "/arbiter."  #: what the paths of calls begin with; no page has such a path
+ASKED_HEADERS: Final = (
+    "authorization",
+    "connect-accept-encoding",
+    "connect-content-encoding",
+    "connect-protocol-version",
+    "connect-timeout-ms",
+    "content-encoding",
+    "content-type",
+)
+ANSWERED_HEADERS: Final = ("connect-content-encoding", "content-encoding")
+PREFLIGHT_S: Final = 7_200  #: for how long a browser may remember which sites may call
+
+
+class WithCalls:
+    """Passes calls on to one application, and everything else to the pages.
+
+    A call has its token in the header `Authorization`, and no cookie counts: so no other site can make calls in the
+    name of whoever is signed in. A browser's call from another site is refused, unless the operator has named the site.
+    """
+
+    def __init__(self, pages: ASGIApp, calls: ASGIApp, origins: Collection[str]) -> None:
+        self._pages = pages
+        self._origins = origins
+        self._calls = CORSMiddleware(
+            calls,
+            allow_origins=origins,
+            allow_methods=("POST",),
+            allow_headers=ASKED_HEADERS,
+            expose_headers=ANSWERED_HEADERS,
+            max_age=PREFLIGHT_S,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
+            return await self._pages(scope, receive, send)
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if origin is None or self._may_call(origin, headers.get("host", "")):
+            return await self._calls(scope, receive, send)
+        message = "pages of this site may not call here: the operator can name the site as web_origins"
+        return await JSONResponse({"code": "permission_denied", "message": message}, 403)(scope, receive, send)
+
+    def _may_call(self, origin: str, host: str) -> bool:
+        return "*" in self._origins or origin in self._origins or urlsplit(origin).netloc == host

@@ -1,0 +1,136 @@
+"""Running tournaments: made by a form for each format, entered, started, paused and cancelled, all by the gate."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from arbiter.errors import Refusal, argument_invalid
+from arbiter.service.gate.admission import Call
+from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentQuery
+from arbiter.tournaments.spec import Format
+from arbiter.web.door import call_of, status_of
+from arbiter.web.forms import fields
+from arbiter.web.rendering import Templates
+from arbiter.web.spec_form import FORMATS, place_of, sections, spec_of
+from arbiter.web.tournament_pages import TournamentPages
+
+MOST_OPEN: Final = 100  #: tournaments that are under way or next, on their list
+MOST_ENTERED: Final = 200  #: players that one form enters or withdraws
+
+
+class OrganiserPages:
+    """The handlers of what an organiser does with tournaments, and a player with its own entry."""
+
+    def __init__(self, gate: Gate, templates: Templates, pages: TournamentPages) -> None:
+        self._gate = gate
+        self._templates = templates
+        self._pages = pages
+
+    async def tournaments(self, request: Request) -> Response:
+        """List the tournaments that are under way, those that can be entered, and those that have ended."""
+        call, token = call_of(request), request.query_params.get("page", "")
+        opened = await self._gate.tournaments.list(call, TournamentQuery(ended=False), PageRequest(MOST_OPEN, ""))
+        ended = await self._gate.tournaments.list(call, TournamentQuery(ended=True), PageRequest(0, token))
+        return await self._templates.page(
+            request, "tournaments.html", opened=opened.items, ended=ended, formats=FORMATS
+        )
+
+    async def new(self, request: Request) -> Response:
+        """Show the form for a new tournament of the format that the address names."""
+        return await self._form(request, _format(request.query_params.get("format", "")), {})
+
+    async def create(self, request: Request) -> Response:
+        """Make a tournament, and go on to its page; or show the form again, with what is wrong at its field."""
+        sent = await fields(request)
+        try:
+            made = await self._gate.tournaments.create(
+                call_of(request), sent.get("request", ""), partial(spec_of, sent)
+            )
+        except Refusal as refusal:
+            return await self._form(request, _format(sent.get("format", "")), sent, refusal)
+        return RedirectResponse(f"/tournaments/{made.id}", 303)
+
+    async def act(self, request: Request) -> Response:
+        """Start, pause, resume or cancel a tournament, enter or withdraw players; show its page again."""
+        sent, tournament_id = await fields(request), request.path_params["tournament"]
+        try:
+            await self._act(call_of(request), tournament_id, sent)
+        except Refusal as refusal:
+            return await self._pages.tournament(request, refusal)
+        return RedirectResponse(f"/tournaments/{tournament_id}", 303)
+
+    async def _act(self, call: Call, tournament_id: str, sent: Mapping[str, str]) -> None:
+        tournaments, change = self._gate.tournaments, Change(tournament_id, sent.get("request", ""))
+        match sent.get("act", ""):
+            case "start":
+                await tournaments.start(call, change)
+            case "pause":
+                await tournaments.pause(call, change)
+            case "resume":
+                await tournaments.resume(call, change)
+            case "cancel":
+                await tournaments.cancel(call, change, sent.get("note", "").strip())
+            case "enter":
+                await tournaments.enter(call, change, EntryRequest())
+            case "withdraw":
+                await tournaments.withdraw(call, change, "")
+            case "enter-all" | "withdraw-all" as act:
+                for entry in _entries(sent.get("names", "")):
+                    each = change._replace(request_id=f"{change.request_id} {entry.player}")
+                    if act == "enter-all":
+                        await tournaments.enter(call, each, entry)
+                    else:
+                        await tournaments.withdraw(call, each, entry.player)
+            case _:
+                raise HTTPException(400, "A tournament is started, paused, resumed, cancelled, entered or left")
+
+    async def _form(
+        self, request: Request, format_: Format, sent: Mapping[str, str], refusal: Refusal | None = None
+    ) -> Response:
+        viewer = await self._templates.viewer(request)
+        if not viewer.player:
+            return RedirectResponse("/sign-in?onward=/tournaments/new", 303)
+        return await self._templates.page(
+            request,
+            "new_tournament.html",
+            status_of(refusal) if refusal is not None else 200,
+            viewer=viewer,
+            format=format_,
+            formats=FORMATS,
+            sections=sections(format_),
+            games=self._gate.games.list(call_of(request), PageRequest(0, "")).items,
+            sent=sent,
+            place=place_of(refusal, format_) if refusal is not None else "",
+            wrong=refusal.message if refusal is not None else "",
+            request_id=sent.get("request") or secrets.token_urlsafe(12),
+        )
+
+
+def _format(word: str) -> Format:
+    return Format(word) if word in tuple(Format) else Format.ROUND_ROBIN
+
+
+def _entries(names: str) -> Sequence[EntryRequest]:
+    """Return the players that a text names, each with a rating to seed it by or without. Raises ARGUMENT_INVALID."""
+    words = names.replace(",", " ").split()
+    if not 1 <= len(words) <= MOST_ENTERED:
+        raise argument_invalid(
+            f"{len(words)} names", "names", f"1 to {MOST_ENTERED} names of players, as alice bob=1800"
+        )
+    return [_entry(word) for word in words]
+
+
+def _entry(word: str) -> EntryRequest:
+    name, _, rating = word.partition("=")
+    if not name or (rating and not (rating.isascii() and rating.isdigit() and len(rating) < 6)):
+        raise argument_invalid(word, "names", "a name, or a name and whole Elo points, as bob=1800")
+    return EntryRequest(name, int(rating or 0))

@@ -1,0 +1,133 @@
+"""What a bot's author wants to know: its connection, why its streams ended, its matches, and the log of each."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from arbiter.matches.match import Match
+from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.matches import MatchQuery
+from arbiter.service.gate.pages import PageRequest
+from arbiter.web.door import call_of
+from arbiter.web.rendering import Templates
+
+MOST_MATCHES: Final = 30  #: of the bot's, the newest
+
+FAULTS: Final = {
+    "time": "its time ran out",
+    "rule_violation": "too many illegal moves",
+    "absence": "it was not there",
+}
+"""Causes of an end that are a bot's fault, if its seat is responsible for them."""
+
+
+class LogLine(NamedTuple):
+    """A line of a match's log: its revision, its instant (UTC, ms), whose seat it is about (0 for none), and what."""
+
+    revision: int
+    at: int
+    seat: int
+    kind: str
+    text: str
+    bad: bool = False
+
+
+class OwnBotPages:
+    """The handlers of pages for a bot's author."""
+
+    def __init__(self, gate: Gate, templates: Templates) -> None:
+        self._gate = gate
+        self._templates = templates
+
+    async def bot(self, request: Request) -> Response:
+        """Show how the person's bot is connected, what went wrong, and its matches."""
+        viewer, call = await self._templates.viewer(request), call_of(request)
+        if not viewer.player:
+            return RedirectResponse("/sign-in?onward=/bot", 303)
+        connection = await self._gate.players.connection(call)
+        page = await self._gate.matches.list(call, MatchQuery(viewer.player), PageRequest(MOST_MATCHES, ""))
+        return await self._templates.page(
+            request,
+            "bot.html",
+            viewer=viewer,
+            connection=connection,
+            now=self._gate.server.facts().now_ms,
+            rows=[(item, fault_of(item, viewer.player)) for item in page.items],
+        )
+
+    async def log(self, request: Request) -> Response:
+        """Show the record of a match as a log: each event with its instant, and how time was counted."""
+        call, match_id = call_of(request), request.path_params["match"]
+        match = await self._gate.matches.get(call, match_id)
+        viewer = await self._templates.viewer(request)
+        async with self._gate.matches.transcript(call, match_id) as parts:
+            lines = [log_line(orjson.loads(line)) async for part in parts for line in part.splitlines()]
+        own = [seat for seat, name in enumerate(match.players, 1) if name == viewer.player]
+        return await self._templates.page(
+            request, "log.html", viewer=viewer, match=match, own=own, lines=[line for line in lines if line is not None]
+        )
+
+
+def fault_of(item: Any, player: str) -> str:
+    """Return what a bot did wrong in a match of a list, so that it lost it; '' for nothing, or while it goes on."""
+    if isinstance(item, Match) or item.end is None:
+        return ""
+    end = item.end
+    players = (item.player_1, item.player_2)
+    at_fault = end.party == "players" or (end.party == "player" and players[end.seat - 1] == player)
+    return FAULTS.get(end.cause, "") if at_fault else ""
+
+
+def log_line(event: dict[str, Any]) -> LogLine | None:
+    """Return an event of a record as a line of its log; None for a line of the record that is no event."""
+    kind = event.get("kind")
+    if kind is None or "at" not in event:
+        return None
+    text, bad = _said(kind, event)
+    return LogLine(event.get("revision", 0), event["at"], event.get("seat") or 0, kind.replace("_", " "), text, bad)
+
+
+def _said(kind: str, event: dict[str, Any]) -> tuple[str, bool]:
+    """Return what happened in words, and whether it was a fault."""
+    match kind:
+        case "created":
+            return f"{event['game']}, {event['time']}, made by {event['creator']}", False
+        case "arrived":
+            return f"version {event['version']}" if event.get("version") else "", False
+        case "left":
+            return "not connected any more", True
+        case "moved":
+            return f"ply {event['ply'] + 1}: {event['move']}; {_ledger(event['ledger'])}", False
+        case "refused":
+            said = f"ply {event['ply'] + 1}: {event['move']!r}: {event['reason']}: {event['message']}"
+            return f"{said}; strike {event['strikes']}", True
+        case "rejected":
+            return f"{event['asked']['command']}: {event['reason']}: {event['message']}", True
+        case "ended":
+            return _end(event), event["party"] == "player" and event["cause"] in FAULTS
+        case "interrupted":
+            return str(event["reason"]).replace("_", " "), False
+        case _:
+            return "", False
+
+
+def _end(event: dict[str, Any]) -> str:
+    said = f"{'void' if event['result'] == 'void' else 'draw'}: {event['reason']}"
+    if event["winner"]:
+        said = f"seat {event['winner']} wins: {event['reason']}"
+    late = event.get("late")
+    if late is not None:
+        said += f"; {late['move']} came too late: {_ledger(late['ledger'])}"
+    return said.replace("_", " ") + (f": {event['note']}" if event.get("note") else "")
+
+
+def _ledger(ledger: dict[str, Any]) -> str:
+    """Return how the time of a move was counted: charged and credited, the round trip, and what was left."""
+    parts = [f"charged {ledger['charged']} ms", f"credited {ledger['credited']} ms"]
+    if ledger.get("round_trip") is not None:
+        parts.append(f"round trip {ledger['round_trip']} ms")
+    return ", ".join([*parts, f"left {ledger['left']} ms"])

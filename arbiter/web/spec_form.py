@@ -1,0 +1,246 @@
+"""The form for a new tournament: which fields each format has, with the server's own defaults and bounds.
+
+A field has the name of what it sets in the specification (`options.rounds`), which is also what a refusal names. What a
+person wrote is only brought into the shape of a specification here; `read_spec` alone decides what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields as fields_of
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from arbiter.errors import Refusal, parameter_invalid
+from arbiter.matches import time_control
+from arbiter.tournaments.formats import PAIRERS
+from arbiter.tournaments.spec import Adjudication, Format, Options, Spec
+from arbiter.tournaments.spec_text import NUMBERS, read_spec
+
+FORMATS: Final[Mapping[Format, tuple[str, str]]] = {
+    Format.ROUND_ROBIN: ("Round robin", "Everybody meets everybody. For a small field: scores are comparable."),
+    Format.GAUNTLET: ("Gauntlet", "The first to enter meet everybody else. It shows how strong these few are."),
+    Format.SWISS: ("Swiss", "Rounds in which players of about the same score meet. For a large field."),
+    Format.KNOCKOUT: ("Knockout", "Who loses is out. It names a winner, and says little about strength."),
+    Format.ARENA: ("Arena", "Whoever is free plays again, for a limited time; wins in a row count double."),
+    Format.LADDER: ("Ladder", "Day and night: all who are there play about equally often, and rank by rating."),
+    Format.TRIAL: ("Trial", "Is A better than B? Two players, until a sequential test decides."),
+}
+"""What people call a format, and what it is for."""
+
+
+class Field(NamedTuple):
+    """A field of the form.
+
+    kind: text, number, check, lines (one entry a line) or instant. bounds: of a number. note: what to write.
+    """
+
+    name: str
+    label: str
+    kind: str = "text"
+    default: str = ""
+    bounds: tuple[int, int] | None = None
+    note: str = ""
+
+
+class Section(NamedTuple):
+    """Fields that belong together. `more`: most tournaments leave them as they are."""
+
+    title: str
+    fields: Sequence[Field]
+    more: bool = False
+
+
+_LABELS: Final[Mapping[str, tuple[str, str]]] = {
+    "cycles": ("Cycles", "how often each pair meets"),
+    "heads": ("Heads", "how many of the first to enter run the gauntlet"),
+    "rounds": ("Rounds", "about log₂ of the number of players find one leader"),
+    "accelerated": ("Baku acceleration", "for large fields"),
+    "best_of": ("Best of", "meetings of a tie"),
+    "double": ("Double elimination", "out after two lost ties"),
+    "third_place": ("Match for third place", ""),
+    "duration_ms": ("Duration", "as 90s, 5m, 2h or 1d"),
+    "validation": ("Newcomers first play against themselves", ""),
+    "elo0": ("Elo 0", "the hypothesis that A is not better by more"),
+    "elo1": ("Elo 1", "the hypothesis that A is better by this"),
+    "alpha": ("Alpha", "permille: error rate of “better”"),
+    "beta": ("Beta", "permille: error rate of “not better”"),
+    "most_meetings": ("Most meetings", "then it ends undecided"),
+    "plies": ("Draw after plies", "0: never"),
+    "material": ("Material ahead", "wins, if held; 0: never"),
+    "material_plies": ("… for plies", ""),
+    "evaluation": ("Evaluation ahead", "permille above an even 500, by both bots; 0: never"),
+    "evaluation_plies": ("… for plies", ""),
+    "draw_evaluation": ("Level within", "permille, by both bots"),
+    "draw_plies": ("… for plies", "0: never"),
+    "draw_from_ply": ("… from ply", ""),
+    "plugin": ("Plug-in", "the name of one that is installed"),
+}
+
+_KINDS: Final[Mapping[str, str]] = {"int": "number", "bool": "check", "str": "text"}
+_PAIRS: Final = re.compile(r"\s*[=:]\s*")
+GAME: Final = "game:"  #: what the name of a game's box begins with
+MORE_GAMES: Final = "more_games"
+
+_LISTS: Final = ("tie_breaks", "entry.invited")  #: words
+_LINES: Final = ("entry.versions",)  #: one text a line
+_ROWS: Final = ("entry.forbidden",)  #: words, one row a line
+_TABLES: Final = ("time_odds", "policy")  #: `name = value`, one a line
+
+
+def sections(format_: Format) -> list[Section]:
+    """Return the fields of a new tournament of a format. Those for games stand in the page itself."""
+    pairer = PAIRERS[format_]
+    usual = ", ".join(pairer.tie_breaks) or "none"
+    return [
+        Section("Play", _play(format_)),
+        Section("Who may enter", _entry(), more=True),
+        Section("Openings", _openings(), more=True),
+        Section("Ends of games by rule", list(_part("adjudication", Adjudication)), more=True),
+        Section(
+            "Schedule and the rest",
+            [
+                Field("schedule.start_ms", "Starts at", "instant", note="UTC; else you start it"),
+                Field("schedule.entry_closes_ms", "Entry closes at", "instant", note="UTC; else at the start"),
+                Field("tie_breaks", "Tie-breaks", note=f"in order; else {usual}"),
+                Field("time_odds", "Time odds", "lines", note="player = time, one a line"),
+                Field("policy", "Policy", "lines", note="as illegal_moves = 4, one a line"),
+            ],
+            more=True,
+        ),
+    ]
+
+
+def _play(format_: Format) -> list[Field]:
+    spec = Spec("", format_, (), "")
+    return [
+        Field("time", "Time", default="1m+1s", note="as 3m+2s; none for no clock"),
+        *_part("options", Options, PAIRERS[format_].options),
+        Field("at_once", "Games at once", "number", str(spec.at_once), NUMBERS["at_once"], "of one player"),
+        Field("paired", "Each game twice, with seats swapped", "check", "on" if spec.paired else ""),
+        Field("rated", "Rated", "check", "on" if spec.rated else ""),
+    ]
+
+
+def _entry() -> list[Field]:
+    return [
+        Field("entry.capacity", "Most players", "number", "0", NUMBERS["entry.capacity"], "0: as many as come"),
+        Field("entry.invited", "Only these players", "lines", note="names"),
+        Field("entry.versions", "Only these versions", "lines", note="their beginnings, one a line"),
+        Field("entry.forbidden", "Never paired", "lines", note="two names a line"),
+        Field("entry.badge", "Only bots that have passed the conformance kit", "check"),
+    ]
+
+
+def _openings() -> list[Field]:
+    return [
+        Field("openings.plies", "Random plies", "number", "0", NUMBERS["openings.plies"], "before the clocks start"),
+        Field("openings.seed", "Seed of the random plies", note="any text"),
+        Field("openings.lines", "Opening lines instead", "lines", note="game: move move …, one a line"),
+    ]
+
+
+def _part(part: str, kind: type[Options | Adjudication], names: Iterable[str] | None = None) -> Iterable[Field]:
+    """Yield the fields of a part of the specification, with its defaults; `names`: only these."""
+    known = {field.name: field for field in fields_of(kind)}
+    for name in known if names is None else names:
+        label, note = _LABELS.get(name, (name.replace("_", " "), ""))
+        place, default = f"{part}.{name}", getattr(kind(), name)
+        if name.endswith("_ms"):
+            yield Field(place.removesuffix("_ms"), label, note=note)
+        else:
+            shown = ("on" if default else "") if isinstance(default, bool) else str(default)
+            yield Field(place, label, _KINDS[str(known[name].type)], shown, NUMBERS.get(place), note)
+
+
+# What a person wrote
+
+
+def spec_of(sent: Mapping[str, str]) -> Spec:
+    """Return the specification of a form. Raises Refusal as `read_spec`; it may take long, as that does."""
+    return read_spec(values_of(sent), time_control.parse)
+
+
+def values_of(sent: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a form says in the shape of a specification; empty fields are absent. Raises PARAMETER_INVALID."""
+    values: dict[str, Any] = {name: sent.get(name, "").strip() for name in ("name", "format")}
+    chosen = [name.removeprefix(GAME) for name in sent if name.startswith(GAME)]
+    values["games"] = [*chosen, *sent.get(MORE_GAMES, "").split()]
+    if values["format"] not in tuple(Format):
+        return values  # read_spec says which there are
+    for section in sections(Format(values["format"])):
+        for field in section.fields:
+            text = sent.get(field.name, "").strip()
+            if field.kind != "check" and not text:
+                continue
+            part, _, name = field.name.rpartition(".")
+            (values.setdefault(part, {}) if part else values)[name] = _value(field, text)
+    return values
+
+
+def _value(field: Field, text: str) -> Any:
+    match field.kind:
+        case "check":
+            return bool(text)
+        case "number":
+            return _whole(text)
+        case "instant":
+            return _instant(field.name, text)
+    if field.name in _LISTS:
+        return text.replace(",", " ").split()
+    if field.name in _LINES:
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    if field.name in _ROWS:
+        return [line.split() for line in text.splitlines() if line.strip()]
+    if field.name in _TABLES:
+        return {name: _whole(value) for name, value in _pairs(field.name, text)}
+    if field.name == "openings.lines":
+        lines: dict[str, list[str]] = {}
+        for game, line in _pairs(field.name, text):
+            lines.setdefault(game, []).append(line)
+        return lines
+    return text
+
+
+def _pairs(where: str, text: str) -> Iterable[tuple[str, str]]:
+    for line in filter(None, map(str.strip, text.splitlines())):
+        parts = _split(line)
+        if len(parts) != 2 or not all(parts):
+            raise parameter_invalid(line, where, "a name, = or :, and what it is set to", of="a tournament")
+        yield parts[0], parts[1]
+
+
+def _split(line: str) -> list[str]:
+    """Split at the first mark that is not inside the brackets of a game's parameters."""
+    head, bracket, rest = line.partition("(")
+    if bracket and not _PAIRS.search(head):
+        inside, closing, rest = rest.partition(")")
+        return [f"{head}({inside}{closing}", _PAIRS.sub("", rest, count=1).strip()]
+    return _PAIRS.split(line, maxsplit=1)
+
+
+def _whole(text: str) -> int | str:
+    """Return a whole number; what is none stays a text, which the specification refuses with what it expects."""
+    return int(text) if re.fullmatch(r"-?[0-9]{1,15}", text, re.ASCII) else text
+
+
+def _instant(where: str, text: str) -> int:
+    try:
+        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1_000)
+    except (ValueError, OverflowError):
+        raise parameter_invalid(text, where, "an instant in UTC, as 2030-12-24T18:00", of="a tournament") from None
+
+
+def place_of(refusal: Refusal, format_: Format) -> str:
+    """Return the name of the field that a refusal is about, '' for none of the form's."""
+    if refusal.reason == "GAME_UNKNOWN":
+        return MORE_GAMES
+    where = refusal.facts.get("where", "").removesuffix("_ms")
+    names = {field.name.removesuffix("_ms"): field.name for part in sections(format_) for field in part.fields}
+    names |= {"name": "name", "games": MORE_GAMES}
+    if where and where != "format" and where.partition(".")[0] not in {name.partition(".")[0] for name in names}:
+        return MORE_GAMES  # a parameter of a game
+    while where and where not in names:  # of an entry of a table: the table
+        where = where.rpartition(".")[0]
+    return names.get(where, "")

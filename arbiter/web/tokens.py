@@ -1,0 +1,95 @@
+"""Tokens and invitations: listed, made and revoked. A secret is on the page that its form answers with, only there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from arbiter.errors import Refusal
+from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.pages import PageRequest
+from arbiter.service.players.accounts import Scope
+from arbiter.web.door import call_of, session_of, set_cookie, status_of
+from arbiter.web.forms import fields
+from arbiter.web.rendering import Templates
+
+SCOPES: Final = {
+    Scope.PLAY: "play matches, answer challenges, enter tournaments",
+    Scope.OBSERVE: "read matches, tournaments and ratings",
+    Scope.ORGANISE: "make and run matches and tournaments",
+    Scope.ADMIN: "everything, also what is others'",
+}
+"""What each scope allows, for people."""
+
+
+class TokenPages:
+    """The handlers of tokens and invitations."""
+
+    def __init__(self, gate: Gate, templates: Templates) -> None:
+        self._gate = gate
+        self._templates = templates
+
+    async def tokens(self, request: Request) -> Response:
+        """List the tokens of the person, or of the player that the address names, and show the form for a new one."""
+        return await self._list(request)
+
+    async def create(self, request: Request) -> Response:
+        """Make a token, and show its secret this once."""
+        sent = await fields(request)
+        wanted = [scope for scope in Scope if f"scope:{scope}" in sent]
+        player, note = sent.get("player", "").strip(), sent.get("note", "").strip()
+        try:
+            token, secret = await self._gate.players.create_token(call_of(request), player, wanted, note)
+        except Refusal as refusal:
+            return await self._list(request, refusal)
+        return await self._secret(request, "token", secret, token.player, ", ".join(token.scopes))
+
+    async def revoke(self, request: Request) -> Response:
+        """Revoke a token: what holds it is signed out, and its streams end."""
+        sent = await fields(request)
+        player = sent.get("player", "")
+        try:
+            await self._gate.players.revoke_token(call_of(request), request.path_params["token"])
+        except Refusal as refusal:
+            return await self._list(request, refusal)
+        return RedirectResponse(
+            f"/tokens?player={player}" if player.isascii() and player.isprintable() else "/tokens", 303
+        )
+
+    async def invite(self, request: Request) -> Response:
+        """Make an invitation, and show it this once."""
+        await fields(request)
+        try:
+            secret = await self._gate.players.invite(call_of(request))
+        except Refusal as refusal:
+            return await self._list(request, refusal)
+        return await self._secret(request, "invitation", secret, "", "")
+
+    async def _list(self, request: Request, refusal: Refusal | None = None) -> Response:
+        viewer = await self._templates.viewer(request)
+        if not viewer.player:
+            answer = RedirectResponse("/sign-in?onward=/tokens", 303)
+            if session_of(request):  # the browser has just revoked the token that it holds
+                set_cookie(request, answer, "session", "", 0)
+            return answer
+        player, after = request.query_params.get("player", ""), request.query_params.get("page", "")
+        page = await self._gate.players.list_tokens(call_of(request), player, PageRequest(0, after))
+        return await self._templates.page(
+            request,
+            "tokens.html",
+            status_of(refusal) if refusal is not None else 200,
+            viewer=viewer,
+            named=player,
+            page=page,
+            scopes=SCOPES,
+            wrong=refusal.message if refusal is not None else "",
+        )
+
+    async def _secret(self, request: Request, what: str, secret: str, player: str, scopes: str) -> Response:
+        page = await self._templates.page(
+            request, "secret.html", what=what, secret=secret, player=player, scopes=scopes
+        )
+        page.headers["cache-control"] = "no-store"
+        return page

@@ -1,0 +1,263 @@
+"""What an organiser does without a script: tournaments made, entered, run; tokens and invitations; a bot's own page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from arbiter.service.play.sessions import silent
+from arbiter.service.players.accounts import Scope
+from arbiter.web.forms import MOST_FIELDS
+from tests.web.site import Elements, Site, played, site
+
+HERE = {"origin": "http://page"}
+HOSTILE = "<img src=x onerror=alert(1)>\"'&"
+ORGANISER = (Scope.PLAY, Scope.OBSERVE, Scope.ORGANISE)
+
+
+@pytest.fixture
+async def page(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path) as served:
+        yield served
+        await served.server.arbiter.tournaments.stop()
+
+
+def values(answer: httpx.Response) -> dict[str, str]:
+    """Return the hidden values of the first form of a page that has a request id, or of any."""
+    found = [given for name, given in Elements(answer.text).found if name == "input" and given.get("type") == "hidden"]
+    return {str(given["name"]): str(given["value"]) for given in reversed(found)}
+
+
+async def post(page: Site, path: str, start: str = "/games", **sent: str) -> httpx.Response:
+    """Send a form with the token of a page's forms."""
+    form = values(await page.get(start))["form"]
+    data = {name.replace("__", "."): text for name, text in sent.items()}
+    return await page.browser.post(path, data={"form": form, **data}, headers=HERE)
+
+
+async def sign_in(page: Site, player: str, *scopes: Scope) -> str:
+    operator = await page.server.caller("boss", Scope.ADMIN)
+    _, secret = await page.server.arbiter.accounts.create_token(operator, player, scopes, "")
+    page.browser.cookies.clear()
+    answer = await post(page, "/sign-in", "/sign-in", token=secret, onward="/")
+    assert answer.status_code == 303, answer.text
+    return secret
+
+
+SWISS = {"format": "swiss", "game:hop-it": "on", "time": "1m+1s", "options__rounds": "2", "request": "make"}
+
+
+async def make(page: Site, **more: str) -> str:
+    answer = await post(page, "/tournaments", name="Evening", **{**SWISS, **more})
+    assert answer.status_code == 303, Elements(answer.text).words
+    return answer.headers["location"]
+
+
+# Tournaments
+
+
+async def test_a_tournament_is_made_entered_started_paused_resumed_and_cancelled(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    for name in ("alice", "bob"):
+        await page.server.caller(name)
+    where = await make(page)
+    assert (await post(page, "/tournaments", name="Evening", **SWISS)).headers["location"] == where  # repeated
+    assert "Evening" in (await page.get("/tournaments")).text
+    assert "Start" in (await page.get(where)).text
+    too_few = await post(page, where, act="start", request="s0")
+    assert too_few.status_code == 400
+    assert "2 players" in Elements(too_few.text).words
+    assert (await post(page, where, act="enter-all", names="alice bob=1800", request="e")).status_code == 303
+    tournament = await page.server.arbiter.tournaments.get(where.rpartition("/")[2])
+    assert {entrant.player: entrant.rating for entrant in tournament.entrants.values()}["bob"] == 1800
+    for act, phase in (("start", "running"), ("pause", "paused"), ("resume", "running"), ("cancel", "ended")):
+        answer = await post(page, where, act=act, note="rain", request=act)
+        assert answer.status_code == 303, answer.text
+        tournament = await page.server.arbiter.tournaments.get(tournament.id)
+        assert tournament.phase == phase
+    assert "Start" not in (await page.get(where)).text
+
+
+async def test_a_player_enters_and_withdraws_its_own_bot_alone(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    where = await make(page)
+    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    shown = (await page.get(where)).text
+    assert "Enter my bot" in shown
+    assert "enter-all" not in shown
+    assert 'value="start"' not in shown
+    for act, said in (("start", "lacks the scope"), ("cancel", "lacks the scope"), ("enter-all", "is not alice's")):
+        answer = await post(page, where, act=act, names="bob", note="x", request=act)
+        assert answer.status_code == 403
+        assert said in Elements(answer.text).words
+    assert (await post(page, where, act="enter", request="e")).status_code == 303
+    assert "Withdraw my bot" in (await page.get(where)).text
+    assert (await post(page, where, act="withdraw", request="w")).status_code == 303
+
+
+async def test_what_is_wrong_with_a_tournament_stands_at_its_field_with_what_was_written(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    answer = await post(
+        page, "/tournaments", name="Evening", **{**SWISS, "options__rounds": "0", "time_odds": "a = 1m"}
+    )
+    assert answer.status_code == 400
+    found = Elements(answer.text).found
+    field = next(given for _, given in found if given.get("name") == "options.rounds")
+    assert (field["aria-invalid"], field["value"]) == ("true", "0")
+    assert "the number of rounds, at least 1" in Elements(answer.text).words
+    assert next(given for _, given in found if given.get("name") == "name")["value"] == "Evening"
+    assert "a = 1m" in answer.text
+
+
+@pytest.mark.parametrize("format_", ["round_robin", "swiss", "knockout", "arena", "ladder", "trial", "gauntlet", "x"])
+async def test_each_format_has_its_form(page: Site, format_: str) -> None:
+    assert (await page.get("/tournaments/new")).headers["location"] == "/sign-in?onward=/tournaments/new"
+    await sign_in(page, "org", *ORGANISER)
+    answer = await page.get(f"/tournaments/new?format={format_}")
+    names = {given["name"] for name, given in Elements(answer.text).found if name in ("input", "textarea")}
+    labels = {given.get("for") for name, given in Elements(answer.text).found if name == "label"}
+    assert answer.status_code == 200
+    fields = [
+        str(given["id"])
+        for name, given in Elements(answer.text).found
+        if name in ("input", "textarea") and given.get("type") not in ("hidden", "checkbox")
+    ]
+    assert set(fields) <= labels  # each is named for a screen reader
+    assert len(names) <= MOST_FIELDS
+
+
+async def test_without_its_scope_a_page_says_so_and_its_form_is_refused(page: Site) -> None:
+    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    assert "scope organise" in Elements((await page.get("/tournaments/new")).text).words
+    assert "New tournament" not in (await page.get("/tournaments")).text
+    answer = await post(page, "/tournaments", name="Evening", **SWISS)
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("act", "more", "status"),
+    [
+        ("nothing", {}, 400),
+        ("enter-all", {"names": ""}, 400),
+        ("enter-all", {"names": "=1800"}, 400),
+        ("enter-all", {"names": "bob=much"}, 400),
+        ("enter-all", {"names": "nobody"}, 404),
+        ("start", {"request": ""}, 400),
+    ],
+)
+async def test_what_cannot_be_done_is_said(page: Site, act: str, more: dict[str, str], status: int) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    where = await make(page)
+    answer = await post(page, where, **{"act": act, "request": "r", **more})
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize("path", ["/tournaments", "/tournaments/x", "/tokens", "/tokens/x", "/invitations"])
+@pytest.mark.parametrize("origin", ["http://evil.example", ""])
+async def test_forms_of_other_sites_are_refused(page: Site, path: str, origin: str) -> None:
+    await sign_in(page, "org", Scope.ADMIN)
+    form = values(await page.get("/tokens"))["form"]
+    for given, headers in ((form, {"origin": origin}), ("0" * 64, HERE)):
+        answer = await page.browser.post(path, data={"form": given, "act": "start"}, headers=headers)
+        assert answer.status_code == 403
+
+
+async def test_hostile_names_and_notes_are_text(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    answer = await post(page, "/tournaments", name=HOSTILE, **SWISS)
+    where = answer.headers["location"]
+    odd = await post(page, where, act="enter-all", names=HOSTILE, request="e")
+    wrong = await post(page, "/tournaments", name="x", **{**SWISS, "time": HOSTILE, "openings__lines": HOSTILE})
+    await post(page, "/tokens", note=HOSTILE, **{"scope:play": "on"})
+    shown = [odd, wrong, *[await page.get(path) for path in ("/tournaments", where, "/tokens", "/")]]
+    for each in shown:
+        assert "<img src=x" not in each.text, each.url
+        assert [name for name, _ in Elements(each.text).found if name == "img"] == []
+        assert not [given for _, given in Elements(each.text).found if any(key.startswith("on") for key in given)]
+    assert HOSTILE in Elements((await page.get(where)).text).words
+
+
+# Tokens and invitations
+
+
+async def test_a_token_is_shown_once_and_can_be_revoked(page: Site) -> None:
+    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    answer = await post(page, "/tokens", note="for my bot", **{"scope:play": "on", "scope:observe": "on"})
+    assert answer.headers["cache-control"] == "no-store"
+    (secret,) = re.findall('<code class="secret">(.+?)</code>', answer.text)
+    caller = await page.server.arbiter.accounts.authenticate(secret)
+    assert (caller.player, caller.scopes) == ("alice", {"play", "observe"})
+    listed = await page.get("/tokens")
+    assert "for my bot" in listed.text
+    assert secret not in listed.text
+    assert (await post(page, f"/tokens/{caller.token_id}")).headers["location"] == "/tokens?player="
+    with pytest.raises(Exception, match="revoked"):
+        await page.server.arbiter.accounts.authenticate(secret)
+
+
+async def test_nobody_makes_a_token_that_allows_more_than_its_own_or_is_another_players(page: Site) -> None:
+    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    assert "scope:admin" not in (await page.get("/tokens")).text
+    for sent in ({"scope:admin": "on"}, {"scope:organise": "on"}, {"scope:play": "on", "player": "bob"}):
+        answer = await post(page, "/tokens", **sent)
+        assert answer.status_code == 403
+        assert answer.text.count('<code class="secret">') == 0
+    assert (await page.get("/tokens?player=boss")).status_code == 403
+    assert (await post(page, "/invitations")).status_code == 403
+    assert "Invitation" not in (await page.get("/tokens")).text
+
+
+async def test_an_operator_makes_players_tokens_and_invitations(page: Site) -> None:
+    await sign_in(page, "root", Scope.ADMIN)
+    answer = await post(page, "/tokens", player="newcomer", **{"scope:play": "on"})
+    assert "New token of newcomer" in Elements(answer.text).words
+    assert "newcomer" in (await page.get("/tokens?player=newcomer")).text
+    answer = await post(page, "/invitations")
+    assert answer.headers["cache-control"] == "no-store"
+    assert "New invitation" in answer.text
+
+
+async def test_revoking_the_token_of_the_browser_signs_out(page: Site) -> None:
+    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    own = (await page.server.arbiter.accounts.authenticate(page.browser.cookies["arbiter-session"])).token_id
+    answer = await post(page, f"/tokens/{own}")
+    assert answer.status_code == 303
+    assert (await page.get("/tokens")).headers["location"] == "/sign-in?onward=/tokens"
+    assert "arbiter-session" not in page.browser.cookies
+
+
+# The bot's own page
+
+
+async def test_an_author_sees_its_bots_connection_and_why_it_ended(page: Site) -> None:
+    assert (await page.get("/bot")).headers["location"] == "/sign-in?onward=/bot"
+    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    assert "Not connected" in (await page.get("/bot")).text
+    stream = await page.server.connect("alice", bot_name=HOSTILE, bot_version="v7")
+    shown = await page.get("/bot")
+    words = Elements(shown.text).words
+    assert "Connected since" in words
+    assert f"{HOSTILE} v7" in words
+    stream.session.end(silent(30_000))
+    page.server.arbiter.sessions.close(stream.session)
+    words = Elements((await page.get("/bot")).text).words
+    assert "Not connected" in words
+    assert "SESSION_SILENT" in words
+    assert "connect again" in words
+    await sign_in(page, "bob", Scope.PLAY, Scope.OBSERVE)
+    assert "SESSION_SILENT" not in (await page.get("/bot")).text
+
+
+async def test_an_author_reads_the_log_of_a_match_of_its_bot(page: Site) -> None:
+    match = await played(page.server, "hop-it", 3, resign=True)
+    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    assert f"/matches/{match.id}/log" in (await page.get("/bot")).text
+    shown = await page.get(f"/matches/{match.id}/log")
+    words = Elements(shown.text).words
+    for part in ("created", "started", match.moves[0], "charged", "seat 2 wins: resignation"):
+        assert part in words
+    assert (await page.get("/matches/none/log")).status_code == 404
