@@ -8,6 +8,7 @@ Among the allowed pairs, as many as possible are made. The pairer prefers oppone
 that give more information: a game's result carries the Fisher information p(1 − p) about the difference of the two
 ratings, where p is the first player's chance of winning. So the weight of a pair is 4p(1 − p), divided by one plus the
 number of their past meetings. It is reduced for players who are ahead, and increased for players who have waited long.
+deploy/CHOOSING.md says by how much the ratings are better than with random pairs.
 
 Players in a game will soon be free. Two players who have met n times are not paired yet if one of them has met such a
 busy player only m times, and 2(1 + m) < 1 + n. Otherwise bots that move at once would meet the same opponent again and
