@@ -44,7 +44,8 @@ def test_a_text_is_cut_only_if_it_is_longer_than_what_is_shown(length: int, show
 def test_nobody_else_builds_such_a_refusal_or_cuts_a_text() -> None:
     """One builder for each reason, and one way to cut a text: in `arbiter/errors.py`."""
     builder = re.compile(r"Refusal\(\s*Reason\.(ARGUMENT|PARAMETER)_INVALID|\] ?\+ ?\"…\"|\]\}…")
-    own_width = {"drawing/chart.py", "conformance/situations/hello.py"}  # a label of a chart, the beginning of a token
+    # labels of a chart and of an animation, the beginning of a token
+    own_width = {"drawing/chart.py", "drawing/animation.py", "conformance/situations/hello.py"}
     found = {
         str(path.relative_to(ROOT))
         for path in ROOT.rglob("*.py")
