@@ -20,7 +20,7 @@ SEEDED := tests/service/matches/test_stuck_matches.py tests/simulation tests/tou
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check format gen golden bench soak clean
+.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check format gen golden pictures bench soak clean
 
 help: ## list what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -119,6 +119,10 @@ golden: setup ## write the golden files anew; review the difference before you c
 	$(BIN)/python -m arbiter.testing.goldens tests/golden
 	$(BIN)/python -m arbiter.testing.vectors clients/vectors
 	$(BIN)/python -m arbiter.testing.pictures deploy/pictures
+
+pictures: setup ## take the pictures of the pages anew; look at them before you commit them
+	$(BIN)/python -m tests.needs
+	$(BIN)/python -m tests.web.gallery deploy/pictures/pages
 
 bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery, clocks, metrics and the budget, beside their goals
 	$(NATIVE) $(BIN)/python -m arbiter.bench games

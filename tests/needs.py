@@ -31,6 +31,7 @@ class Need(NamedTuple):
 NEEDS = (
     Need("node", "nodejs", "the independent verifier of transcripts"),
     Need("chromium", "chromium", "the page in a real browser"),
+    Need("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "fonts-dejavu-core", "the pictures of the pages"),
     Need("setpriv", "util-linux", "a PostgreSQL for the tests that does not run as root"),
     Need("bwrap", "bubblewrap", "the sandbox of bots in local tournaments"),
     Need("cc", "gcc", "the compiled modules, and the sample of a bot in C that reads and writes lines"),

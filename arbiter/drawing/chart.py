@@ -81,11 +81,16 @@ class _Scale(NamedTuple):
 
 
 def chart_svg(
-    title: str, curves: Sequence[Curve], ticks: Sequence[AxisTick] = (), unit: str = "Elo", adapts: bool = False
+    title: str,
+    curves: Sequence[Curve],
+    ticks: Sequence[AxisTick] = (),
+    unit: str = "Elo",
+    adapts: bool = False,
+    with_bands: bool = True,
 ) -> str:
     """Return a chart as a standalone SVG document. It shows the first eight curves, and no curve without marks.
 
-    adapts: it is dark where the screen is.
+    adapts: it is dark where the screen is. with_bands: with the intervals, which hide each other where curves are many.
     """
     shown = _shown(curves)
     scale = _scale(shown)
@@ -99,7 +104,7 @@ def chart_svg(
         element("rect", class_="paper", width=WIDTH, height=HEIGHT, rx=14.0),
         label(title, (LEFT, 28.0), 20.0, "title", "start"),
         *_grid(scale, ticks, unit),
-        *bands,
+        *(bands if with_bands else ()),
         *(_line(curve, scale, n) for n, curve in enumerate(shown)),
         *_names(shown, scale),
         *(() if shown else (label("nothing to show yet", (WIDTH / 2, HEIGHT / 2), 18.0, "tick"),)),

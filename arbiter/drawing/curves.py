@@ -14,7 +14,7 @@ from arbiter.drawing.shapes import element, label, number
 
 WIDTH: Final = 640.0
 HEIGHT: Final = 120.0
-LEFT: Final = 44.0  #: pixels for the labels of the axis
+LEFT: Final = 56.0  #: pixels for the labels of the axis
 RIGHT: Final = 8.0
 MARGIN: Final = 8.0  #: pixels above and below
 TEXT: Final = 12.0

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from arbiter.drawing.chart import Curve, Mark, chart_svg
 from arbiter.errors import Refusal
 from arbiter.games.contract import Facts
+from arbiter.ratings.answers import Row
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
@@ -41,6 +42,7 @@ class RatingPages:
             request,
             "leaderboard.html",
             page=page,
+            places=places(page.rows, not query.get("page"), not page.next_token),
             low=low,
             span=max(high - low, 1.0),
             games=self._facts(request),
@@ -57,7 +59,7 @@ class RatingPages:
             found = await self._gate.ratings.of_player(call, name, game, POINTS)
             marks = dict(found.standing.history).get(row.player, ())
             curves.append(Curve(row.player, [Mark(mark.at_ms, mark.rating, mark.low, mark.high) for mark in marks]))
-        return _chart("How the ratings of the leaders went", curves)
+        return _chart("How the ratings of the leaders went", curves, with_bands=False)
 
     async def player(self, request: Request) -> Response:
         """Show a player: what it says of itself, its ratings, its results, its newest matches."""
@@ -100,7 +102,21 @@ class RatingPages:
             return f"seat {seat}"
 
 
-def _chart(title: str, curves: Sequence[Curve]) -> Response:
+def places(rows: Sequence[Row], first_page: bool, last_page: bool) -> list[str]:
+    """Return the places that each player of a leaderboard's page may have: `1`, or `2–5` in a group without an order.
+
+    An end of a group that may be on another page is written as `…`.
+    """
+    written = []
+    for row in rows:
+        group = [each.place for each in rows if each.group == row.group]
+        first = "…" if not first_page and row.group == rows[0].group else str(group[0])
+        last = "…" if not last_page and row.group == rows[-1].group else str(group[-1])
+        written.append(first if first == last else f"{first}–{last}")
+    return written
+
+
+def _chart(title: str, curves: Sequence[Curve], with_bands: bool = True) -> Response:
     instants = [mark.at for curve in curves for mark in curve.marks]
     named = ticks(int(min(instants)), int(max(instants)), day) if instants else []
-    return picture(chart_svg(title, curves, named, adapts=True))
+    return picture(chart_svg(title, curves, named, adapts=True, with_bands=with_bands))

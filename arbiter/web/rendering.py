@@ -19,6 +19,7 @@ from arbiter.service.ports.journal import MatchSummary
 from arbiter.tournaments.standings import quarters_text
 from arbiter.web.door import call_of, session_of
 from arbiter.web.forms import form_token
+from arbiter.web.rules import inline
 from arbiter.web.states import result_words
 from arbiter.web.tournaments import lost_by_both, points
 
@@ -60,6 +61,7 @@ class Templates:
             "instant": _instant,
             "ended": _ended,
             "elo": _elo,
+            "inline": inline,
             "json": lambda value: orjson.dumps(value).decode(),
             "points": points,
             "quarters": quarters_text,

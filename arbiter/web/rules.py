@@ -47,6 +47,11 @@ def rules_page(game: AnyGame, text: str) -> RulesPage:
     return RulesPage(html(_HEADING.sub("", text)), html(cells(game)), html(positions(game)), figures)
 
 
+def inline(text: str) -> Markup:
+    """Return a sentence of Markdown as HTML."""
+    return Markup(_MARKDOWN.renderInline(text))
+
+
 def html(text: str) -> Markup:
     """Return Markdown as HTML without any of the HTML that it contains; house rulings are marked."""
     written = _OURS.sub('<em class="ours">ours</em>', _MARKDOWN.render(text))

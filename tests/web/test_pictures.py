@@ -1,0 +1,86 @@
+"""The pages look as in the pictures of the README. `make pictures` writes these anew; look before you commit."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
+
+from tests.clients.toolchains import require
+from tests.web.gallery import Gallery, chromium, gallery, taken
+
+pytestmark = [pytest.mark.toolchain, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
+
+PICTURES: Final = Path(__file__).parents[2] / "deploy" / "pictures" / "pages"
+NAMES: Final = tuple(sorted(file.stem for file in PICTURES.glob("*.webp")))
+MOST: Final = 0.04  #: share of the points that may differ, so that another version of a font or browser is no failure
+LARGEST: Final = 120_000  #: bytes of a picture
+
+COMPARE: Final = """async ([one, other]) => {
+  const points = async (data) => {
+    const image = new Image();
+    image.src = `data:image/webp;base64,${data}`;
+    await image.decode();
+    const [width, height] = [image.width / 4 | 0, image.height / 4 | 0];
+    const context = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
+    context.imageSmoothingQuality = "high";
+    context.drawImage(image, 0, 0, width, height);
+    return [width, height, context.getImageData(0, 0, width, height).data];
+  };
+  const [[width, height, first], [width2, height2, second]] = [await points(one), await points(other)];
+  if (width !== width2 || height !== height2) return 1;
+  let differ = 0;
+  for (let n = 0; n < first.length; n += 4) {
+    if ([0, 1, 2].some((part) => Math.abs(first[n + part] - second[n + part]) > 40)) differ += 1;
+  }
+  return differ / (width * height);
+}"""
+"""Returns the share of points that differ in two pictures, a quarter as large: so letters need not be the same."""
+
+
+class Studio(NamedTuple):
+    """The pages, and a browser for them."""
+
+    shown: Gallery
+    browser: Browser
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def studio(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Studio]:
+    require("chromium", why="the pictures are taken in it")
+    folder = tmp_path_factory.mktemp("gallery")
+    async with gallery(folder) as shown, chromium(folder) as browser:
+        yield Studio(shown, browser)
+
+
+async def difference(studio: Studio, one: bytes, other: bytes) -> float:
+    """Return the share of points that differ in two pictures."""
+    page = await studio.browser.new_page()
+    share = await page.evaluate(COMPARE, [base64.b64encode(each).decode() for each in (one, other)])
+    await page.close()
+    return float(share)
+
+
+async def test_every_page_has_its_picture(studio: Studio) -> None:
+    assert {picture.name for picture in studio.shown.pictures} == set(NAMES)
+    assert all(file.stat().st_size <= LARGEST for file in PICTURES.iterdir())
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_page_looks_as_in_its_picture(studio: Studio, name: str) -> None:
+    (picture,) = [each for each in studio.shown.pictures if each.name == name]
+    now = await taken(studio.browser, studio.shown, picture)
+    share = await difference(studio, now, (PICTURES / f"{name}.webp").read_bytes())
+    assert share <= MOST, f"{share:.1%} of {name} differ: look at it, and run make pictures if it is meant"
+
+
+async def test_another_page_is_told_apart(studio: Studio) -> None:
+    (front,) = [each for each in studio.shown.pictures if each.name == "front"]
+    golden = (PICTURES / "front.webp").read_bytes()
+    for changed in (front._replace(scheme="dark"), front._replace(path="/games")):
+        assert await difference(studio, await taken(studio.browser, studio.shown, changed), golden) > MOST
