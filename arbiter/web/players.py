@@ -83,8 +83,9 @@ def ticks(first_ms: int, last_ms: int, written: Callable[[int], str]) -> list[Ax
     """Return the labels of an axis of time; `written` writes an instant: `2026-03-01 12:00 UTC`."""
     steps = range(TICKS) if last_ms > first_ms else range(1)
     instants = [first_ms + (last_ms - first_ms) * step // (TICKS - 1) for step in steps]
-    days = last_ms - first_ms >= 2 * DAY_MS
-    return [AxisTick(at, written(at)[:10] if days else written(at)[11:16]) for at in instants]
+    span = last_ms - first_ms
+    part = slice(0, 10) if span >= TICKS * DAY_MS else slice(5, 16) if span >= DAY_MS else slice(11, 16)
+    return [AxisTick(at, written(at)[part]) for at in instants]
 
 
 def _scores(found: Iterable[PlayerResult], of: Callable[[PlayerResult], str]) -> list[Score]:

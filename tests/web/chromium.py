@@ -12,6 +12,7 @@ from playwright.async_api import Browser, ConsoleMessage, Page, expect
 
 from arbiter.games.contract import AnyGame
 from arbiter.matches.commands import Abort, Create, Play, Resign
+from arbiter.matches.comments import Comment
 from arbiter.matches.match import Phase, with_position
 from arbiter.testing.server import Served
 from arbiter.web.choices import picks
@@ -52,12 +53,13 @@ class Played:
         self.id = match_id
         self.address = f"{server.running.page}matches/{match_id}"
 
-    async def moves(self, count: int) -> list[str]:
-        """Play so many moves; return all."""
+    async def moves(self, count: int, evaluation: int | None = None) -> list[str]:
+        """Play so many moves, of each of which its player expects a score in permille; return all."""
+        said = Comment(evaluation) if evaluation is not None else None
         for _ in range(count):
             match = with_position(await self._matches.match(self.id))
             move = min(match.game.moves(match.position))
-            play = Play(match.turn, f"ply {match.ply}", match.ply, move, match.at)
+            play = Play(match.turn, f"ply {match.ply}", match.ply, move, match.at, comment=said)
             await self._matches.request(match.players[match.turn - 1], self.id, lambda seat, play=play: play)
         return list((await self._matches.match(self.id)).moves)
 

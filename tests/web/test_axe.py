@@ -11,6 +11,8 @@ from playwright.async_api import Page, expect
 
 import arbiter
 from arbiter.testing.server import Served
+from arbiter.tournaments.commands import Enter, Start
+from arbiter.tournaments.spec import Format, Spec
 from tests.clients.toolchains import require
 from tests.web.chromium import Open, playing
 
@@ -47,9 +49,29 @@ async def found(page: Page, axe: str) -> list[str]:
 async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str, scheme: str) -> None:
     ((_, bearer),) = await server.token("alice")
     wrong = []
+    spec = Spec("Cup", Format.KNOCKOUT, ("hop-it",), "1m")
+    tournaments = server.running.arbiter.tournaments
+    cup = (await tournaments.create(spec, "alice", f"make {scheme}")).id
+    for name in ("alice", "bob", "carol"):
+        await server.token(name)
+        await tournaments.act(cup, Enter(name, "alice", f"enter {name}"))
+    await tournaments.act(cup, Start("alice", "start"))
     async with playing(server, "elevation") as match, browser(color_scheme=scheme) as page:
         await match.moves(3)
-        for path in ("/", "/matches", match.address, "/leaderboard", "/games", "/games/pods", "/sign-in", "/register"):
+        async with playing(server, "hop-it") as over:
+            await over.moves(4, evaluation=600)
+            await over.resign()
+        paths = (
+            "/",
+            "/matches",
+            match.address,
+            over.address,
+            "/leaderboard",
+            "/players/alice",
+            "/games",
+            "/games/pods",
+        )
+        for path in (*paths, "/games/pondlife", f"/tournaments/{cup}", "/sign-in", "/register"):
             await page.goto(path)
             wrong += await found(page, axe)
         await page.goto("/sign-in?onward=/play")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,10 +14,14 @@ from arbiter.games import registry
 from arbiter.games.rule_sheet import examples
 from arbiter.matches.commands import Resign
 from arbiter.matches.comments import Comment
+from arbiter.ratings.answers import Row
+from arbiter.ratings.record import Forfeits
 from arbiter.web.door import HEADERS, status_of
+from arbiter.web.rating_pages import places
 from arbiter.web.rules import html
 from tests.web.site import Elements, Site, played, site
 
+MOST_BYTES = 200_000  #: of all that a page's first view takes, compressed
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
 
 
@@ -95,6 +100,20 @@ async def test_numbers_that_are_none_show_the_end(page: Site) -> None:
     for ply in ("-1", "99999999999", "x", "²", ""):
         answer = await page.get(f"/matches/{match.id}?ply={ply}")
         assert f"{match.ply}/{match.ply}" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/", "/leaderboard", "/games/elevation", "/games/pods"])
+async def test_the_first_view_is_small(page: Site, path: str) -> None:
+    for game in registry.classes():
+        await played(page.server, game, 2)
+        await played(page.server, game, 2)
+    match = await played(page.server, "circle-of-life", 40, resign=True)
+    files = [path, "/static/page.css", "/static/page.js", "/static/icon.svg"]
+    answers = [await page.get(file) for file in (*files, f"/matches/{match.id}")]
+    assert all(answer.status_code == 200 for answer in answers)
+    *shown, of_match = [len(gzip.compress(answer.content)) for answer in answers]
+    assert sum(shown) <= MOST_BYTES
+    assert sum(shown[1:]) + of_match <= MOST_BYTES
 
 
 async def test_downloads(page: Site) -> None:
@@ -187,3 +206,22 @@ async def test_style_and_script_are_files_of_ours(page: Site) -> None:
     assert all(f".on-{ink}" in style.text for ink in INKS)
     assert "prefers-color-scheme:dark" in style.text
     assert script.headers["content-type"].startswith("text/javascript")
+
+
+@pytest.mark.parametrize(
+    ("groups", "first", "last", "expected"),
+    [
+        ([1, 2, 2, 3], True, True, ["1", "2–3", "2–3", "4"]),
+        ([1, 2, 2], True, False, ["1", "2–…", "2–…"]),
+        ([1, 1, 2], False, True, ["…–2", "…–2", "3"]),
+        ([1, 1], False, False, ["…", "…"]),
+    ],
+)
+def test_places_that_are_not_established_are_a_range(
+    groups: list[int], first: bool, last: bool, expected: list[str]
+) -> None:
+    rows = [
+        Row(place, group, f"p{place}", 0.0, 0.0, 0.0, 1, False, None, Forfeits())
+        for place, group in enumerate(groups, 1)
+    ]
+    assert places(rows, first, last) == expected
