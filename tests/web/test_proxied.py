@@ -1,0 +1,37 @@
+"""The page behind a proxy that ends TLS: cookies are Secure, and forms count by the address that people know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arbiter.errors import OperatorError
+from arbiter.web.proxied import Reached
+from tests.web.site import Elements, site
+
+
+async def test_cookies_are_secure_and_forms_come_from_the_known_address(tmp_path: Path) -> None:
+    async with site(tmp_path, web_url="https://arbiter.example.org") as page:
+        form = await page.get("/sign-in")
+        (cookie,) = form.headers.get_list("set-cookie")
+        assert cookie.startswith("__Host-arbiter-visit=")
+        assert "Secure" in cookie.split("; ")
+        token = next(given["value"] for name, given in Elements(form.text).found if given.get("name") == "form")
+        sent = {"form": str(token), "token": "x"}
+        visit = {"cookie": cookie.partition(";")[0]}
+        for origin, status in (
+            ("https://arbiter.example.org", 401),
+            ("http://page", 403),
+            ("https://evil.example", 403),
+        ):
+            answer = await page.browser.post("/sign-in", data=sent, headers={"origin": origin, **visit})
+            assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    "url", ["arbiter.example.org", "ftp://a.example", "https://", "https://a.example/arbiter", "https://a:b@c"]
+)
+def test_what_is_no_address_of_a_page_is_refused(url: str) -> None:
+    with pytest.raises(OperatorError, match=r"https://arbiter\.example\.org"):
+        Reached(None, url)  # type: ignore[arg-type]
