@@ -1,8 +1,17 @@
 # The protocol: one static library, made from ../../protos by protoc and grpc_cpp_plugin.
 
 set(ARBITER_PROTOS "${CMAKE_CURRENT_SOURCE_DIR}/../../protos" CACHE PATH "where arbiter/v1/*.proto are")
-find_program(PROTOC protoc REQUIRED)
-find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+
+# The programs that come with the packages that were found; or else those on the path.
+foreach(program IN ITEMS protobuf::protoc gRPC::grpc_cpp_plugin)
+  string(REGEX REPLACE ".*::" "" name "${program}")
+  string(TOUPPER "${name}" variable)
+  if(TARGET ${program})
+    set(${variable} "$<TARGET_FILE:${program}>")
+  else()
+    find_program(${variable} ${name} REQUIRED)
+  endif()
+endforeach()
 
 set(protocol_code "${CMAKE_CURRENT_BINARY_DIR}/protocol")
 file(MAKE_DIRECTORY "${protocol_code}")
@@ -37,8 +46,8 @@ target_include_directories(arbiter_protocol
 target_link_libraries(arbiter_protocol PUBLIC gRPC::grpc++ protobuf::libprotobuf)
 # Nobody debugs generated code, and a bot spends no time in it: what counts, to those who work on the client, is how long
 # it takes to compile. Reading gRPC's headers is most of that, so the services are compiled as one file.
-target_compile_options(arbiter_protocol PRIVATE -w)
-if(PROJECT_IS_TOP_LEVEL)
+target_compile_options(arbiter_protocol PRIVATE $<IF:$<CXX_COMPILER_ID:MSVC>,/w,-w>)
+if(options_of_ours)
   target_compile_options(arbiter_protocol PRIVATE -O0 -g0)
 endif()
 set(services ${protocol_sources})

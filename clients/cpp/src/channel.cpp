@@ -90,12 +90,12 @@ std::optional<Tls> transport_security(const std::optional<Tls>& given) {
   return none ? std::nullopt : std::optional(std::move(found));
 }
 
-Connection::Connection(std::string address, std::string token, const std::optional<Tls>& tls,
-                       std::chrono::milliseconds timeout, std::chrono::milliseconds patience)
-    : address(std::move(address)),
-      timeout(timeout),
-      patience(patience),
-      channel(open(this->address, tls)),
+Connection::Connection(std::string checked_address, std::string token, const std::optional<Tls>& tls,
+                       std::chrono::milliseconds longest_call, std::chrono::milliseconds longest_wait)
+    : address(std::move(checked_address)),
+      timeout(longest_call),
+      patience(longest_wait),
+      channel(open(address, tls)),
       server(v1::ServerService::NewStub(channel)),
       games(v1::GameService::NewStub(channel)),
       matches(v1::MatchService::NewStub(channel)),
@@ -133,7 +133,7 @@ void Connection::make(const std::function<grpc::Status(grpc::ClientContext&)>& c
       std::rethrow_exception(failure);
     } catch (const ArbiterError& error) {
       length = backoff.next(error.retry_after());
-      const bool away = keeps_trying_ && error.code() == "UNAVAILABLE";
+      const bool away = keeps_trying_ && error.code() == grpc::StatusCode::UNAVAILABLE;
       if (!again || !error.temporary() || (!away && MonotonicClock::now() + length > give_up)) throw;
     } catch (const ConnectionFailed& error) {
       length = backoff.next();

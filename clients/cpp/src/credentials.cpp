@@ -1,11 +1,5 @@
 #include "arbiter/credentials.hpp"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -14,6 +8,7 @@
 
 #include "arbiter/errors.hpp"
 #include "environment.hpp"
+#include "system.hpp"
 #include "toml.hpp"
 
 namespace arbiter::credentials {
@@ -22,52 +17,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An open file, closed at the end of the scope.
-class Handle {
- public:
-  explicit Handle(int number) : number_(number) {
-    if (number < 0) throw std::system_error(errno, std::generic_category());
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() { ::close(number_); }
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-void write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(file, text.data(), text.size());
-    if (count < 0) throw std::system_error(errno, std::generic_category());
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
-}
-
-// Replaces the file in one step: a reader sees the old one or the new one. `mkstemp` gives mode 0600.
-void replace(const fs::path& file, const std::string& text) {
-  std::string draft = file.string() + ".XXXXXX";
-  {
-    const Handle out(::mkstemp(draft.data()));
-    write_all(out.number(), text);
-  }
-  fs::rename(draft, file);
-}
-
 // Changes the file. Bots that start together register at the same time: each must see what the others have written.
 void change(const std::function<void(Entries&)>& edit) {
   const fs::path file = path();
   try {
     const fs::path folder = file.parent_path().empty() ? fs::path(".") : file.parent_path();
     if (fs::create_directories(folder)) fs::permissions(folder, fs::perms::owner_all);
-    const Handle lock(::open((file.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    while (::flock(lock.number(), LOCK_EX) != 0) {
-      if (errno != EINTR) throw std::system_error(errno, std::generic_category());
-    }
+    const FileLock lock(file.string() + ".lock");
     Entries content = entries();
     edit(content);
-    replace(file, write_tables(content));
+    replace_file(file, write_tables(content));
   } catch (const std::system_error& error) {
     throw CredentialsError("can't write the credentials file " + file.string() + ": " + error.code().message());
   }
@@ -77,9 +36,11 @@ void change(const std::function<void(Entries&)>& edit) {
 
 fs::path path() {
   if (const std::string given = environment("ARBITER_CREDENTIALS"); !given.empty()) return given;
-  const std::string home = environment("XDG_CONFIG_HOME");
-  const fs::path config = home.empty() ? fs::path(environment("HOME")) / ".config" : fs::path(home);
-  return config / "arbiter" / "credentials.toml";
+  if (const std::string config = environment("XDG_CONFIG_HOME"); !config.empty()) {
+    return fs::path(config) / "arbiter" / "credentials.toml";
+  }
+  const std::string home = environment("HOME");
+  return fs::path(home.empty() ? environment("USERPROFILE") : home) / ".config" / "arbiter" / "credentials.toml";
 }
 
 Entries entries() {

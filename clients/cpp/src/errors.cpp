@@ -15,18 +15,15 @@ namespace {
 constexpr std::string_view PREFIX = "REFUSAL_REASON_";
 constexpr std::size_t MOST_DIGITS = 12;  // of a time in milliseconds: no pause is longer than a few years
 
-constexpr std::array CODES = {
-    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
-    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
-    "DATA_LOSS", "UNAUTHENTICATED"};
+constexpr std::array PASSING = {grpc::StatusCode::UNAVAILABLE,      grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                grpc::StatusCode::ABORTED,          grpc::StatusCode::INTERNAL,
+                                grpc::StatusCode::UNKNOWN,          grpc::StatusCode::CANCELLED,
+                                grpc::StatusCode::DEADLINE_EXCEEDED};
 
-constexpr std::array<std::string_view, 7> PASSING = {
-    "UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED", "INTERNAL", "UNKNOWN", "CANCELLED", "DEADLINE_EXCEEDED"};
-
-// The name of a code; 0 is none for an error.
-std::string code_name(int number) {
-  return number > 0 && number < static_cast<int>(CODES.size()) ? CODES[static_cast<std::size_t>(number)] : "UNKNOWN";
+// The code of a number on the wire; 0 is none for an error.
+grpc::StatusCode code_of(int number) {
+  const bool known = number > 0 && number <= static_cast<int>(grpc::StatusCode::UNAUTHENTICATED);
+  return known ? static_cast<grpc::StatusCode>(number) : grpc::StatusCode::UNKNOWN;
 }
 
 }  // namespace
@@ -40,13 +37,13 @@ std::string to_string(Reason reason) {
   return v1::RefusalReason_Name(static_cast<int>(reason)).substr(PREFIX.size());
 }
 
-ArbiterError::ArbiterError(Reason reason, const std::string& message, std::string code,
+ArbiterError::ArbiterError(Reason reason, const std::string& message, grpc::StatusCode code,
                            std::map<std::string, std::string> facts)
-    : ClientError(message), reason_(reason), code_(std::move(code)), facts_(std::move(facts)) {
+    : ClientError(message), reason_(reason), code_(code), facts_(std::move(facts)) {
 }
 
 bool ArbiterError::temporary() const {
-  return code_ == "UNAVAILABLE" || code_ == "RESOURCE_EXHAUSTED";
+  return code_ == grpc::StatusCode::UNAVAILABLE || code_ == grpc::StatusCode::RESOURCE_EXHAUSTED;
 }
 
 std::chrono::milliseconds ArbiterError::retry_after() const {
@@ -60,7 +57,7 @@ std::chrono::milliseconds ArbiterError::retry_after() const {
 ArbiterError from_refusal(const v1::Refusal& refusal) {
   return {reason_of(refusal.reason()),
           refusal.message(),
-          code_name(refusal.code()),
+          code_of(refusal.code()),
           {refusal.facts().begin(), refusal.facts().end()}};
 }
 
@@ -111,7 +108,7 @@ std::exception_ptr from_status(const grpc::Status& status, const std::string& ad
     }
   }
   const std::string words = status.error_message().empty() ? "no further word" : status.error_message();
-  const std::string code = code_name(status.error_code());
+  const grpc::StatusCode code = code_of(status.error_code());
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
       return with_status(

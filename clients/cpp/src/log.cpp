@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "system.hpp"
+
 namespace arbiter {
 
 namespace {
@@ -43,8 +45,7 @@ Log standard_error_log(Level from) {
   return [from](Level level, std::string_view text) {
     if (level < from) return;
     const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-    std::tm parts{};
-    localtime_r(&now, &parts);
+    const std::tm parts = local_time(now);
     std::cerr << std::put_time(&parts, "%F %T ") << name(level) << ' ' << text << std::endl;
   };
 }

@@ -107,7 +107,7 @@ void play(Bot& bot, const PlayOptions& options, const std::stop_token& stop) {
   Outbox outbox;
   Runner runner(bot, client, outbox, timers, options, [&](const std::exception_ptr& error) { ending.set(error); });
   Session session(bot, client.connection(), outbox, runner, timers, options.patience);
-  std::thread reader([&] {
+  std::jthread reader([&] {
     try {
       session.run();
       ending.set(nullptr);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -125,7 +126,8 @@ std::exception_ptr Session::one_stream() {
   watchdog->heard(silence_);
   outbox_.hold(hello());
   const auto stream = connection_.play->Play(&call.context);
-  std::thread writer([&] {
+  std::jthread writer([&](const std::stop_token& stop) {
+    const std::stop_callback end(stop, [&] { outbox_.drop(); });  // where the reader throws, too
     while (const auto request = outbox_.next()) {
       if (!stream->Write(*request)) return;  // the stream is over, and its reader knows why
     }

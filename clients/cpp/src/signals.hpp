@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM, while a bot runs.
+// SIGINT and SIGTERM, or what Windows has instead, while a bot runs.
 #pragma once
 
 #include <functional>

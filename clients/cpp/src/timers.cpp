@@ -4,11 +4,7 @@
 
 namespace arbiter {
 
-Timers::Timers() : thread_([this] { work(); }) {
-}
-
-Timers::~Timers() {
-  stop();
+Timers::Timers() : thread_([this](const std::stop_token& stop) { work(stop); }) {
 }
 
 void Timers::at(MonotonicClock::time_point when, std::function<void()> what) {
@@ -18,22 +14,18 @@ void Timers::at(MonotonicClock::time_point when, std::function<void()> what) {
 }
 
 void Timers::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-    changed_.notify_all();
-  }
+  thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }
 
-void Timers::work() {
+void Timers::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!stopped_) {
+  while (!stop.stop_requested()) {
     if (waiting_.empty()) {
-      changed_.wait(lock);
+      changed_.wait(lock, stop, [this] { return !waiting_.empty(); });
     } else if (const auto first = waiting_.begin(); first->first > MonotonicClock::now()) {
-      const auto when = first->first;  // the entry may be gone while this waits
-      changed_.wait_until(lock, when);
+      const auto when = first->first;
+      changed_.wait_until(lock, stop, when, [&] { return waiting_.begin()->first < when; });
     } else {
       const auto what = std::move(first->second);
       waiting_.erase(first);

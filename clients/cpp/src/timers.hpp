@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "arbiter/values.hpp"
@@ -18,7 +19,7 @@ class Timers {
   Timers();
   Timers(const Timers&) = delete;
   Timers& operator=(const Timers&) = delete;
-  ~Timers();
+  ~Timers() = default;
 
   /// Calls a function once a time has come.
   void at(MonotonicClock::time_point when, std::function<void()> what);
@@ -27,13 +28,12 @@ class Timers {
   void stop();
 
  private:
-  void work();
+  void work(const std::stop_token& stop);
 
   std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::multimap<MonotonicClock::time_point, std::function<void()>> waiting_;
-  bool stopped_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace arbiter

@@ -25,8 +25,8 @@ std::vector<std::string> LiveMatch::moves() const {
   return moves_;
 }
 
-Turn::Turn(const v1::Turn& message, std::shared_ptr<LiveMatch> match)
-    : match(std::move(match)),
+Turn::Turn(const v1::Turn& message, std::shared_ptr<LiveMatch> live)
+    : match(std::move(live)),
       game(message.game()),
       seat(message.seat()),
       ply(message.ply()),

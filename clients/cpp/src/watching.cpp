@@ -13,8 +13,8 @@ namespace arbiter {
 
 // A stream, and what of it has been read but not asked for yet.
 struct Events::State {
-  State(Connection& connection, v1::ObserveRequest request)
-      : connection(connection), request(std::move(request)), give_up(MonotonicClock::now() + connection.patience) {}
+  State(Connection& used, v1::ObserveRequest first)
+      : connection(used), request(std::move(first)), give_up(MonotonicClock::now() + used.patience) {}
 
   // One call of Observe.
   struct Stream {

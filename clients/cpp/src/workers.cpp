@@ -37,7 +37,7 @@ void Workers::end(bool drop) {
     if (drop) queue_.clear();
     changed_.notify_all();
   }
-  for (std::thread& thread : threads_) {
+  for (std::jthread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
 }

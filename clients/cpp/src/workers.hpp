@@ -39,7 +39,7 @@ class Workers {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
   std::size_t idle_ = 0;
   bool stopped_ = false;
 };

@@ -137,17 +137,18 @@ Choice wrapped(const Error& error) {
 }
 
 TEST(Bot, IsAskedAgainWhereTheArbiterWasAway) {
-  Scripted bot({[]() -> Choice { throw ConnectionFailed("away"); },
-                [] {
-                  try {
-                    return wrapped(ConnectionFailed("away"));
-                  } catch (const std::exception&) {
-                    std::throw_with_nested(std::logic_error("deeper"));
-                  }
-                },
-                [] { return wrapped(ArbiterError(Reason::STORE_UNAVAILABLE, "busy", "UNAVAILABLE")); },
-                [] { return wrapped(ArbiterError(Reason::UNKNOWN, "channel closed", "UNKNOWN")); }, say("a"),
-                [] { return wrapped(ArbiterError(Reason::MOVE_ILLEGAL, "not here", "FAILED_PRECONDITION")); }});
+  Scripted bot(
+      {[]() -> Choice { throw ConnectionFailed("away"); },
+       [] {
+         try {
+           return wrapped(ConnectionFailed("away"));
+         } catch (const std::exception&) {
+           std::throw_with_nested(std::logic_error("deeper"));
+         }
+       },
+       [] { return wrapped(ArbiterError(Reason::STORE_UNAVAILABLE, "busy", StatusCode::UNAVAILABLE)); },
+       [] { return wrapped(ArbiterError(Reason::UNKNOWN, "channel closed", StatusCode::UNKNOWN)); }, say("a"),
+       [] { return wrapped(ArbiterError(Reason::MOVE_ILLEGAL, "not here", StatusCode::FAILED_PRECONDITION)); }});
   Table table(bot);
   table.stream->say({turn_item(0)});
   EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "a");

@@ -55,7 +55,7 @@ TEST(Client, ARefusalIsAnErrorWithItsFacts) {
     FAIL() << "there was a match";
   } catch (const ArbiterError& error) {
     EXPECT_EQ(error.reason(), Reason::MATCH_NOT_FOUND);
-    EXPECT_EQ(error.code(), "NOT_FOUND");
+    EXPECT_EQ(error.code(), grpc::StatusCode::NOT_FOUND);
     EXPECT_FALSE(error.temporary());
   }
 }

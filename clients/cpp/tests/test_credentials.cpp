@@ -68,11 +68,12 @@ TEST_F(Credentials, AreKeptForTheirOwnerAlone) {
 }
 
 TEST_F(Credentials, ThatAreSavedAtOnceAreAllKept) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 20; ++i) {
-    threads.emplace_back([i] { credentials::save("here:1", "bot-" + std::to_string(i), std::to_string(i)); });
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 20; ++i) {
+      threads.emplace_back([i] { credentials::save("here:1", "bot-" + std::to_string(i), std::to_string(i)); });
+    }
   }
-  for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(credentials::entries()["here:1"].size(), 20U);
 }
 

@@ -4,6 +4,8 @@
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -45,12 +47,24 @@ const std::string& text(const Value& value, const std::string& name) {
   return field(value, name).string_value();
 }
 
+// The code of a name, as gRPC has them in the order of their numbers.
+grpc::StatusCode code_number(const std::string& name) {
+  static const std::array NAMES = {
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
+  const auto* const found = std::find(NAMES.begin(), NAMES.end(), name);
+  EXPECT_NE(found, NAMES.end()) << name;
+  return static_cast<grpc::StatusCode>(found - NAMES.begin());
+}
+
 void expect_error(const ClientError& error, const Value& expected, const std::string& name) {
   const auto* const refusal = dynamic_cast<const ArbiterError*>(&error);
   ASSERT_EQ(text(expected, "error"), refusal == nullptr ? "ConnectionFailed" : "ArbiterError") << name;
   if (refusal == nullptr) return;
   EXPECT_EQ(to_string(refusal->reason()), text(expected, "reason")) << name;
-  EXPECT_EQ(refusal->code(), text(expected, "code")) << name;
+  EXPECT_EQ(refusal->code(), code_number(text(expected, "code"))) << name;
   if (field(expected, "message").has_string_value()) {
     EXPECT_EQ(refusal->message(), text(expected, "message")) << name;
   }
@@ -60,16 +74,6 @@ void expect_error(const ClientError& error, const Value& expected, const std::st
   EXPECT_EQ(refusal->temporary(), field(expected, "temporary").bool_value()) << name;
   EXPECT_EQ(static_cast<double>(refusal->retry_after().count()), field(expected, "retry_after_ms").number_value())
       << name;
-}
-
-grpc::StatusCode code_number(const std::string& name) {
-  for (int number = 0; number <= grpc::StatusCode::UNAUTHENTICATED; ++number) {
-    const auto code = static_cast<grpc::StatusCode>(number);
-    v1::Refusal refusal;
-    refusal.set_code(number);
-    if (from_refusal(refusal).code() == name && name != "UNKNOWN") return code;
-  }
-  return grpc::StatusCode::UNKNOWN;
 }
 
 TEST(Vectors, Refusals) {

@@ -35,8 +35,8 @@ std::optional<Tls> transport_security(const std::optional<Tls>& given);
 class Connection {
  public:
   /// Throws CredentialsError for a certificate that can't be read, or half a pair.
-  Connection(std::string address, std::string token, const std::optional<Tls>& tls, std::chrono::milliseconds timeout,
-             std::chrono::milliseconds patience);
+  Connection(std::string checked_address, std::string token, const std::optional<Tls>& tls,
+             std::chrono::milliseconds longest_call, std::chrono::milliseconds longest_wait);
 
   const std::string address;
   const std::chrono::milliseconds timeout;   ///< for one call

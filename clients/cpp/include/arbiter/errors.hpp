@@ -75,7 +75,7 @@ class ClientError : public std::runtime_error {
 /// The arbiter says no: a reason, a sentence for people, facts for programs.
 class ArbiterError : public ClientError {
  public:
-  ArbiterError(Reason reason, const std::string& message, std::string code,
+  ArbiterError(Reason reason, const std::string& message, grpc::StatusCode code,
                std::map<std::string, std::string> facts = {});
 
   [[nodiscard]] Reason reason() const { return reason_; }
@@ -83,8 +83,8 @@ class ArbiterError : public ClientError {
   /// The sentence for people.
   [[nodiscard]] std::string message() const { return what(); }
 
-  /// The name of the status code (`NOT_FOUND`, …); it says what to do where the reason is UNKNOWN.
-  [[nodiscard]] const std::string& code() const { return code_; }
+  /// The status code (`grpc::StatusCode::NOT_FOUND`, …); it says what to do where the reason is UNKNOWN.
+  [[nodiscard]] grpc::StatusCode code() const { return code_; }
 
   /// The facts of the reason, as texts.
   [[nodiscard]] const std::map<std::string, std::string>& facts() const { return facts_; }
@@ -97,7 +97,7 @@ class ArbiterError : public ClientError {
 
  private:
   Reason reason_;
-  std::string code_;
+  grpc::StatusCode code_;
   std::map<std::string, std::string> facts_;
 };
 

@@ -86,7 +86,7 @@ class LiveMatch {
 /// It is the bot's turn.
 struct Turn {
   /// What a message says, about a match.
-  Turn(const v1::Turn& message, std::shared_ptr<LiveMatch> match);
+  Turn(const v1::Turn& message, std::shared_ptr<LiveMatch> live);
 
   std::shared_ptr<LiveMatch> match;
   std::string game;                        ///< the canonical variant

@@ -1,4 +1,4 @@
-#include "signals.hpp"
+#include "../signals.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -36,14 +36,15 @@ void handle(int number) {
 }  // namespace
 
 struct Signals::State {
-  explicit State(std::function<void()> told) : told(std::move(told)) {
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category());
+  explicit State(std::function<void()> work) : told(std::move(work)) {
+    if (::pipe(ends.data()) != 0) throw std::system_error(errno, std::generic_category());
+    for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
     pipe_in = ends[1];
     struct sigaction action {};
     action.sa_handler = handle;
     action.sa_flags = SA_RESTART;
     for (std::size_t i = 0; i < WATCHED.size(); ++i) ::sigaction(WATCHED[i], &action, &before[i]);
-    thread = std::thread([this] { watch(); });
+    thread = std::jthread([this] { watch(); });
   }
 
   State(const State&) = delete;
@@ -81,7 +82,7 @@ struct Signals::State {
   std::function<void()> told;
   std::array<int, 2> ends{};
   std::array<struct sigaction, WATCHED.size()> before{};
-  std::thread thread;
+  std::jthread thread;
 };
 
 Signals::Signals(std::function<void()> told) : state_(std::make_unique<State>(std::move(told))) {
