@@ -13,7 +13,7 @@ export class Charts {
 
   constructor(root: HTMLElement, go: (ply: number) => void) {
     this.#root = root;
-    this.#moves = JSON.parse(root.dataset["moves"] ?? "[]") as Timed[];
+    this.#moves = JSON.parse(root.dataset["times"] ?? "[]") as Timed[];
     root.addEventListener("click", (event) => {
       const chart = event.target instanceof Element ? event.target.closest<SVGSVGElement>(".curves") : null;
       const matrix = chart?.getScreenCTM();
