@@ -156,7 +156,8 @@ impl<E: Observed> Observation<E> {
         let stream = match &mut self.stream {
             Some(stream) => stream,
             None => {
-                let request = ObserveRequest { of: Some(self.of.clone()), with_record: self.with_record };
+                let request =
+                    ObserveRequest { of: Some(self.of.clone()), with_record: self.with_record, ..Default::default() };
                 let answer = client.matches().observe(request).await;
                 self.stream.insert(answer.map_err(|status| client.error(&status))?.into_inner())
             }
