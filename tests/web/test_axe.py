@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 import arbiter
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served
 from arbiter.tournaments.commands import Enter, Start
 from arbiter.tournaments.spec import Format, Spec
@@ -47,7 +48,7 @@ async def found(page: Page, axe: str) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str, scheme: str) -> None:
-    ((_, bearer),) = await server.token("alice")
+    ((_, bearer),) = await server.token("alice", Scope.PLAY, Scope.OBSERVE, Scope.ORGANISE)
     wrong = []
     spec = Spec("Cup", Format.KNOCKOUT, ("hop-it",), "1m")
     tournaments = server.running.arbiter.tournaments
@@ -79,6 +80,17 @@ async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str
         await page.keyboard.press("Enter")
         await expect(page.locator("h1")).to_have_text("Play")
         wrong += await found(page, axe)
+        for path in (
+            "/tournaments",
+            "/tournaments/new",
+            f"/tournaments/{cup}",
+            "/tokens",
+            "/bot",
+            f"{over.address}/log",
+        ):
+            await page.goto(path)
+            await expect(page.locator("h1")).not_to_have_text("Sign in")
+            wrong += await found(page, axe)
         await match.moves(match_parity(await match.moves(0)))
         await page.goto(match.address)
         await page.locator(".pick").first.focus()

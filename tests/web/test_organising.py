@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from arbiter.matches.commands import Play
 from arbiter.service.play.sessions import silent
 from arbiter.service.players.accounts import Scope
 from arbiter.web.forms import MOST_FIELDS
@@ -261,3 +262,14 @@ async def test_an_author_reads_the_log_of_a_match_of_its_bot(page: Site) -> None
     for part in ("created", "started", match.moves[0], "charged", "seat 2 wins: resignation"):
         assert part in words
     assert (await page.get("/matches/none/log")).status_code == 404
+
+
+async def test_what_a_bot_sent_is_text_in_a_log(page: Site) -> None:
+    match, server = await played(page.server, "hop-it", 3), page.server
+    bad = "<script>alert(1)</script>"
+    play = Play(match.turn, "bad", match.ply, bad, server.clock.now_ms())
+    await server.arbiter.matches.request(match.players[match.turn - 1], match.id, lambda seat: play)
+    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    shown = await page.get(f"/matches/{match.id}/log")
+    assert bad not in shown.text
+    assert bad in Elements(shown.text).words
