@@ -1,8 +1,9 @@
 """A benchmark process: observers of all matches, each with its own stream and connection.
 
 Plan: `address`, `token`, `observers` (how many). It sends an answer once every stream has caught up. An order has
-`durable` (match, revision and time of the commit, of each event). Once no message has come for a while, the answer has
-the `latencies` of these events in milliseconds, from the commit to each observer.
+`durable` (match, revision and time of the commit, of each event). Once no message has come for a while, and every
+observer has these events (or LATEST_S are over), the answer has the `latencies` of these events in milliseconds, from
+the commit to each observer.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 
 from arbiter_protos.v1 import match_pb2 as pb
 
@@ -20,6 +22,7 @@ from arbiter.runtime.loop import run_process
 OBSERVE = "/arbiter.v1.MatchService/Observe"
 STREAM_ENDED = 3  #: exit code
 OPENING = 50  #: streams that are being opened at the same time
+LATEST_S = 10.0  #: for which events are waited for that have not come while others did
 QUIET_S = 0.3  #: after this time without a message, no more messages are under way
 KEPT = 1_000  #: cached messages with known events, because all observers get the same bytes
 
@@ -64,6 +67,14 @@ class Observers:
         while (passed := time.monotonic() - self._newest) < QUIET_S:  # noqa: ASYNC110 - messages come too often to tell
             await asyncio.sleep(QUIET_S - passed)
 
+    async def have_all(self, places: Sequence[Place], observers: int) -> None:
+        """Wait until every observer has the events at some places, or LATEST_S are over."""
+        last = time.monotonic() + LATEST_S
+        while any(len(self.arrived.get(place, ())) < observers for place in places):
+            if time.monotonic() >= last:
+                return
+            await asyncio.sleep(QUIET_S)
+
 
 async def run(address: str, token: str, observers: int) -> None:
     """Observe until there are no more orders."""
@@ -74,6 +85,7 @@ async def run(address: str, token: str, observers: int) -> None:
     answer(streams=observers)
     while (told := await asyncio.to_thread(order)) is not None:
         await everybody.quiet()
+        await everybody.have_all([(match_id, revision) for match_id, revision, _ in told["durable"]], observers)
         latencies = [
             round((arrived - committed) * 1_000, 2)
             for match_id, revision, committed in told["durable"]

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from arbiter.tournaments import formats
 from arbiter.tournaments.formats.knockout import Bracket, Tie
-from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.tournaments import points
 
@@ -54,7 +54,7 @@ class Stage(NamedTuple):
 
 def bracket(tournament: Tournament) -> list[Stage]:
     """Return the bracket of a knockout that has started; nothing of any other tournament."""
-    if tournament.spec.format is not Format.KNOCKOUT or not tournament.seeds:
+    if not formats.of(tournament.spec).has_bracket or not tournament.seeds:
         return []
     rounds: defaultdict[str, list[Tie]] = defaultdict(list)
     for tie in Bracket(tournament).ties:

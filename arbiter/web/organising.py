@@ -116,7 +116,7 @@ class OrganiserPages:
 
 
 def _format(word: str) -> Format:
-    return Format(word) if word in tuple(Format) else Format.ROUND_ROBIN
+    return Format(word) if word in tuple(Format) else next(iter(Format))
 
 
 def _entries(names: str) -> Sequence[EntryRequest]:

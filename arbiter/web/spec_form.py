@@ -19,13 +19,7 @@ from arbiter.tournaments.spec import Adjudication, Format, Options, Spec
 from arbiter.tournaments.spec_text import NUMBERS, read_spec
 
 FORMATS: Final[Mapping[Format, tuple[str, str]]] = {
-    Format.ROUND_ROBIN: ("Round robin", "Everybody meets everybody. For a small field: scores are comparable."),
-    Format.GAUNTLET: ("Gauntlet", "The first to enter meet everybody else. It shows how strong these few are."),
-    Format.SWISS: ("Swiss", "Rounds in which players of about the same score meet. For a large field."),
-    Format.KNOCKOUT: ("Knockout", "Who loses is out. It names a winner, and says little about strength."),
-    Format.ARENA: ("Arena", "Whoever is free plays again, for a limited time; wins in a row count double."),
-    Format.LADDER: ("Ladder", "Day and night: all who are there play about equally often, and rank by rating."),
-    Format.TRIAL: ("Trial", "Is A better than B? Two players, until a sequential test decides."),
+    format_: (pairer.title, pairer.purpose) for format_, pairer in PAIRERS.items()
 }
 """What people call a format, and what it is for."""
 

@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import GameResult, ScheduledGame
-from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import Tournament
 
 MOST_IN_CROSSTABLE: Final = 24  #: players; a larger table is wider than a screen
 MOST_GAMES: Final = 100  #: in one list of games, where a tournament is not played in rounds
-IN_ROUNDS: Final = frozenset({Format.ROUND_ROBIN, Format.GAUNTLET, Format.SWISS})
 
 TIE_BREAKS: Final = {
     "direct_encounter": ("DE", "direct encounter"),
@@ -91,7 +90,7 @@ def game_list(tournament: Tournament, round_: int, before: int, players: Sequenc
 
     players: one or two names, whose games are listed then, of all rounds.
     """
-    in_rounds = tournament.spec.format in IN_ROUNDS and not players
+    in_rounds = formats.of(tournament.spec).by_round and not players
     rounds = range(1, tournament.rounds + 1) if in_rounds else range(0)
     if rounds:
         shown = round_ if round_ in rounds else _newest_round(tournament)

@@ -80,7 +80,7 @@ def test_a_trial_with_few_openings_is_cautioned(file: Path, openings: str, told:
         ("rounds = 3", "rounds = 101", "line 7 (options.rounds)", "a whole number from 0 to 100"),
         ("rounds = 3", "laps = 3", "line 7 (options.laps)", "expected one of accelerated"),
         ("rounds = 3", "cycles = 2", "line 6 (options.rounds)", "the number of rounds, at least 1"),
-        ('name = "Evening cup"', 'title = "Cup"', "(name)", "a text of 1 to 100 printable"),
+        ('name = "Evening cup"', 'title = "Cup"', "line 1 (title)", "expected one of adjudication"),
         ("[options]", "policy.patience = 3\n[options]", "line 6 (policy.patience)", "expected one of illegal_moves"),
         ('bot = "greedy"', 'bot = "deep"', "line 10 (bots[1].bot)", "one of greedy, mcts, random, wire"),
         ('bot = "greedy"', 'name = "x"', "line 9 (bots[1].bot)", "either bot, which is bundled, or command"),

@@ -18,6 +18,7 @@ from arbiter.config import Limits, Settings
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.ended import MOST
+from arbiter.service.play.stream_ends import PLAYERS_KEPT
 from arbiter.service.token_bucket import NAMES_KEPT
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs
@@ -30,6 +31,7 @@ BOUNDED = {
     "Accounts._callers": 100_000,
     "Accounts._admitted": 100_000,
     "EndedMatches._matches": MOST,
+    "StreamEnds._of_player": PLAYERS_KEPT,
     "TokenBuckets._buckets": NAMES_KEPT,  # names of the last period
 }
 

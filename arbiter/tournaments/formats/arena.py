@@ -20,6 +20,8 @@ REMATCH = 1_000_000.0
 class Arena(Pairer):
     """The pairer of an arena."""
 
+    title = "Arena"
+    purpose = "Whoever is free plays again, for a limited time; wins in a row count double."
     options = ("duration_ms",)
     late_entry = True
     reentry = True

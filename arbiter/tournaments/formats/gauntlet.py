@@ -19,6 +19,9 @@ from arbiter.tournaments.tournament import Tournament
 class Gauntlet(Pairer):
     """The pairer of a gauntlet. The heads are the first entrants, whatever their ratings."""
 
+    title = "Gauntlet"
+    purpose = "The first to enter meet everybody else. It shows how strong these few are."
+    by_round = True
     options = ("heads", "cycles")
     tie_breaks = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 

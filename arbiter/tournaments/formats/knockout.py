@@ -146,6 +146,9 @@ class Bracket:
 class Knockout(Pairer):
     """The pairer of a knockout."""
 
+    title = "Knockout"
+    purpose = "Who loses is out. It names a winner, and says little about strength."
+    has_bracket = True
     options = ("best_of", "double", "third_place")
 
     def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:

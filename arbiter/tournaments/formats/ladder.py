@@ -45,6 +45,8 @@ HELD_S: Final = 10  #: maximum wait for opponents whom the players have met less
 class Ladder(Pairer):
     """The pairer of a ladder."""
 
+    title = "Ladder"
+    purpose = "Day and night: all who are there play about equally often, and rank by rating."
     options = ("duration_ms", "validation")
     late_entry = True
     reentry = True

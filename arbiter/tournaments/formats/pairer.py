@@ -75,6 +75,10 @@ class Pairer(ABC):
     only the traits that differ from the values here.
     """
 
+    title: ClassVar[str]  #: the name for people
+    purpose: ClassVar[str]  #: how it is played and what it is good for, in a sentence or two for organisers
+    by_round: ClassVar[bool] = False  #: people read its games round by round
+    has_bracket: ClassVar[bool] = False  #: its meetings form a bracket
     late_entry: ClassVar[bool] = False  #: players may enter after the start
     reentry: ClassVar[bool] = False  #: a withdrawn player may enter again
     least_players: ClassVar[int] = 2  #: minimum of players to start

@@ -17,6 +17,9 @@ from arbiter.tournaments.tournament import Tournament
 class RoundRobin(Pairer):
     """The pairer of a round robin."""
 
+    title = "Round robin"
+    purpose = "Everybody meets everybody. For a small field: scores are comparable."
+    by_round = True
     options = ("cycles",)
     tie_breaks = (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 

@@ -41,6 +41,9 @@ RULES: Final = "FIDE C.04.3 (Dutch system), edition in force until 31 January 20
 class Swiss(Pairer):
     """The pairer of a Swiss."""
 
+    title = "Swiss"
+    purpose = "Rounds in which players of about the same score meet. For a large field."
+    by_round = True
     options = ("rounds", "accelerated")
     rules = RULES
     late_entry = True

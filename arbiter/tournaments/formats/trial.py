@@ -27,6 +27,8 @@ ENOUGH_OPENINGS: Final = 200  #: openings of a variant; with fewer, the organise
 class Trial(Pairer):
     """The pairer of a trial. A is the first entrant, B the second."""
 
+    title = "Trial"
+    purpose = "Is A better than B? Two players, until a sequential test decides."
     options = ("elo0", "elo1", "alpha", "beta", "most_meetings")
     most_players = 2
     ends_by_test = True
