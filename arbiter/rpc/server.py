@@ -29,7 +29,7 @@ from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.rpc.unread import Unread
-from arbiter.service.gate.addresses import is_loopback
+from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import Meter
@@ -94,9 +94,7 @@ class RpcServer:
 
     def _bind(self) -> int:
         settings = self._settings
-        host, _, port = settings.listen.rpartition(":")
-        if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
-            raise OperatorError(f"{settings.listen!r} is no address to listen on: write HOST:PORT, as 127.0.0.1:7400")
+        host, _ = host_and_port(settings.listen, "to listen on", "127.0.0.1:7400")
         secured = any((settings.tls_certificate, settings.tls_key, settings.tls_client_authority))
         if not secured and not is_loopback(host) and not settings.insecure:
             raise OperatorError(

@@ -25,6 +25,7 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError, Reason, Refusal
 from arbiter.matches.events import Cause, Ended, Moved
 from arbiter.matches.match import Match
+from arbiter.service.gate.addresses import host_and_port
 from arbiter.service.matches.live_match import MatchListener
 from arbiter.service.ports.environment import Clock
 from arbiter.service.record.published import Published
@@ -173,13 +174,11 @@ def shown(metrics: Metrics, settings: Settings) -> Iterator[int]:
 
     Raises OperatorError if the address can't be bound.
     """
-    host, _, port = settings.metrics.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
-        raise OperatorError(f"{settings.metrics!r} is no address for metrics: write HOST:PORT, as 127.0.0.1:9464")
+    host, port = host_and_port(settings.metrics, "for metrics", "127.0.0.1:9464")
     certificate, key = (str(file) if file else None for file in (settings.tls_certificate, settings.tls_key))
     try:
         server, thread = start_http_server(
-            int(port), host.removeprefix("[").removesuffix("]"), metrics.registry, certfile=certificate, keyfile=key
+            port, host.removeprefix("[").removesuffix("]"), metrics.registry, certfile=certificate, keyfile=key
         )
     except OSError:
         raise OperatorError(

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
-from arbiter.service.gate.addresses import is_loopback
+from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.accounts import AccountPages
@@ -216,9 +216,7 @@ class WebServer:
 
 def _bound(settings: Settings) -> socket.socket:
     """Return a socket that is bound to the address of the page. Raises OperatorError."""
-    host, _, port = settings.web.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
-        raise OperatorError(f"{settings.web!r} is no address for the page: write HOST:PORT, as 127.0.0.1:7480")
+    host, port = host_and_port(settings.web, "for the page", "127.0.0.1:7480")
     if not settings.tls_certificate and not is_loopback(host) and not settings.insecure:
         raise OperatorError(
             f"a page on {settings.web} without TLS could be changed on its way: "
@@ -226,7 +224,7 @@ def _bound(settings: Settings) -> socket.socket:
         )
     address = host.removeprefix("[").removesuffix("]")
     try:
-        family, kind, number, _, place = socket.getaddrinfo(address, int(port), type=socket.SOCK_STREAM)[0]
+        family, kind, number, _, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, number)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from arbiter.bootstrap import World, open_world
-from arbiter.config import Settings, load
+from arbiter.bootstrap import open_world
+from arbiter.config import load
 from arbiter.errors import OperatorError
 from arbiter.games.registry import game
 from arbiter.matches.events import Moved
@@ -50,14 +50,8 @@ def value(samples: Samples, name: str, **labels: str) -> float:
 @asynccontextmanager
 async def measured(tmp_path: Path) -> AsyncIterator[Stubs]:
     """Serve on a database, with metrics."""
-
-    @asynccontextmanager
-    async def world(settings: Settings) -> AsyncIterator[World]:
-        async with open_world(settings) as opened:
-            yield opened
-
     given = {"store": f"sqlite:///{tmp_path / 'arbiter.db'}", "metrics": "127.0.0.1:0", "rules_workers": 1}
-    async with served(world, **given) as server:
+    async with served(open_world, **given) as server:
         yield await Stubs(server).enter()
 
 

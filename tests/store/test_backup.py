@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from arbiter_protos.v1 import match_pb2, player_pb2
 
-from arbiter.bootstrap import World, backup_store, check_store, open_world, restore_store
-from arbiter.config import Settings
+from arbiter.bootstrap import backup_store, check_store, open_world, restore_store
 from arbiter.errors import OperatorError
 from arbiter.testing.server import served
 from tests.rpc.calls import Stubs
@@ -42,12 +41,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @asynccontextmanager
 async def running(store: str, keys: Path) -> AsyncIterator[Stubs]:
-    @asynccontextmanager
-    async def world(settings: Settings) -> AsyncIterator[World]:
-        async with open_world(settings) as opened:
-            yield opened
-
-    async with served(world, store=store, keys=keys, rules_workers=1) as server:
+    async with served(open_world, store=store, keys=keys, rules_workers=1) as server:
         yield Stubs(server)
 
 

@@ -1,11 +1,24 @@
-"""Addresses: where calls come from, as rates count it, and whether only this machine can call."""
+"""Addresses: those that a server listens on, whether only this machine reaches them, and where calls come from."""
 
 from __future__ import annotations
 
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
+from arbiter.errors import OperatorError
+
 HOST_BITS: Final = 64  #: of an IPv6 address that are a host's own to choose
+
+
+def host_and_port(address: str, purpose: str, example: str) -> tuple[str, int]:
+    """Return the parts of an address to listen on, HOST:PORT. `purpose`, `example`: for the message of an error.
+
+    Raises OperatorError if it is no such address.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
+        raise OperatorError(f"{address!r} is no address {purpose}: write HOST:PORT, as {example}")
+    return host, int(port)
 
 
 def is_loopback(host: str) -> bool:
