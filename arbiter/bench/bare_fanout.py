@@ -29,26 +29,23 @@ class BareFanout(grpc.GenericRpcHandler):
 
     def __init__(self) -> None:
         self._method: Any = grpc.unary_stream_rpc_method_handler(self._observe)
-        self._waiting: list[asyncio.Future[bytes]] = []
+        self._streams: list[asyncio.Queue[bytes]] = []
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
         """Return the handler of every method."""
         return self._method
 
     async def _observe(self, _request: bytes, context: Any) -> None:
-        loop = asyncio.get_running_loop()
+        messages: asyncio.Queue[bytes] = asyncio.Queue()
+        self._streams.append(messages)  # before the bookmark: who has read it misses no event
         await context.write(_bytes(pb.ObserveItem(bookmark=pb.Bookmark())))
         while True:
-            told: asyncio.Future[bytes] = loop.create_future()
-            self._waiting.append(told)
-            await context.write(await told)
+            await context.write(await messages.get())
 
     def publish(self, message: bytes) -> None:
-        """Write a message to all observers."""
-        waiting, self._waiting = self._waiting, []
-        for told in waiting:
-            if not told.done():  # its stream has ended
-                told.set_result(message)
+        """Write a message to all observers; those who are still busy with the one before get it after that one."""
+        for messages in self._streams:
+            messages.put_nowait(message)
 
 
 def _bytes(item: pb.ObserveItem) -> bytes:
