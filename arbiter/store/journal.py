@@ -59,8 +59,9 @@ _COUNT = text(
 class SqlJournal:
     """The journal in a database.
 
-    An append succeeds only if its revision does not exist yet (the unique key of match and revision) and the revision
-    before it exists. So a match's record has no fork and no gap, even with several writers and after failures. Records
+    An append succeeds only if its revision does not exist yet (the unique key of match and revision), the revision
+    before it exists, and nothing that it builds on has failed (`Basis`: in the place of that, another writer's record
+    may stand). So a match's record has no fork and no gap, even with several writers and after failures. Records
     get their sequence numbers in the transaction that stores them, so they become visible in the order of these
     numbers. With several writers this needs a lock; see `arbiter.store.postgres`.
     """
@@ -83,7 +84,7 @@ class SqlJournal:
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
-        return self._writer.write_among(self._append_all, append)
+        return self._writer.write_among(self._append_all, append, _lose_basis)
 
     def _append_all(self, transaction: Transaction, appends: list[Append]) -> list[int]:
         """Store the records of several appends, in order, and update the list tables.
@@ -96,6 +97,8 @@ class SqlJournal:
         derived = list[tuple[Append, int]]()
         seal = self._seals.sealer() if self._seals is not None else _unsealed
         for append in appends:
+            if append.basis is not None and append.basis.lost:
+                raise JournalConflict(f"an append to {append.records[0].match_id} on which it builds was not stored")
             for match_id, revision, body, subject in append.records:
                 place += 1
                 known = newest.get(match_id, 0) == revision - 1
@@ -360,6 +363,12 @@ class SqlJournal:
 def _ids(values: Iterable[object]) -> list[str]:
     """Return ids as text, even if what was stored is none: the id of no record, by which the damage can be named."""
     return [str(value) for value in values]
+
+
+def _lose_basis(append: Append) -> None:
+    """Have nothing stored that builds on an append that failed."""
+    if append.basis is not None:
+        append.basis.lost = True
 
 
 def _unsealed(*_: object) -> None:

@@ -69,11 +69,18 @@ WriteAll = Callable[[Transaction, list[Item]], Sequence[T]]
 
 
 class _Job:
-    __slots__ = ("error", "future", "item", "loop", "result", "write_all")
+    __slots__ = ("error", "failed", "future", "item", "loop", "result", "write_all")
 
-    def __init__(self, write_all: WriteAll[Any, Any], item: object, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        write_all: WriteAll[Any, Any],
+        item: object,
+        loop: asyncio.AbstractEventLoop,
+        failed: Callable[[Any], None] | None,
+    ) -> None:
         self.write_all = write_all
         self.item = item
+        self.failed = failed
         self.loop = loop
         self.future: asyncio.Future[Any] = loop.create_future()
         self.result: Any = None
@@ -128,13 +135,16 @@ class Writer:
         """
         return self.write_among(_one_by_one, write)
 
-    def write_among(self, write_all: WriteAll[Item, T], item: Item) -> asyncio.Future[T]:
+    def write_among(
+        self, write_all: WriteAll[Item, T], item: Item, failed: Callable[[Item], None] | None = None
+    ) -> asyncio.Future[T]:
         """Write an item together with neighbouring calls that have the same `write_all`.
 
         `write_all` gets the items of one transaction, in order, and returns a result for each. The rules of `write`
-        hold: if it raises, it is called again for each item alone.
+        hold: if it raises, it is called again for each item alone. `failed` is called in the writer's thread with an
+        item that could not be written, or of which nobody knows, before any later item is written.
         """
-        job = _Job(write_all, item, asyncio.get_running_loop())
+        job = _Job(write_all, item, asyncio.get_running_loop(), failed)
         with self._gate:
             if self._closing:
                 job.future.set_exception(StoreFailed("it is closed"))
@@ -238,6 +248,8 @@ class Writer:
             self._log.error("store_failed", writes=len(group), error=whole(error))
         for job in group:
             job.error = StoreFailed(f"it took no write ({reason(error)})") if failed else error
+            if job.failed is not None:
+                job.failed(job.item)
 
     def _settle(self, group: list[_Job]) -> None:
         loops: dict[asyncio.AbstractEventLoop, list[_Job]] = {}

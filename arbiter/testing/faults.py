@@ -20,6 +20,7 @@ from arbiter.service.ports.journal import (
     TournamentFilter,
     TournamentSummary,
 )
+from arbiter.testing.memory import lose_basis
 
 
 class FaultyJournal:
@@ -64,8 +65,11 @@ class FaultyJournal:
             return self._journal.append(append)
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         failure = StoreFailed("a fault was asked for")
+        if self.refuse:
+            lose_basis(append)
         if self.lie:
             self._journal.append(append).add_done_callback(lambda _: answer.set_exception(failure))
+            lose_basis(append)
         else:
             answer.set_exception(failure)
         return answer

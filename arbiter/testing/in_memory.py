@@ -33,14 +33,20 @@ class InMemoryArbiter:
     """
 
     def __init__(
-        self, store: Store | None = None, signer: Signer | None = None, judges: Adjudicators = NO_JUDGES, **given: Any
+        self,
+        store: Store | None = None,
+        signer: Signer | None = None,
+        judges: Adjudicators = NO_JUDGES,
+        ids: CountingIds | None = None,
+        **given: Any,
     ) -> None:
+        self._given = given
         self.settings: Settings = load(None, **given)
         self._signer = signer or NoKeys()
         self._judges = judges
         self._store = store or Store(MemoryJournal(), MemoryDirectory())
         self.clock = VirtualClock()
-        self.ids = CountingIds()
+        self.ids = ids or CountingIds()
         self.journal = FaultyJournal(self._store.journal)
         self.rules = PlainRules()
         self.arbiter = self._wire()
@@ -52,6 +58,10 @@ class InMemoryArbiter:
             store, self.clock, self.ids, rules, rules, self._signer, InProcessPairing(), InProcessRating(), self._judges
         )
         return wire(self.settings, world)
+
+    def beside(self) -> InMemoryArbiter:
+        """Return another server over the same store; it serves nothing yet, and faults are injected into each alone."""
+        return InMemoryArbiter(self._store, self._signer, self._judges, self.ids, **self._given)
 
     async def restart(self) -> int:
         """Restart from the stored data, as after a crash; return the number of matches that go on."""

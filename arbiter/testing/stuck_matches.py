@@ -52,7 +52,7 @@ def sweep(matches: LiveMatches, recoveries: int, unfinished: Collection[str], no
         for match_id in unfinished
         if match_id not in live and not recoveries
     ]
-    broken = [match_id for match_id, match in live.items() if match.failed]
+    broken = [match_id for match_id, match in live.items() if match.failed or match.waiting is not None]
     if len(broken) > recoveries:
         found += [StuckMatch(match_id, "its write failed, and it is not read again") for match_id in broken]
     return found
@@ -61,7 +61,7 @@ def sweep(matches: LiveMatches, recoveries: int, unfinished: Collection[str], no
 def standing(live: LiveMatch, now_ms: int) -> NextStep | str:
     """Return what will happen to a live match next, or the evidence that it is stuck."""
     match = live.newest
-    if live.writing or live.failed:
+    if live.writing or live.failed or live.waiting is not None:
         return NextStep.PROGRESSING
     if match.phase is Phase.ENDED:
         return "it has ended, and is looked after all the same"

@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError
 from arbiter.bootstrap import Store, open_store
 from arbiter.service.ports.journal import (
     Append,
+    Basis,
     Filter,
     JournalConflict,
     MatchEnd,
@@ -98,6 +99,46 @@ async def test_there_is_never_a_gap(store: Store) -> None:
     answers = await asyncio.gather(*asked, return_exceptions=True)
     assert [isinstance(answer, JournalConflict) for answer in answers] == [False, True, False, True, True, True]
     assert bodies(await journal.read("a")) == ["a 1", "a 2", "a 3"]
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_what_builds_on_an_append_that_failed_is_not_stored(store: Store, together: bool) -> None:
+    """Somebody else's revision 2 is there: our 3 was decided behind our own 2, and would be a fork behind theirs."""
+    journal, basis = store.journal, Basis()
+    await journal.append(opening("a"))
+    await journal.append(Append(records("a", 2)))
+    asked = []
+    for revision in (2, 3):
+        asked.append(journal.append(Append(records("a", revision), basis=basis)))
+        if not together:
+            await asyncio.wait(asked)
+    answers = await asyncio.gather(*asked, journal.append(opening("b")), return_exceptions=True)
+    assert [isinstance(answer, JournalConflict) for answer in answers] == [True, True, False]
+    assert bodies(await journal.read("a")) == ["a 1", "a 2"]
+    await journal.append(Append(records("a", 3), basis=Basis()))
+    assert bodies(await journal.read("a")) == ["a 1", "a 2", "a 3"]
+
+
+async def test_what_builds_on_a_commit_that_failed_is_not_stored(url: str) -> None:
+    """Nobody knows whether the commit took place; what stands there may be somebody else's."""
+    with opened(url) as engine:
+        writer, reader = Writer(engine, structlog.get_logger()), Reader(engine, structlog.get_logger())
+        journal, basis = SqlJournal(engine, writer, reader), Basis()
+        await journal.append(opening("a"))
+
+        def fail(_connection: Connection) -> None:
+            raise OperationalError("COMMIT", None, OSError("the disk is full"))
+
+        event.listen(engine, "commit", fail)
+        with pytest.raises(StoreFailed):
+            await journal.append(Append(records("a", 2, 10), closed=END, basis=basis))
+        event.remove(engine, "commit", fail)
+        await journal.append(Append(records("a", 2)))
+        with pytest.raises(JournalConflict):
+            await journal.append(Append(records("a", 3), basis=basis))
+        assert bodies(await journal.read("a")) == ["a 1", "a 2"]
+        await asyncio.to_thread(writer.close)
+        reader.close()
 
 
 async def test_places_go_on_after_what_was_not_stored(store: Store) -> None:

@@ -2,7 +2,8 @@
 
 Nothing is told to anybody (answer, stream, next turn) before it is durable. So each match has two states: `newest`,
 which commands meet, and `durable`, which others may see. Timers are in `timers`. After a failed append a match takes no
-commands until a listener for failures (`recovery`) has read it again.
+commands until a listener for failures (`recovery`) has read it again. If another server was first with a revision,
+nothing has failed: commands wait until a listener has taken in what the other has stored, and are decided anew.
 """
 
 from __future__ import annotations
@@ -25,7 +26,18 @@ from arbiter.service.matches.live_match import Answer, AnswerCallback, FailureLi
 from arbiter.service.matches.presence import Presence
 from arbiter.service.matches.timers import Timers, cancel
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import Append, Journal, MatchSummary, Record, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.journal import (
+    Append,
+    Basis,
+    Journal,
+    JournalConflict,
+    MatchSummary,
+    Record,
+    StoreDamaged,
+    StoredRecord,
+    StoreFailed,
+    Subject,
+)
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import end_of
 from arbiter.service.record.published import Published
@@ -40,7 +52,7 @@ class LiveMatches:
 
     `secret` makes the key of a match's comments, from the event that made the match. Matches that have ended go to
     `ended`. `listeners` are called in their order with each match and its events once these are durable,
-    `failure_listeners` with each match whose append has failed.
+    `failure_listeners` with each match whose append has failed, or was overtaken by another server's.
     """
 
     def __init__(
@@ -146,6 +158,10 @@ class LiveMatches:
             self._of_player.setdefault(player, {})[match.id] = None
         return live
 
+    def watch(self, live: LiveMatch) -> None:
+        """Set the timer of a match that has become live as it was stored."""
+        self._timers.set(live)
+
     def leave(self, live: LiveMatch) -> None:
         """Remove a match that has ended, or that was not made after all."""
         match = live.newest
@@ -156,6 +172,12 @@ class LiveMatches:
             matches.pop(match.id, None)
             if not matches:
                 del self._of_player[player]
+
+    def set_aside(self, live: LiveMatch, damage: StoreDamaged) -> None:
+        """Remove a match whose record is damaged; that is the answer to the commands that wait in it."""
+        self._log.error("match_set_aside", match=live.newest.id, error=damage.why)
+        self.leave(live)
+        self._refuse_waiting(live, damage)
 
     def decide(self, live: LiveMatch, command: Command) -> asyncio.Future[Answer]:
         """Decide a command now; the answer comes when the events that it depends on are durable."""
@@ -176,16 +198,34 @@ class LiveMatches:
         if live.failed:
             then(StoreFailed())
             return
+        if live.waiting is not None:
+            live.waiting.append((command, then))
+            return
         decision = self._decision(live.newest, command)
         if decision.events:
             sealed = seal(live.newest, decision.events)
             for event in decision.events:
                 live.newest = evolution.evolve(live.newest, event)
-            self.append(live, decision.events, sealed, then=partial(_give, then, decision.answer))
+            self.append(live, decision.events, sealed, then=partial(self._give, live, command, then, decision.answer))
         elif live.tail is None:
             then(decision.answer)
         else:
-            live.tail.add_done_callback(partial(_give, then, decision.answer))
+            live.tail.add_done_callback(partial(self._give, live, command, then, decision.answer))
+
+    def _give(
+        self, live: LiveMatch, command: Command, then: AnswerCallback, answer: Answer, written: asyncio.Future[int]
+    ) -> None:
+        """Give an answer once the append that it depends on is done.
+
+        If another server was first, the command is decided anew. If the store failed, that is the answer.
+        """
+        error = written.exception()
+        if error is None:
+            then(answer)
+        elif isinstance(error, JournalConflict) and live.waiting is not None:
+            live.waiting.append((command, then))
+        else:
+            then(error if isinstance(error, Refusal) else StoreFailed())
 
     def _decision(self, match: Match, command: Command) -> Decision:
         now = self._clock.now_ms()
@@ -211,7 +251,7 @@ class LiveMatches:
         match_id = after.created.match
         records = tuple([Record(match_id, *item, Subject.MATCH) for item in sealed])
         closed = end_of(after) if after.phase is Phase.ENDED else None
-        future = self._journal.append(Append(records, opened, closed))
+        future = self._journal.append(Append(records, opened, closed, None, live.basis))
         live.tail = future
         live.writing += 1
         future.add_done_callback(partial(self._written, live, after, events, records, then))
@@ -238,8 +278,13 @@ class LiveMatches:
             first = future.result() - len(records) + 1
             stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
             self.became_durable(live, after, stored, events)
+        elif live.waiting is not None:
+            pass  # it builds on what was overtaken, and is decided anew too
         elif live.durable is not None:
-            self._append_failed(live, error)
+            if isinstance(error, JournalConflict):
+                self.fall_behind(live)
+            else:
+                self.fail(live, error)
         if then is not None:
             then(future)
 
@@ -257,16 +302,39 @@ class LiveMatches:
         for listener in self._listeners:
             listener(after, published)
 
-    def _append_failed(self, live: LiveMatch, error: BaseException) -> None:
+    def fail(self, live: LiveMatch, error: BaseException) -> None:
+        """Note that the store has failed: the match takes no commands until a listener has read it again."""
         live.failed = True
         live.failures += 1
         self._log.error("match_not_stored", match=live.newest.id, error=str(error))
+        self._refuse_waiting(live, error if isinstance(error, Refusal) else StoreFailed())
         for listener in self._failure_listeners:
             listener(live)
 
+    def fall_behind(self, live: LiveMatch) -> None:
+        """Note that another server has stored events: commands wait until a listener has taken these in."""
+        live.waiting = []
+        for listener in self._failure_listeners:
+            listener(live)
+
+    def catch_up(self, live: LiveMatch, match: Match, records: Sequence[StoredRecord], events: Sequence[Event]) -> None:
+        """Take in what another server has stored, up to the state `match`, and decide the waiting commands on that."""
+        live.newest = with_position(match)
+        live.basis = Basis()
+        self.became_durable(live, live.newest, records, events)
+        waiting, live.waiting = live.waiting or [], None
+        for command, then in waiting:
+            self.submit(live, command, then)
+        self._timers.set(live)
+
+    def _refuse_waiting(self, live: LiveMatch, refusal: Refusal) -> None:
+        waiting, live.waiting = live.waiting or [], None
+        for _, then in waiting:
+            then(refusal)
+
     def _timer_rang(self, live: LiveMatch) -> None:
-        if self._draining or live.failed:
-            return  # its clocks stand still
+        if self._draining or live.failed or live.waiting is not None:
+            return  # its clocks stand still, or another server has changed them
         if self._timers.is_due(live):
             self.decide(live, Tick())
         if self._live.get(live.newest.id) is live:
@@ -296,9 +364,3 @@ def answered_now(answer: Answer) -> asyncio.Future[Answer]:
 def _settle(answered: asyncio.Future[Answer], answer: Answer) -> None:
     if not answered.done():
         answered.set_result(answer)
-
-
-def _give(then: AnswerCallback, answer: Answer, written: asyncio.Future[object]) -> None:
-    """Give an answer once the append that it depends on is done: the answer, or that the store failed."""
-    error = written.exception()
-    then(answer if error is None else error if isinstance(error, Refusal) else StoreFailed())

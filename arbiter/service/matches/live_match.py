@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from arbiter.errors import Refusal
+from arbiter.matches.commands import Command
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Receipt
+from arbiter.service.ports.journal import Basis
 from arbiter.service.record.published import Published
 
 Answer = Receipt | Refusal
@@ -23,10 +25,11 @@ class LiveMatch:
     newest: the state that commands meet; durable: the state that others may see, None until the first event is stored.
     writing: how many appends are under way; tail: the last of them. rings_ms: the deadline that the timer was set for.
     failed: an append failed, so `newest` is ahead of the record, and it takes no commands until the record has been
-    read again; failures: so many in a row.
+    read again; failures: so many in a row. basis: what its appends build on.
+    waiting: None, or, while it catches up with what another server has appended, the commands that are decided then.
     """
 
-    __slots__ = ("durable", "failed", "failures", "newest", "rings_ms", "tail", "timer", "writing")
+    __slots__ = ("basis", "durable", "failed", "failures", "newest", "rings_ms", "tail", "timer", "waiting", "writing")
 
     def __init__(self, newest: Match, durable: Match | None) -> None:
         self.newest = newest
@@ -37,7 +40,9 @@ class LiveMatch:
         self.rings_ms = 0
         self.failed = False
         self.failures = 0
+        self.basis = Basis()
+        self.waiting: list[tuple[Command, AnswerCallback]] | None = None
 
 
 FailureListener = Callable[[LiveMatch], None]
-"""Called with a match when an append of its events has failed; it is marked as `failed` by then."""
+"""Called with a match when an append of its events has failed: it is `failed` by then, or has commands `waiting`."""

@@ -1,8 +1,10 @@
-"""What is done after the store has failed: matches are read again from the journal, and go on from there.
+"""What is done when memory and journal differ: matches are read again, and go on from what is stored.
 
-Three things can have happened. An append failed: the match in memory is ahead of the record, so it is read again. The
-making of a match failed: the match is looked for, because the store may have taken it all the same. A match is read
-that is not live and has not ended: its making was reported as failed and had been stored, so it becomes live now.
+Four things can have happened. An append failed: the match in memory is ahead of the record, so it is read again. The
+making of a match failed: the match is looked for, because the store may have taken it all the same. In these two cases
+the match is interrupted, so that nobody is charged for the outage. Another server has appended first: what it has
+stored is taken in, and nobody notices. A match is read that is not live and has not ended: another server serves it,
+so it becomes live here as it is; or its making here was reported as failed and had been stored.
 
 A match whose record turns out to be damaged is set aside: it is live no longer, whoever asks for it is told what is
 damaged, and the other matches go on.
@@ -18,9 +20,9 @@ from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
-from arbiter.service.ports.journal import RETRY_MS, Journal, StoreDamaged, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import RETRY_MS, Basis, Journal, StoreDamaged, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
-from arbiter.service.record.matches import event_of, load_match
+from arbiter.service.record.matches import Loading, event_of, load_match
 
 RETRY_S: Final = RETRY_MS / 1000
 
@@ -32,30 +34,40 @@ class Recovery:
         self._journal = journal
         self._matches = matches
         self._tasks: set[asyncio.Task[None]] = set()
+        self._unsure: set[str] = set()  # matches whose making here failed, and that may have been stored
         self._log = log
 
     @property
     def pending(self) -> int:
-        """How many failed writes are being recovered from."""
+        """How many failed or overtaken writes are being recovered from."""
         return len(self._tasks)
 
     def append_failed(self, live: LiveMatch) -> None:
-        """Read a match again whose append failed; until that is done it takes no commands."""
-        self._spawn(self._read_again(live))
+        """Read a match again whose append failed or was overtaken; until that is done it decides no commands."""
+        self._spawn(self._read_again(live) if live.failed else self._catch_up(live))
 
     def creation_failed(self, match_id: str) -> None:
         """Look for a match whose making failed: if it was stored all the same, it becomes live.
 
         Nobody else would look for it if the player who made it never asks again.
         """
+        self._unsure.add(match_id)
         self._spawn(self._look_for(match_id))
 
     async def adopt(self, match: Match) -> Match:
-        """Make a match live that was read from the journal and has not ended; return it as far as it is durable."""
+        """Make a match live that was read from the journal and has not ended; return it as far as it is durable.
+
+        It is interrupted if its making here failed: its players may wait for it in vain. Otherwise another server has
+        made it and may be serving it: its clocks run on.
+        """
         if self._matches.draining or self._matches.find(match.id) is not None:
             return match
         live = self._matches.enter(match)
-        await self._go_on(live)
+        if match.id in self._unsure:
+            await self._go_on(live)
+        else:
+            self._matches.watch(live)
+            self._matches.note_present_players(live)
         return live.durable or match
 
     async def stop(self) -> None:
@@ -65,6 +77,12 @@ class Recovery:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _look_for(self, match_id: str) -> None:
+        try:
+            await self._look_until_known(match_id)
+        finally:
+            self._unsure.discard(match_id)
+
+    async def _look_until_known(self, match_id: str) -> None:
         while True:
             await asyncio.sleep(RETRY_S)
             if self._matches.find(match_id) is not None:
@@ -81,6 +99,29 @@ class Recovery:
                 await self.adopt(match)
             return
 
+    async def _catch_up(self, live: LiveMatch) -> None:
+        """Take in what another server has appended to a match; if that can't be read, the store has failed."""
+        assert live.durable is not None
+        match_id, known = live.durable.id, live.durable.revision
+        while live.tail is not None:  # what builds on what was overtaken is refused too
+            await asyncio.wait([live.tail])
+        try:
+            records = await self._journal.read(match_id, known)
+            loading = Loading(live.durable)
+            for record in records:
+                loading.add(record)
+        except StoreDamaged as damage:
+            self._matches.set_aside(live, damage)
+        except StoreFailed as failure:
+            self._matches.fail(live, failure)
+        else:
+            if records:
+                self._log.info("match_caught_up", match=match_id, known=known, revision=loading.match.revision)
+                events = [event_of(record) for record in records]
+                self._matches.catch_up(live, loading.match, records, events)
+            else:  # nobody was first, and yet the revision was refused: what is in memory is not what is stored
+                self._matches.fail(live, StoreFailed(f"it has no record behind revision {known} of match {match_id}"))
+
     async def _read_again(self, live: LiveMatch) -> None:
         match_id = live.newest.id
         if live.failures > 1:
@@ -93,8 +134,7 @@ class Recovery:
                 match = load_match(records)
                 break
             except StoreDamaged as damage:  # it is of no use to read it again: others go on without it
-                self._log.error("match_set_aside", match=match_id, error=damage.why)
-                self._matches.leave(live)
+                self._matches.set_aside(live, damage)
                 return
             except StoreFailed as failure:
                 self._log.warning("match_not_read", match=match_id, error=failure.message)
@@ -114,6 +154,7 @@ class Recovery:
         if missed:
             self._matches.became_durable(live, live.newest, missed, [event_of(record) for record in missed])
         live.failed = False
+        live.basis = Basis()
         if match.phase is Phase.ENDED:
             return False
         live.durable = live.newest

@@ -159,21 +159,38 @@ class TournamentFilter:
     ended: bool | None = None
 
 
+class Basis:
+    """What appends of a match build on: its record as it was read, and the appends since then.
+
+    Appends are queued before the answers to earlier ones are known. Once one of them has failed, those behind it build
+    on records that are not stored. Another server's record may be in that place, and then the condition of such an
+    append (the revision before it exists) would hold for a record that its writer has never seen. So a journal marks
+    the basis of an append that has failed as `lost`, and stores nothing more that builds on it.
+    """
+
+    __slots__ = ("lost",)
+
+    def __init__(self) -> None:
+        self.lost = False
+
+
 class Append(NamedTuple):
     """Records of one match or tournament that belong together, and what is derived from them.
 
     opened: with the first records of a match; closed: with its last ones. tournament: with every append to one, as it
-    is after it; the journal fills in the sequences.
+    is after it; the journal fills in the sequences. basis: what the records build on; None if nothing else of the same
+    match or tournament is queued.
     """
 
     records: tuple[Record, ...]
     opened: MatchSummary | None = None
     closed: MatchEnd | None = None
     tournament: TournamentSummary | None = None
+    basis: Basis | None = None
 
 
 class JournalConflict(Exception):
-    """Somebody else wrote that revision first. Nothing of the append was stored."""
+    """Somebody else wrote that revision first, or the append's basis is lost. Nothing of the append was stored."""
 
 
 class StoreFailed(Refusal):

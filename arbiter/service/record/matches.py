@@ -25,11 +25,11 @@ def event_of(record: StoredRecord) -> Event:
 
 
 class Loading:
-    """A match that is made of its stored records, one by one, from the first on."""
+    """A match that is made of its stored records, one by one, from the first on, or on from a known state."""
 
-    def __init__(self) -> None:
-        self._previous = FIRST_PREVIOUS
-        self._match: Match | None = None
+    def __init__(self, known: Match | None = None) -> None:
+        self._previous = FIRST_PREVIOUS if known is None else known.digest
+        self._match = known
 
     def add(self, stored: StoredRecord) -> None:
         """Add the next record. Raises RecordDamaged."""
@@ -78,6 +78,13 @@ def summary_of(created: Created) -> MatchSummary:
         request_id=created.request,
         created_ms=created.at,
     )
+
+
+def end_of_record(match: Match) -> Ended:
+    """Return the event that ended a match whose whole record was read. Raises RecordDamaged if its end is missing."""
+    if match.result is None:
+        raise RecordDamaged(match.created.match, match.revision + 1, "its end is missing")
+    return match.result
 
 
 def end_of(match: Match) -> MatchEnd:

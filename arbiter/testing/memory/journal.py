@@ -47,6 +47,15 @@ class MemoryJournal:
 
     def store(self, append: Append) -> int:
         """Store records now; return the journal position of the last one. Raises JournalConflict."""
+        try:
+            return self._store(append)
+        except JournalConflict:
+            lose_basis(append)
+            raise
+
+    def _store(self, append: Append) -> int:
+        if append.basis is not None and append.basis.lost:
+            raise JournalConflict("an append on which it builds was not stored")
         match_id = append.records[0].match_id
         there = self._of_match.get(match_id, [])
         if append.records[0].revision != len(there) + 1:
@@ -258,6 +267,12 @@ class MemoryJournal:
 def _tally_key(row: MatchSummary, end: MatchEnd) -> tuple[str, str, bool, str, str, str, int, str]:
     """Return the key by which ends of matches are counted, without the versions."""
     return row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause
+
+
+def lose_basis(append: Append) -> None:
+    """Have nothing stored that builds on an append that failed."""
+    if append.basis is not None:
+        append.basis.lost = True
 
 
 def _unless_done(future: asyncio.Future[Any], settle: Callable[[Any], None], value: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from arbiter.service.ports.journal import Append, JournalConflict, StoreFailed
 from arbiter.testing.faults import FaultyJournal
-from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, lose_basis
 from arbiter.testing.simulation.plan import Fault
 
 Chance = Callable[[Fault], bool]
@@ -69,6 +69,7 @@ class Disk(FaultyJournal):
 
     def _store(self, job: _Job, refused: bool, lied: bool) -> None:
         if refused:
+            lose_basis(job.append)
             _resolve(job.answer, StoreFailed("a fault of the simulation"))
             return
         try:
@@ -76,6 +77,8 @@ class Disk(FaultyJournal):
         except JournalConflict as conflict:
             _resolve(job.answer, conflict)
             return
+        if lied:
+            lose_basis(job.append)
         _resolve(job.answer, StoreFailed("a fault of the simulation") if lied else place)
 
     def crash(self) -> None:

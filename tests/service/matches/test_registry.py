@@ -307,15 +307,12 @@ class TestStoreFailures:
         assert isinstance(repeated, Receipt)
 
     @virtually
-    async def test_somebody_else_wrote_the_revision(self) -> None:
-        server, other = InMemoryArbiter(), InMemoryArbiter()
+    async def test_another_server_that_starts_interrupts_the_match_and_nothing_fails(self) -> None:
+        server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
-        other._store = server._store
-        await other.restart()  # a second server, by mistake
-        await asyncio.sleep(1)
-        assert (await submit(server, "alice", match, "m1")).reason is Reason.STORE_UNAVAILABLE
-        await asyncio.sleep(2)
+        await server.beside().restart()
         assert isinstance(await submit(server, "alice", match, "m1"), Receipt)
+        assert (await kinds(server, match))[-3:] == ["interrupted", "resumed", "moved"]
 
 
 class TestTimers:

@@ -1,0 +1,274 @@
+"""Several servers over one store: whoever loses a race takes in what the other has stored, and decides anew.
+
+`one.beside()` is a second server. An append of a server whose journal is held waits, so that the other one is first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from arbiter.errors import Reason, Refusal
+from arbiter.games.contract import Seat
+from arbiter.matches import Receipt
+from arbiter.matches.commands import Abort, AnswerDraw, OfferDraw, Play, Resign, SeatRequest
+from arbiter.matches.events import Moved
+from arbiter.matches.match import Match, Phase
+from arbiter.matches.policy import ClockStart, Policy
+from arbiter.matches.record import check_chain
+from arbiter.service.matches.live_match import Answer
+from arbiter.service.ports.journal import RecordDamaged
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
+
+
+async def two(**given: Any) -> tuple[InMemoryArbiter, InMemoryArbiter, Match]:
+    """Return two servers, and a match that the first has made and that both serve."""
+    one = InMemoryArbiter()
+    match = await one.create(**{"game": "pondlife", "policy": AT_ONCE, **given})
+    other = one.beside()
+    await other.arbiter.matches.match(match.id)
+    return one, other, match
+
+
+def play(server: InMemoryArbiter, player: str, match: Match, request: str, number: int = 0) -> asyncio.Future[Answer]:
+    """Ask for one of the legal moves of a state of a match."""
+    move, now = sorted(match.game.moves(match.position))[number], server.clock.now_ms()
+    return server.arbiter.matches.request(player, match.id, lambda seat: Play(seat, request, match.ply, move, now))
+
+
+def ask(
+    server: InMemoryArbiter, player: str, match: Match, make: Callable[[Seat], SeatRequest]
+) -> asyncio.Future[Answer]:
+    return server.arbiter.matches.request(player, match.id, make)
+
+
+async def record(server: InMemoryArbiter, match: Match) -> list[Any]:
+    """Return the events of a match as they are stored; their chain holds."""
+    return check_chain([stored.body for stored in await server.journal.read(match.id)])
+
+
+async def kinds(server: InMemoryArbiter, match: Match) -> list[str]:
+    return [event.kind.value for event in await record(server, match)]
+
+
+class TestLostRaces:
+    @virtually
+    async def test_a_move_that_still_fits_is_played_behind_what_the_other_has_stored(self) -> None:
+        one, other, match = await two()
+        await asyncio.sleep(2)
+        one.journal.hold = True
+        with capture_logs() as logs:
+            answer = play(one, "alice", match, "move")
+            assert isinstance(await ask(other, "bob", match, lambda seat: OfferDraw(seat, "offer")), Receipt)
+            await asyncio.sleep(5)
+            one.journal.release()
+            receipt = await answer
+        assert isinstance(receipt, Receipt)
+        assert (await kinds(one, match))[-2:] == ["draw_offered", "moved"]
+        moved = (await record(one, match))[-1]
+        assert isinstance(moved, Moved)
+        assert moved.ledger.charged == 2_000, "the five seconds in which the race was lost are charged to nobody"
+        assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
+
+    @virtually
+    async def test_a_move_after_the_end_is_refused_as_it_would_have_been(self) -> None:
+        one, other, match = await two()
+        alice = await one.connect("alice")
+        one.journal.hold = True
+        answer = play(one, "alice", match, "move")
+        await ask(other, "bob", match, lambda seat: Resign(seat, "resign"))
+        one.journal.release()
+        refusal = await answer
+        assert isinstance(refusal, Refusal)
+        assert refusal.reason is Reason.MATCH_NOT_ACTIVE
+        await alice.receive()
+        assert [result.end.reason for result in alice.results] == ["resignation"]
+        assert (await kinds(one, match))[-1] == "ended"
+        assert one.arbiter.matches.live.find(match.id) is None
+        assert await one.stuck_matches() == []
+
+    @virtually
+    async def test_the_same_request_at_both_servers_is_carried_out_once(self) -> None:
+        one, other, match = await two()
+        one.journal.hold = True
+        first = play(one, "alice", match, "move")
+        second = await play(other, "alice", match, "move")
+        one.journal.release()
+        assert await first == second
+        assert (await kinds(one, match)).count("moved") == 1
+
+    @virtually
+    async def test_a_move_on_an_old_state_meets_the_newest_one(self) -> None:
+        """What a server decides on an old state is not stored: no player is told that it is not its turn."""
+        one, other, match = await two()
+        await play(one, "alice", match, "1")
+        now = await one.arbiter.matches.match(match.id)
+        assert isinstance(await play(other, "bob", now, "2"), Receipt)
+        now = await other.arbiter.matches.match(match.id)
+        assert isinstance(await play(one, "alice", now, "3"), Receipt)
+        assert (await kinds(one, match))[-3:] == ["moved"] * 3
+
+    @virtually
+    async def test_commands_behind_a_lost_race_keep_their_order_and_nothing_forks(self) -> None:
+        one, other, match = await two()
+        one.journal.hold = True
+        answers = [
+            ask(one, "alice", match, lambda seat: OfferDraw(seat, "offer")),
+            play(one, "alice", match, "move"),
+            ask(one, "bob", match, lambda seat: AnswerDraw(seat, "no", False)),
+        ]
+        refused = await ask(other, "bob", match, lambda seat: AnswerDraw(seat, "too early", True))
+        assert isinstance(refused, Refusal)
+        one.journal.release()
+        late = [ask(one, "bob", match, lambda seat: AnswerDraw(seat, "again", True))]
+        assert [type(answer) for answer in await asyncio.gather(*answers)] == [Receipt, Receipt, Receipt]
+        assert [type(answer) for answer in await asyncio.gather(*late)] == [Refusal]
+        assert (await kinds(one, match))[-5:] == ["rejected", "draw_offered", "moved", "draw_declined", "rejected"]
+
+    @virtually
+    async def test_two_timers_that_ring_at_once_end_a_match_once(self) -> None:
+        one, other, match = await two(time="1m")
+        with capture_logs() as logs:
+            await asyncio.sleep(120)
+        assert (await kinds(one, match)).count("ended") == 1
+        for server in (one, other):
+            assert (await server.arbiter.matches.match(match.id)).phase is Phase.ENDED
+            assert await server.stuck_matches() == []
+        assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
+
+    @virtually
+    async def test_the_other_server_is_interrupted_by_a_drain_of_the_first(self) -> None:
+        """A drain interrupts on the newest state, and the player goes on at the other server."""
+        one, other, match = await two()
+        await play(other, "alice", match, "1")
+        await one.arbiter.matches.drain()
+        assert (await kinds(one, match))[-2:] == ["moved", "interrupted"]
+        now = await other.arbiter.matches.match(match.id)
+        assert isinstance(await play(other, "bob", now, "2"), Receipt)
+        assert (await kinds(one, match))[-3:] == ["interrupted", "resumed", "moved"]
+
+
+class TestFailuresWhileBehind:
+    @virtually
+    async def test_a_store_that_can_not_be_read_is_an_outage(self) -> None:
+        one, other, match = await two()
+        one.journal.hold = one.journal.mute = True
+        answer = play(one, "alice", match, "move")
+        await ask(other, "bob", match, lambda seat: OfferDraw(seat, "offer"))
+        one.journal.release()
+        await settle()
+        refusal = await answer
+        assert isinstance(refusal, Refusal)
+        assert refusal.reason is Reason.STORE_UNAVAILABLE
+        one.journal.mute = False
+        await asyncio.sleep(2)
+        assert isinstance(await play(one, "alice", match, "move"), Receipt)
+        assert (await kinds(one, match))[-4:] == ["draw_offered", "interrupted", "resumed", "moved"]
+
+    @virtually
+    async def test_a_damaged_record_is_named_to_who_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        one, other, match = await two()
+        one.journal.hold = True
+        answer = play(one, "alice", match, "move")
+        await ask(other, "bob", match, lambda seat: OfferDraw(seat, "offer"))
+
+        async def damaged(*_: object, **__: object) -> list[Any]:
+            raise RecordDamaged(match.id, 3, "its seal does not hold")
+
+        monkeypatch.setattr(one.journal, "read", damaged)
+        one.journal.release()
+        refusal = await answer
+        assert isinstance(refusal, Refusal)
+        assert refusal.reason is Reason.RECORD_DAMAGED
+        assert one.arbiter.matches.live.find(match.id) is None
+
+
+class TestReading:
+    @virtually
+    async def test_reading_a_match_that_another_server_serves_changes_nothing(self) -> None:
+        one = InMemoryArbiter()
+        match = await one.create("pondlife", policy=AT_ONCE)
+        before = await kinds(one, match)
+        other = one.beside()
+        assert (await other.arbiter.matches.match(match.id)).phase is Phase.ACTIVE
+        await settle()
+        assert await kinds(one, match) == before
+
+    @virtually
+    async def test_its_clock_runs_on_there(self) -> None:
+        one, other, match = await two(time="1m")
+        one.journal.hold = True  # it stores nothing any more
+        await asyncio.sleep(120)
+        assert (await other.arbiter.matches.match(match.id)).phase is Phase.ENDED
+        assert (await kinds(other, match))[-1] == "ended"
+
+    @virtually
+    async def test_a_match_whose_making_here_failed_is_interrupted(self) -> None:
+        server = InMemoryArbiter()
+        server.journal.lie = True
+        with pytest.raises(Refusal):
+            await server.create(policy=AT_ONCE)
+        server.journal.lie = False
+        made = (await server.journal.unfinished())[0]
+        match = await server.arbiter.matches.match(made)
+        assert (await kinds(server, match))[-1] == "interrupted"
+
+
+def some_request(dice: Random, request: str, match: Match, now: int) -> Callable[[Seat], SeatRequest]:
+    """Return what makes a request of a player: mostly a move that is legal in a state of the match."""
+    move = dice.choice(sorted(match.game.moves(match.position)))
+    accepts = dice.random() < 0.2
+    requests: list[Callable[[Seat], SeatRequest]] = [
+        lambda seat: OfferDraw(seat, request),
+        lambda seat: AnswerDraw(seat, request, accepts),
+        lambda seat: Resign(seat, request),
+    ]
+    return dice.choice(requests) if dice.random() < 0.1 else lambda seat: Play(seat, request, match.ply, move, now)
+
+
+@pytest.mark.parametrize("seed", range(25))
+@virtually
+async def test_whatever_races_every_request_has_one_answer(seed: int) -> None:
+    """Players ask two servers at random, whose writes wait at random; then everybody asks everything again."""
+    dice = Random(seed)
+    one, other, match = await two()
+    servers, asked = (one, other), dict[tuple[str, str], tuple[Callable[[Seat], SeatRequest], asyncio.Future[Answer]]]()
+    with capture_logs() as logs:
+        for number in range(60):
+            server, player, request = dice.choice(servers), dice.choice(match.players), f"r{number}"
+            known = await dice.choice(servers).arbiter.matches.match(match.id)
+            if known.phase is Phase.ENDED:
+                break
+            make = some_request(dice, request, known, one.clock.now_ms())
+            asked[player, request] = (make, server.arbiter.matches.request(player, match.id, make))
+            server.journal.hold = dice.random() < 0.5
+            if not server.journal.hold:
+                server.journal.release()
+            await asyncio.sleep(dice.choice((0, 0, 0.001, 0.5)))
+        for server in servers:
+            server.journal.release()
+        answers = {key: await answer for key, (_, answer) in asked.items()}
+        for (player, request), (make, _) in asked.items():
+            again = await dice.choice(servers).arbiter.matches.request(player, match.id, make)
+            assert said(again) == said(answers[player, request]), f"{request} of {player}"
+    events = await record(one, match)
+    carried_out = [event.request for event in events if isinstance(event, Moved)]
+    assert len(carried_out) == len(set(carried_out))
+    assert "interrupted" not in [event.kind.value for event in events]
+    assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
+    for server in servers:
+        await server.arbiter.matches.answer(match.id, Abort("org", "end"))
+        assert await server.stuck_matches() == []
+
+
+def said(answer: Answer) -> object:
+    """Return all that an answer says, as it can be compared."""
+    return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer
