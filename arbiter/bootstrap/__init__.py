@@ -1,6 +1,7 @@
 """The composition root: the only package that names adapters. Each part can also be passed in as an argument."""
 
 from arbiter.bootstrap.backup import Copied, backup_store, restore_store
+from arbiter.bootstrap.exporting import Exporting, open_export
 from arbiter.bootstrap.serving import RunningServer, doors, gate_of, serving, started
 from arbiter.bootstrap.store import Store, check_store, open_record, open_store, rebuild_store, shown_store
 from arbiter.bootstrap.tokens import create_token, create_tokens, replace_token
@@ -11,6 +12,7 @@ __all__ = [
     "NO_JUDGES",
     "Arbiter",
     "Copied",
+    "Exporting",
     "RunningServer",
     "Store",
     "World",
@@ -20,6 +22,7 @@ __all__ = [
     "create_tokens",
     "doors",
     "gate_of",
+    "open_export",
     "open_record",
     "open_store",
     "open_world",

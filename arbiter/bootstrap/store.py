@@ -50,12 +50,13 @@ async def open_store(
     """
     with opened(url, alone) as engine:
         keys = open_ring(ring, structlog.get_logger("arbiter.keys")) if ring is not None else None
-        async with _adapters(engine, committed, RingSeals(keys) if keys is not None else None) as store:
+        async with adapters(engine, committed, RingSeals(keys) if keys is not None else None) as store:
             yield store
 
 
 @asynccontextmanager
-async def _adapters(engine: Engine, committed: Committed | None, seals: Seals | None) -> AsyncIterator[Store]:
+async def adapters(engine: Engine, committed: Committed | None, seals: Seals | None) -> AsyncIterator[Store]:
+    """Make the adapters for a database that is open; their threads end with the context."""
     log = structlog.get_logger("arbiter.store")
     writer, reader = Writer(engine, log, committed), Reader(engine, log)
     try:
@@ -85,7 +86,7 @@ async def open_record(
         seals = RingSeals(ring)
         _seal(engine, seals, watermark, new)
         watermark.reached(records, durably=True)
-        async with _adapters(engine, committed, seals) as store:
+        async with adapters(engine, committed, seals) as store:
             marking = asyncio.create_task(_keep_marking(watermark, store.journal))
             try:
                 yield store, ring

@@ -17,6 +17,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.ratings_record import SUFFIX, UNPLAYED, VerifiedMatch, read_record
 from arbiter.cli.ratings_view import print_board, print_json
 from arbiter.cli.terminal import console, on_terminal, say, table
+from arbiter.cli.transcript_files import KEY_FILE, write_whole
 from arbiter.cli.words import counted
 from arbiter.games import registry
 from arbiter.matches.public_keys import PublicKey, write_keys
@@ -28,7 +29,6 @@ from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of, rated
 
 app = App(name="ratings", help="Export the record of rated games, recompute the ratings, look for arranged games.")
 
-KEY_FILE: Final = "keys.json"
 EVERY: Final = 2**31 - 1  #: no limit
 EARLY_PLIES: Final = 8
 
@@ -57,24 +57,17 @@ def export(folder: Path, /, *, game: str = "", label: str = "", connection: Conn
         written = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / KEY_FILE).write_text(write_keys(keys), "utf-8")
+            write_whole(folder / KEY_FILE, write_keys(keys).encode())
             for done, match in enumerate(matches, 1):
                 file = folder / f"{match.match_id}{SUFFIX}"
                 if not file.exists():
-                    _write_whole(file, client.transcript(match.match_id))
+                    write_whole(file, client.transcript(match.match_id))
                     written += 1
                 progress(done, len(matches))
         except OSError as error:
             raise Failure(f"can't write {error.filename or folder}: {error.strerror or error}") from None
     new = counted(written, "transcript")
     say(f"{new} written to {folder}, which has {len(matches):,}; the public keys are in {KEY_FILE}.")
-
-
-def _write_whole(file: Path, data: bytes) -> None:
-    """Write a file atomically: after an interruption it is complete or does not exist."""
-    part = file.with_suffix(".part")
-    part.write_bytes(data)
-    part.replace(file)
 
 
 @app.command

@@ -34,7 +34,7 @@ def check(*, store: str | None = None, keys: Path | None = None, config: Path | 
     """
     settings = load(config, store=store, keys=keys)
     url = settings.store
-    with _progress("Checking") as progress:
+    with progress_of("Checking") as progress:
         found = check_store(url, progress, settings.key_ring)
     for fault in found.faults:
         say(fault, "red")
@@ -65,7 +65,7 @@ def rebuild(*, store: str | None = None, keys: Path | None = None, config: Path 
     """
     settings = load(config, store=store, keys=keys)
     url = settings.store
-    with _progress("Rebuilding") as progress:
+    with progress_of("Rebuilding") as progress:
         found = rebuild_store(url, progress, settings.key_ring)
     size = _size(found.matches, found.tournaments, found.records)
     added = f" Players added: {found.players}." if found.players else ""
@@ -85,7 +85,7 @@ def backup(folder: Path, /, *, store: str | None = None, keys: Path | None = Non
     :param config: The server's configuration file (TOML).
     """
     settings = load(config, store=store, keys=keys)
-    with _progress("Copying", "rows") as progress:
+    with progress_of("Copying", "rows") as progress:
         copied = backup_store(settings.store, settings.key_ring, folder, progress)
     say(f"{shown_store(settings.store)} is copied to {folder}: {_copied(copied)}.")
     say(f"`arbiter store restore {folder}` brings it back; `--store` and `--keys` say where.")
@@ -104,7 +104,7 @@ def restore(folder: Path, /, *, store: str | None = None, keys: Path | None = No
     :param config: The server's configuration file (TOML).
     """
     settings = load(config, store=store, keys=keys)
-    with _progress("Copying", "rows") as progress:
+    with progress_of("Copying", "rows") as progress:
         copied = restore_store(folder, settings.store, settings.key_ring, progress)
     say(f"{folder} is restored to {shown_store(settings.store)}: {_copied(copied)}, in {settings.key_ring}.")
 
@@ -120,7 +120,7 @@ def _size(matches: int, tournaments: int, records: int) -> str:
 
 
 @contextmanager
-def _progress(doing: str, things: str = "matches and tournaments") -> Iterator[Callable[[int, int], None]]:
+def progress_of(doing: str, things: str = "matches and tournaments") -> Iterator[Callable[[int, int], None]]:
     """Show the progress of a long job: a bar on a terminal, otherwise a line from time to time."""
     if not on_terminal():
         yield (lambda done, of: say(f"{doing}: {done:,} of {of:,} {things}") if done % _A_LINE == 0 else None)

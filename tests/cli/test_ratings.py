@@ -87,6 +87,10 @@ def test_anybody_works_out_the_same_numbers_from_what_was_exported(
     assert said == f"24 transcripts written to {folder}, which has 24; the public keys are in keys.json.\n"
     assert arbiter("ratings", "export", str(folder)).out.startswith("0 transcripts written")
     assert len(list(folder.glob("*.jsonl"))) == 24
+    store = f"sqlite:///{played.log.parent}/arbiter.db"
+    assert arbiter("export", str(tmp_path / "of the store"), "--store", store).code == 0
+    for file in folder.iterdir():
+        assert (tmp_path / "of the store" / file.name).read_bytes() == file.read_bytes()
     offline = ("ratings", "recompute", str(folder), "--key", str(folder / "keys.json"), "--anchor", "ann@1=1000")
     for wanted, more in (("", ""), (GAME, ""), (OTHER, "--all-versions")):
         asked = (wanted, more) if more else (wanted,)

@@ -51,7 +51,7 @@ class Transcripts:
             assert last is not None
             event = read(last.body)
             if isinstance(event, Ended):
-                yield self._signature(last, event).line() + b"\n"
+                yield signature_of(self._signer, last, event).line() + b"\n"
                 return
             if not goes_on:
                 raise RecordDamaged(match_id, last.revision, SET_ASIDE)
@@ -59,7 +59,9 @@ class Transcripts:
             if goes_on:
                 return  # else it may have ended while it was read: its last records are looked for once more
 
-    def _signature(self, last: StoredRecord, ended: Ended) -> Signature:
-        key = next(key for key in self._signer.public_keys() if key.valid_at(ended.at))
-        statement = Statement(last.match_id, last.revision, digest(last.body), key.key_id)
-        return Signature(statement, self._signer.sign(key.key_id, statement.message()))
+
+def signature_of(signer: Signer, last: StoredRecord, ended: Ended) -> Signature:
+    """Return the arbiter's signature of a match, given its last record and the event in it."""
+    key = next(key for key in signer.public_keys() if key.valid_at(ended.at))
+    statement = Statement(last.match_id, last.revision, digest(last.body), key.key_id)
+    return Signature(statement, signer.sign(key.key_id, statement.message()))

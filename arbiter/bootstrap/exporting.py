@@ -1,0 +1,74 @@
+"""The finished matches of a store as signed transcripts, read without a server, while one may be running."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+
+from arbiter.bootstrap.store import adapters, seals_of
+from arbiter.errors import OperatorError
+from arbiter.matches.public_keys import PublicKey
+from arbiter.runtime.keys import KeyRing
+from arbiter.service.lookup import findable
+from arbiter.service.matches.transcripts import signature_of
+from arbiter.service.ports.journal import Filter, Journal, RecordDamaged
+from arbiter.service.record.matches import end_of_record, load_match
+from arbiter.store.database import opened
+
+PAGE = 500  #: list entries in one read
+
+
+class Exporting(NamedTuple):
+    """An open store, and the keys that sign its transcripts."""
+
+    journal: Journal
+    ring: KeyRing
+
+    @property
+    def public_keys(self) -> tuple[PublicKey, ...]:
+        """The keys that verify the transcripts, newest first."""
+        return self.ring.public_keys()
+
+    async def ended(self, player: str, game: str, label: str) -> list[str]:
+        """Return the ids of finished matches, oldest first: of a player, a variant, a label ('' for any).
+
+        Raises StoreFailed.
+        """
+        found: list[str] = []
+        if not (findable(player) and findable(label)):
+            return found
+        which, before = Filter(player, game, label, ended=True), 0
+        while page := await self.journal.summaries(which, before, PAGE):
+            found += [row.match_id for row in page]
+            before = page[-1].sequence
+        return found[::-1]
+
+    async def transcript(self, match_id: str) -> bytes:
+        """Return the signed transcript of a finished match, byte for byte what a server hands out.
+
+        Every record and the chain of their hashes are checked first. Raises RecordDamaged, StoreFailed.
+        """
+        records = await self.journal.read(match_id)
+        if not records:
+            raise RecordDamaged(match_id, 1, "it is missing")
+        ended = end_of_record(load_match(records))
+        lines = [record.body for record in records]
+        return b"".join(line + b"\n" for line in (*lines, signature_of(self.ring, records[-1], ended).line()))
+
+
+@asynccontextmanager
+async def open_export(store_url: str, ring: Path) -> AsyncIterator[Exporting]:
+    """Open a store that is there, and its signing keys, for an export. Raises OperatorError, StoreTooNew."""
+    _check_there(ring)
+    with opened(store_url, existing=True) as engine:
+        async with adapters(engine, None, seals_of(store_url, ring)) as store:
+            yield Exporting(store.journal, KeyRing(ring, structlog.get_logger("arbiter.keys")))
+
+
+def _check_there(ring: Path) -> None:
+    if not ring.exists():
+        raise OperatorError(f"there are no signing keys at {ring}: name the file of the server's keys with --keys")

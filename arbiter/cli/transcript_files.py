@@ -1,0 +1,15 @@
+"""Folders of transcripts: a file for each match, and the public keys that verify them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+KEY_FILE: Final = "keys.json"
+
+
+def write_whole(file: Path, data: bytes) -> None:
+    """Write a file atomically: after an interruption it is complete or does not exist. Raises OSError."""
+    part = file.with_suffix(".part")
+    part.write_bytes(data)
+    part.replace(file)
