@@ -45,7 +45,7 @@ class Limits(_Section):
     )
     message_items: Count = Field(default=2_000, ge=1, description="acts or moves in one message of a stream")
     calls_a_second: Count = Field(
-        default=100,
+        default=50,
         ge=1,
         description="calls of one player, or of one address without a token, other than those that play",
     )

@@ -15,7 +15,7 @@ from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_
 from arbiter.bench.processes import BenchProcess
 
 CALL_S = 60.0  #: timeout of the organiser's calls
-AT_ONCE = 50  #: the organiser's concurrent calls
+AT_ONCE = 20  #: the organiser's concurrent calls
 
 
 class ServerProcess:

@@ -186,6 +186,36 @@ async def test_calls_that_come_at_once_are_spread_and_all_answered() -> None:
         await asyncio.gather(*(ask(player_pb2.GetPlayerRequest(), metadata=stubs.bob) for _ in range(50)))
 
 
+async def test_refusals_are_spread_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the first twenty they wait for their turn, at twice the rate of calls."""
+    ManualClock(monkeypatch)  # no budget grows back
+    async with server(calls_a_second=100) as stubs:
+        began = asyncio.get_running_loop().time()
+        refused_at: list[float] = []
+
+        async def call() -> None:
+            asked = stubs.players.GetPlayer(player_pb2.GetPlayerRequest(), metadata=stubs.alice)
+            if await asked.code() is grpc.StatusCode.RESOURCE_EXHAUSTED:
+                refused_at.append(asyncio.get_running_loop().time() - began)
+
+        await asyncio.gather(*(call() for _ in range(200)))
+    assert len(refused_at) == 100
+    assert max(refused_at) >= 0.35  # eighty of them, five milliseconds each
+
+
+async def test_a_call_whose_budget_has_grown_back_while_it_waited_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock(monkeypatch)
+    async with server(calls_a_second=100) as stubs:
+        ask = stubs.players.GetPlayer
+        calls = [ask(player_pb2.GetPlayerRequest(), metadata=stubs.alice) for _ in range(200)]
+        ends = asyncio.as_completed([call.code() for call in calls])
+        while await next(ends) is grpc.StatusCode.OK:
+            pass
+        clock.next_second()
+        codes = [await call.code() for call in calls]
+    assert codes.count(grpc.StatusCode.RESOURCE_EXHAUSTED) < 100
+
+
 async def test_long_answers_of_one_caller_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many it asks for at once: the next begins when the one before has ended, and its rows are made up for."""
     began: list[float] = []

@@ -32,6 +32,9 @@ UNCOUNTED: Final = frozenset(
 PACED_FROM: Final = 20
 """So many calls of a player may come at once; what comes faster than its rate beyond them is spread evenly."""
 
+REFUSED_TIMES: Final = 2
+"""Refusals beyond PACED_FROM at once are spread evenly at this many times the rate of calls, for at most a second."""
+
 
 class Call(NamedTuple):
     """Who asks for something: the secret of a token, None without one; and the address that it comes from, as text."""
@@ -52,6 +55,8 @@ class Admission:
         self._public = public
         self._calls = TokenBuckets(limits.calls_a_second, SECOND_MS, "calls a second")
         self._pace = TokenBuckets(PACED_FROM, max(1, PACED_FROM * SECOND_MS // limits.calls_a_second), "calls at once")
+        refusals = max(1, PACED_FROM * SECOND_MS // (REFUSED_TIMES * limits.calls_a_second))
+        self._refusals = TokenBuckets(PACED_FROM, refusals, "refusals at once")
         self._rows = limits.call_rows
         self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # those that somebody waits for
         most = limits.unknown_tokens_a_minute
@@ -84,9 +89,7 @@ class Admission:
         if lock is None:
             lock = self._reading[name] = asyncio.Lock()
         async with lock:
-            wait_ms = self._pace.owe(name, _now_ms(), 0)
-            if wait_ms:
-                await asyncio.sleep(wait_ms / SECOND_MS)
+            await _sleep_ms(self._pace.owe(name, _now_ms(), 0))
             yield
 
     def charge(self, caller: Caller, rows: int) -> None:
@@ -101,12 +104,20 @@ class Admission:
                 buckets.owe(_counted_as(caller), _now_ms(), tokens)
 
     async def _count(self, caller: Caller) -> None:
-        """Count a call, and wait for its turn. Raises Refusal RATE_LIMITED."""
-        name, now_ms = _counted_as(caller), _now_ms()
-        self._calls.use(name, now_ms)
-        wait_ms = self._pace.owe(name, now_ms)
-        if wait_ms:
-            await asyncio.sleep(wait_ms / SECOND_MS)
+        """Count a call, and wait for its turn. Raises Refusal RATE_LIMITED.
+
+        Refusals take their turn as well, since each costs half of an answer. A call whose budget has grown back by then
+        is not refused.
+        """
+        name = _counted_as(caller)
+        try:
+            self._calls.use(name, _now_ms())
+        except Refusal:
+            if self._refusals.owe(name, _now_ms(), 0) > SECOND_MS:
+                raise
+            await _sleep_ms(self._refusals.owe(name, _now_ms()))
+            self._calls.use(name, _now_ms())
+        await _sleep_ms(self._pace.owe(name, _now_ms()))
 
     async def newcomer(self, call: Call) -> Caller | None:
         """Return who calls to register a player: somebody with a token, or None for a stranger.
@@ -155,6 +166,11 @@ class Admission:
 def _counted_as(caller: Caller) -> str:
     """Return the name under which the calls of somebody are counted."""
     return caller.player if caller.token_id == NO_TOKEN else f"player {caller.player}"
+
+
+async def _sleep_ms(wait_ms: int) -> None:
+    if wait_ms:
+        await asyncio.sleep(wait_ms / SECOND_MS)
 
 
 def _now_ms() -> int:
