@@ -47,7 +47,7 @@ class Limits(_Section):
     calls_a_second: Count = Field(
         default=50,
         ge=1,
-        description="calls of one player, or of one address without a token, other than those that play",
+        description="calls of one player, or of one address without a token, that play nothing; twice as many at once",
     )
     call_rows: Count = Field(
         default=5,

@@ -29,6 +29,9 @@ UNCOUNTED: Final = frozenset(
 """No rate stands between a player and its live matches."""
 
 
+BURST_S: Final = 2
+"""Who has not called for so many seconds may make as many calls at once as its rate allows in them."""
+
 PACED_FROM: Final = 20
 """So many calls of a player may come at once; what comes faster than its rate beyond them is spread evenly."""
 
@@ -53,7 +56,8 @@ class Admission:
     def __init__(self, accounts: Accounts, limits: Limits, public: bool = False) -> None:
         self._accounts = accounts
         self._public = public
-        self._calls = TokenBuckets(limits.calls_a_second, SECOND_MS, "calls a second")
+        most = BURST_S * limits.calls_a_second
+        self._calls = TokenBuckets(most, BURST_S * SECOND_MS, f"calls in {BURST_S} seconds")
         self._pace = TokenBuckets(PACED_FROM, max(1, PACED_FROM * SECOND_MS // limits.calls_a_second), "calls at once")
         refusals = max(1, PACED_FROM * SECOND_MS // (REFUSED_TIMES * limits.calls_a_second))
         self._refusals = TokenBuckets(PACED_FROM, refusals, "refusals at once")
