@@ -8,18 +8,26 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 
 import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
+from structlog.testing import capture_logs
 
 from arbiter.bootstrap import Store, open_store
 from arbiter.errors import OperatorError, Reason
+from arbiter.matches import Receipt
+from arbiter.matches.commands import Play
+from arbiter.matches.match import with_position
+from arbiter.matches.policy import ClockStart, Policy
+from arbiter.matches.record import check_chain
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord, StoreFailed
 from arbiter.store import postgres as adapter
 from arbiter.store.database import opened
+from arbiter.testing.in_memory import InMemoryArbiter
 from tests.store.postgres import Cluster
 from tests.store.test_journal import bodies, opening, records
 
@@ -87,6 +95,30 @@ async def test_of_two_writers_of_a_revision_one_wins(postgres: str) -> None:
             answers = await asyncio.gather(*asked, return_exceptions=True)
             assert sorted(isinstance(answer, JournalConflict) for answer in answers) == [False, True]
         assert [record.revision for record in await one.journal.read("a")] == list(range(1, 30))
+
+
+async def test_of_two_servers_that_take_the_same_move_one_plays_it_and_both_answer_so(postgres: str) -> None:
+    """Every append is a race here. Nothing is interrupted, and nothing is logged as a failure."""
+    async with open_store(postgres) as here, open_store(postgres) as there:
+        one = InMemoryArbiter(here)
+        other = InMemoryArbiter(there, ids=one.ids)
+        match = await one.create("pondlife", policy=Policy(start=ClockStart.AT_ONCE))
+        with capture_logs() as logs:
+            for ply in range(20):
+                move, now = min(match.game.moves(match.position)), one.clock.now_ms()
+                player = match.players[match.turn - 1]
+                make = partial(Play, request=f"r{ply}", ply=ply, move=move, arrived=now)
+                answers = await asyncio.gather(
+                    *(server.arbiter.matches.request(player, match.id, make) for server in (one, other))
+                )
+                assert isinstance(answers[0], Receipt)
+                assert answers[0] == answers[1]
+                match = with_position(await one.arbiter.matches.match(match.id))
+        assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
+        kinds = [
+            event.kind.value for event in check_chain([record.body for record in await here.journal.read(match.id)])
+        ]
+        assert kinds == ["created", "started"] + ["moved"] * 20
 
 
 class MatchWriter:
