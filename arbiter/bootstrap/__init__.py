@@ -1,9 +1,18 @@
 """The composition root: the only package that names adapters. Each part can also be passed in as an argument."""
 
 from arbiter.bootstrap.backup import Copied, backup_store, restore_store
+from arbiter.bootstrap.examination import Finding, Grade, examine
 from arbiter.bootstrap.exporting import Exporting, open_export
 from arbiter.bootstrap.serving import RunningServer, doors, gate_of, serving, started
-from arbiter.bootstrap.store import Store, check_store, open_record, open_store, rebuild_store, shown_store
+from arbiter.bootstrap.store import (
+    Store,
+    check_store,
+    migrate_store,
+    open_record,
+    open_store,
+    rebuild_store,
+    shown_store,
+)
 from arbiter.bootstrap.tokens import create_token, create_tokens, replace_token
 from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import NO_JUDGES, World, open_world
@@ -13,6 +22,8 @@ __all__ = [
     "Arbiter",
     "Copied",
     "Exporting",
+    "Finding",
+    "Grade",
     "RunningServer",
     "Store",
     "World",
@@ -21,7 +32,9 @@ __all__ = [
     "create_token",
     "create_tokens",
     "doors",
+    "examine",
     "gate_of",
+    "migrate_store",
     "open_export",
     "open_record",
     "open_store",

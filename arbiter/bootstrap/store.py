@@ -23,6 +23,7 @@ from arbiter.store import derived
 from arbiter.store.database import named, opened, shown
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import SqlJournal
+from arbiter.store.looking import look
 from arbiter.store.reader import Reader
 from arbiter.store.records import head, keys_of_seals, seal_records
 from arbiter.store.writer import Committed, Writer
@@ -140,6 +141,18 @@ def check_store(store_url: str, progress: derived.Progress, ring: Path | None = 
         watermark = Watermark(ring, shown(store_url)) if ring is not None and seals is not None else None
         check_size = partial(watermark.check, keys_are_new=False) if watermark is not None else None
         return derived.check(engine, progress, seals, check_size)
+
+
+def migrate_store(store_url: str, check: bool) -> tuple[str, str]:
+    """Bring the tables of a store up to date, unless it is only to be checked; return the versions before and of now.
+
+    Raises OperatorError, also if a server uses the store, StoreTooNew.
+    """
+    state = look(store_url)
+    if state.version == state.newest or (check and state.version):
+        return state.version, state.newest
+    with opened(store_url, existing=True):
+        return state.version, state.newest
 
 
 def rebuild_store(store_url: str, progress: derived.Progress, ring: Path | None = None) -> derived.Found:

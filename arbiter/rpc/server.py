@@ -103,7 +103,7 @@ class RpcServer:
             )
         try:
             if secured:
-                return self._server.add_secure_port(settings.listen, _credentials(settings))
+                return self._server.add_secure_port(settings.listen, credentials_of(settings))
             return self._server.add_insecure_port(settings.listen)
         except RuntimeError:
             raise OperatorError(
@@ -155,7 +155,8 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
     ]
 
 
-def _credentials(settings: Settings) -> grpc.ServerCredentials:
+def credentials_of(settings: Settings) -> grpc.ServerCredentials:
+    """Return the server's certificate and key. Raises OperatorError if they are not there, or don't belong together."""
     certificate, key, authority_file = settings.tls_certificate, settings.tls_key, settings.tls_client_authority
     if certificate is None or key is None:
         raise OperatorError("TLS needs both a certificate and its key: give --tls-certificate and --tls-key")

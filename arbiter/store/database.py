@@ -33,22 +33,28 @@ def opened(url: str, alone: bool = False, existing: bool = False) -> Iterator[En
 
     Raises OperatorError for a store that cannot be used, StoreTooNew for one that a newer arbiter has written.
     """
-    place = _place(url)
-    kind = _KINDS[place.get_backend_name()]
+    place = place_of(url)
     with ExitStack() as stack:
-        engine: Engine = kind.engine(place)
+        engine = engine_of(place)
+        kind = kind_of(engine)
         stack.callback(engine.dispose)
         with named(place):
-            if existing and not (kind.is_there(engine) and _version(engine)):
+            if existing and not (kind.is_there(engine) and version_of(engine)):
                 raise OperatorError(f"there is no store at {_shown(place)}: name another, or `arbiter serve` makes one")
             if alone:
                 stack.enter_context(kind.held(engine))
-            if _version(engine) != newest():
+            if version_of(engine) != newest():
                 with nullcontext() if alone else kind.held(engine):
                     _upgrade(engine)
             if alone:
                 _check_writable(engine)
         yield engine
+
+
+def engine_of(place: URL) -> Engine:
+    """Return an engine for a store, which connects only when it is used. Raises OperatorError."""
+    engine: Engine = _KINDS[place.get_backend_name()].engine(place)
+    return engine
 
 
 def kind_of(engine: Engine) -> ModuleType:
@@ -58,7 +64,7 @@ def kind_of(engine: Engine) -> ModuleType:
 
 def shown(url: str) -> str:
     """Return a store's URL without its password, for display. Raises OperatorError."""
-    return _shown(_place(url))
+    return _shown(place_of(url))
 
 
 def shown_engine(engine: Engine) -> str:
@@ -66,7 +72,8 @@ def shown_engine(engine: Engine) -> str:
     return _shown(engine.url)
 
 
-def _place(url: str) -> URL:
+def place_of(url: str) -> URL:
+    """Return a store's URL in its parts. Raises OperatorError."""
     try:
         place = make_url(url)
         kind = place.get_backend_name()
@@ -109,7 +116,7 @@ def named(place: URL) -> Iterator[None]:
         ) from None
 
 
-def _version(engine: Engine) -> str | None:
+def version_of(engine: Engine) -> str | None:
     """Return the version of the tables; None for a database without any. Raises OperatorError, StoreTooNew."""
     shown_place = _shown(engine.url)
     with engine.connect() as connection:

@@ -27,6 +27,7 @@ from arbiter.errors import OperatorError
 from arbiter.store.failure import HeldElsewhere
 from arbiter.store.tables import Numbered
 
+NAME: Final = "PostgreSQL"
 FORM: Final = "postgresql://USER@HOST/DATABASE"
 _SCHEMA: Final = "hashtext('arbiter ' || current_schema())"
 _SERVING: Final = f"pg_advisory_lock({_SCHEMA}, 1)"
@@ -40,6 +41,7 @@ CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 MOST_LONE: Final = (
     0  #: maximum records of a statement that is its own transaction: none here, because CLAIM must come first
 )
+NOW_MS: Final = "SELECT extract(epoch FROM clock_timestamp()) * 1000"  #: the query for the database's time
 KEEPS_CONNECTION: Final = (
     False  #: whether the writer keeps its connection; no: the pool detects a lost connection when it is taken
 )
@@ -52,6 +54,12 @@ INSERT: Final = (
     "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::varchar[], %s::boolean[], "
     "%s::bytea[]) AS new (sequence, match_id, revision, body, subject, known, seal)"
 )
+_IS_SERVED: Final = (
+    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND objid = 1 "
+    f"AND classid::bigint = ({_SCHEMA}::bigint & 4294967295) "
+    "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+_SAFETY: Final = ("fsync", "full_page_writes")
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
 #: Treat a server that does not answer as gone after half a minute, instead of after hours.
@@ -227,6 +235,22 @@ class Files:
 def is_there(made: Engine) -> bool:
     """Return whether there is a database to connect to: always, as PostgreSQL itself reports if there is none."""
     return True
+
+
+def is_served(made: Engine) -> bool:
+    """Return whether a server holds the store. Raises DBAPIError."""
+    with made.connect() as connection:
+        return bool(connection.exec_driver_sql(_IS_SERVED).scalar())
+
+
+def server_version(connection: Connection) -> str:
+    """Return the version of the database server."""
+    return str(connection.exec_driver_sql("SHOW server_version").scalar())
+
+
+def unsafe_settings(connection: Connection) -> list[str]:
+    """Return the settings of the database by which a power cut could take commits that were reported."""
+    return [f"{name} is off" for name in _SAFETY if connection.exec_driver_sql(f"SHOW {name}").scalar() == "off"]
 
 
 def check_sound(connection: Connection) -> list[str]:

@@ -21,6 +21,7 @@ from arbiter.errors import OperatorError
 from arbiter.store.failure import HeldElsewhere
 from arbiter.store.tables import Numbered, metadata
 
+NAME: Final = "SQLite"
 FORM: Final = "sqlite:///FILE"
 BEGIN: Final = ("BEGIN IMMEDIATE",)
 """Begins a transaction that changes tables, or reads before it writes: Python's driver begins none for them."""
@@ -30,6 +31,7 @@ CLAIM: Final[tuple[str, ...]] = ()
 """What a transaction executes before it numbers records: nothing, because SQLite allows one writer at a time."""
 COLUMNS: Final = 7  #: columns of each inserted record
 MOST_LONE: Final = 512  #: maximum records in one statement, which is its own transaction outside of others
+NOW_MS: Final = None  #: the query for the database's time: there is none, as its clock is that of this machine
 KEEPS_CONNECTION: Final = (
     True  #: whether the writer keeps its connection between commits; yes: a local file cannot disconnect
 )
@@ -203,6 +205,38 @@ def _identity(path: Path) -> _Identity | None:
 def is_there(made: Engine) -> bool:
     """Return whether the file exists: SQLite would create it."""
     return Path(made.url.database or "").exists()
+
+
+def is_served(made: Engine) -> bool:
+    """Return whether a server holds the file, which is there. Raises OperatorError.
+
+    This takes the lock for a moment, shared with others. Call it while this process has no connection to the file:
+    closing a handle would end the locks of such a connection.
+    """
+    path = Path(made.url.database or "")
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise OperatorError(
+            f"the store's file {path} can't be read ({error.strerror}): run this as its owner"
+        ) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def server_version(connection: Connection) -> str:
+    """Return the version of SQLite."""
+    return str(connection.exec_driver_sql("SELECT sqlite_version()").scalar())
+
+
+def unsafe_settings(connection: Connection) -> list[str]:
+    """Return no clauses: `engine` sets what decides whether a commit survives a power cut."""
+    return []
 
 
 def check_sound(connection: Connection) -> list[str]:

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from unittest.mock import ANY
 
 import psycopg
 import pytest
@@ -27,6 +28,7 @@ from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord, StoreFailed
 from arbiter.store import postgres as adapter
 from arbiter.store.database import opened
+from arbiter.store.looking import look
 from arbiter.testing.in_memory import InMemoryArbiter
 from tests.store.postgres import Cluster
 from tests.store.test_journal import bodies, opening, records
@@ -275,3 +277,19 @@ def test_the_first_of_several_hosts_that_answers_is_taken(cluster: Cluster) -> N
     several = f"postgresql://arbiter@/{name}?host=/nowhere&host={cluster.folder}&application_name=mine"
     with opened(several) as engine, engine.connect() as connection:
         assert connection.exec_driver_sql("SHOW application_name").scalar() == "mine"
+
+
+def test_a_database_is_looked_at_and_left_as_it_is(cluster: Cluster) -> None:
+    url = cluster.fresh()
+    empty = look(url)
+    assert (empty.version, empty.records, empty.served) == ("", 0, False)
+    assert look(url) == empty._replace(round_trip_ms=ANY, clock_ms=ANY), "looking makes no tables"
+    with opened(url, alone=True):
+        state = look(url)
+    assert state.database.startswith("PostgreSQL ")
+    assert state.version == state.newest
+    assert state.served
+    assert not look(url).served
+    assert state.unsafe == ("fsync is off",), "as the tests start it"
+    assert state.clock_ms is not None
+    assert abs(state.clock_ms) < 5_000

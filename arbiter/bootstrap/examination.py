@@ -1,0 +1,225 @@
+"""`arbiter doctor`: everything that a server needs is looked at without a server, and nothing is changed.
+
+Each function looks at one thing, and returns what it found: with what to do, where something is wrong. What is wrong
+keeps a server from starting, or puts its record or its players at risk; what is noted may be meant so.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import structlog
+from cryptography import x509
+from google.protobuf.internal import api_implementation
+
+from arbiter import __version__
+from arbiter.config import Settings
+from arbiter.errors import OperatorError
+from arbiter.rpc.server import credentials_of
+from arbiter.runtime import machine
+from arbiter.runtime.build import is_compiled
+from arbiter.runtime.keys import KeyRing
+from arbiter.runtime.watermark import Watermark
+from arbiter.service.gate.addresses import host_and_port, is_loopback
+from arbiter.store.database import shown
+from arbiter.store.looking import StoreState, look
+
+SOON_DAYS: Final = 30  #: a certificate that expires in less is noted
+LEAST_BYTES: Final = 256 << 20  #: free space, below which a disk is as good as full
+FEW_BYTES: Final = 2 << 30  #: free space, below which it is noted
+SLOW_FLUSH_MS: Final = 10.0
+SLOW_ROUND_TRIP_MS: Final = 5.0
+CLOCKS_APART_MS: Final = 1_000.0
+OTHER_FILES: Final = 300  #: open files that a server needs beside its connections
+
+
+class Grade(StrEnum):
+    """How a finding is to be taken."""
+
+    GOOD = "good"
+    NOTE = "note"
+    WRONG = "wrong"
+
+
+class Finding(NamedTuple):
+    """What was found of one thing. advice: what to do; '' where nothing is to be done."""
+
+    subject: str
+    grade: Grade
+    text: str
+    advice: str = ""
+
+
+class Examination(NamedTuple):
+    """Everything that was found, and whether a server serves the store."""
+
+    findings: tuple[Finding, ...]
+    served: bool
+
+
+def examine(settings: Settings) -> Examination:
+    """Look at the programs, the addresses, the certificate, the store, the keys and the machine."""
+    found = [_programs(), *_addresses(settings), *_certificate(settings)]
+    served = False
+    try:
+        state = look(settings.store)
+    except OperatorError as error:
+        found.append(Finding("store", Grade.WRONG, str(error)))
+    else:
+        served = state.served
+        found += [*_store(settings, state), *_keys(settings, state)]
+    found += [*_disk(settings), _open_files(settings), _clock()]
+    return Examination(tuple(found), served)
+
+
+def _programs() -> Finding:
+    modules = "compiled" if is_compiled() else "interpreted"
+    text = f"arbiter {__version__}, {modules} modules, Python {platform.python_version()}"
+    if api_implementation.Type() == "upb":
+        return Finding("programs", Grade.GOOD, text)
+    why = f"{text}; protobuf runs on {api_implementation.Type()}, so that messages take many times as long"
+    return Finding("programs", Grade.WRONG, why, "install protobuf's binary wheel")
+
+
+def _addresses(settings: Settings) -> Iterator[Finding]:
+    secured = settings.tls_certificate is not None or settings.insecure
+    for subject, address in (("listen", settings.listen), ("web", settings.web), ("metrics", settings.metrics)):
+        if not address:
+            continue
+        try:
+            host, _ = host_and_port(address, "to listen on", "127.0.0.1:7400")
+        except OperatorError as error:
+            yield Finding(subject, Grade.WRONG, str(error))
+            continue
+        if is_loopback(host):
+            yield Finding(subject, Grade.GOOD, f"{address}: this machine alone reaches it")
+        elif subject == "listen" and not secured:
+            advice = "give tls_certificate and tls_key, or say insecure = true"
+            yield Finding(subject, Grade.WRONG, f"{address} without TLS would send tokens in the clear", advice)
+        elif settings.tls_certificate is None:
+            text = f"{address} is reached from other machines, unencrypted"
+            yield Finding(subject, Grade.NOTE, text, "let only a proxy with TLS, or a network of your own, reach it")
+        else:
+            yield Finding(subject, Grade.GOOD, f"{address}, with TLS")
+
+
+def _certificate(settings: Settings) -> Iterator[Finding]:
+    if not any((settings.tls_certificate, settings.tls_key, settings.tls_client_authority)):
+        return
+    try:
+        credentials_of(settings)
+        assert settings.tls_certificate is not None
+        chain = x509.load_pem_x509_certificates(settings.tls_certificate.read_bytes())
+    except (OperatorError, ValueError) as error:
+        yield Finding("certificate", Grade.WRONG, str(error))
+        return
+    first = min(chain, key=lambda each: each.not_valid_after_utc)
+    until, now = first.not_valid_after_utc, datetime.now(UTC)
+    days = (until - now).days
+    name = f"{settings.tls_certificate}, of {first.subject.rfc4514_string() or 'nobody'}"
+    advice = "have it renewed, and start the server again: it reads its certificate at the start"
+    if until < now:
+        yield Finding("certificate", Grade.WRONG, f"{name}, has expired on {until:%Y-%m-%d}", advice)
+    elif first.not_valid_before_utc > now:
+        text = f"{name}, is valid from {first.not_valid_before_utc:%Y-%m-%d} on"
+        yield Finding("certificate", Grade.WRONG, text, "look at the clock of this machine, or wait")
+    elif days < SOON_DAYS:
+        yield Finding("certificate", Grade.NOTE, f"{name}, expires in {days} days", advice)
+    else:
+        yield Finding("certificate", Grade.GOOD, f"{name}, expires on {until:%Y-%m-%d}")
+
+
+def _store(settings: Settings, state: StoreState) -> Iterator[Finding]:
+    url = shown(settings.store)
+    if not state.version:
+        yield Finding("store", Grade.NOTE, f"{url} ({state.database}) is empty", "the first start makes it")
+        return
+    text = f"{url} ({state.database}) has {state.records:,} records, in tables of version {state.version}"
+    if state.version == state.newest:
+        yield Finding("store", Grade.GOOD, text)
+    else:
+        advice = f"back it up: the next start brings it to version {state.newest}, and older arbiters can't go back"
+        yield Finding("store", Grade.NOTE, text, advice)
+    yield Finding("lock", Grade.GOOD, "a server serves the store" if state.served else "no server serves the store")
+    for clause in state.unsafe:
+        text = f"{clause} in the database: a power cut could take moves that were acknowledged"
+        yield Finding("durability", Grade.WRONG, text, "switch it on in postgresql.conf")
+    if state.clock_ms is not None:
+        slow = state.round_trip_ms > SLOW_ROUND_TRIP_MS
+        text = f"a round trip to the database takes {state.round_trip_ms:.1f} ms"
+        advice = "move the server nearer to it: each commit takes two" if slow else ""
+        yield Finding("database", Grade.NOTE if slow else Grade.GOOD, text, advice)
+        apart = abs(state.clock_ms) > CLOCKS_APART_MS
+        text = f"the database's clock differs by {state.clock_ms:+.0f} ms"
+        advice = "synchronise both machines (NTP)" if apart else ""
+        yield Finding("database", Grade.NOTE if apart else Grade.GOOD, text, advice)
+
+
+def _keys(settings: Settings, state: StoreState) -> Iterator[Finding]:
+    path = settings.key_ring
+    if not path.exists():
+        if not state.records:
+            yield Finding("keys", Grade.NOTE, f"there are none at {path}", "the first start makes them")
+            return
+        advice = "put the file of the server's signing keys there: new ones would sign transcripts unlike the old ones"
+        yield Finding("keys", Grade.WRONG, f"there are none at {path}, but the store has records", advice)
+        return
+    try:
+        keys = KeyRing(path, structlog.get_logger("arbiter.keys")).public_keys()
+        if not state.served:  # else it grows while it is looked at, and the server has checked it at its start
+            Watermark(path, shown(settings.store)).check(state.records, keys_are_new=False)
+    except OperatorError as error:
+        yield Finding("keys", Grade.WRONG, str(error))
+        return
+    known = {key.key_id for key in keys}
+    if state.sealed_by and not state.sealed_by & known:
+        text = f"the store's last records are sealed by key {min(state.sealed_by)}, which is not in {path}"
+        yield Finding("keys", Grade.WRONG, text, "put the right file of signing keys there")
+    else:
+        newest = f"{path} has {len(keys)}, the newest is {keys[0].key_id}; only its owner can read it"
+        yield Finding("keys", Grade.GOOD, newest)
+
+
+def _disk(settings: Settings) -> Iterator[Finding]:
+    """Look at the disk of an SQLite file; of a database server, at that of the keys, whose watermark is written."""
+    local = settings.store.startswith("sqlite")
+    folder = (Path(settings.store.partition(":///")[2]) if local else settings.key_ring).absolute().parent
+    try:
+        free, total = machine.space(folder)
+        flush = machine.flush_ms(folder)
+    except OSError as error:
+        text = f"nothing can be written to {folder} ({error.strerror or error})"
+        yield Finding("disk", Grade.WRONG, text, "let the user of the server write there")
+        return
+    text = f"{free / (1 << 30):,.1f} of {total / (1 << 30):,.1f} GiB are free in {folder}"
+    grade = Grade.WRONG if free < LEAST_BYTES else Grade.NOTE if free < FEW_BYTES else Grade.GOOD
+    yield Finding("disk", grade, text, "" if grade is Grade.GOOD else "make room: without any, every move is refused")
+    if local:
+        slow = flush > SLOW_FLUSH_MS
+        advice = "use a faster disk: the acknowledgement of each move waits for a flush" if slow else ""
+        text = f"a flush to the disk takes {flush:.2f} ms"
+        yield Finding("disk", Grade.NOTE if slow else Grade.GOOD, text, advice)
+
+
+def _open_files(settings: Settings) -> Finding:
+    may, needs = machine.open_files(), settings.limits.connections + OTHER_FILES
+    text = f"a process may have {may:,} open here; for limits.connections = {settings.limits.connections:,} "
+    if may >= needs:
+        return Finding("files", Grade.GOOD, f"{text}a server needs {needs:,}")
+    advice = f"`ulimit -n {needs}`, LimitNOFILE={needs} in a unit of systemd, or a smaller limits.connections"
+    return Finding("files", Grade.NOTE, f"{text}a server would need {needs:,}", advice)
+
+
+def _clock() -> Finding:
+    kept = machine.clock_is_synchronised()
+    if kept is None:
+        return Finding("clock", Grade.NOTE, "the system does not say whether its clock is synchronised")
+    if kept:
+        return Finding("clock", Grade.GOOD, "the system's clock is synchronised")
+    text = "the system's clock is not synchronised: instants in the record may be wrong"
+    return Finding("clock", Grade.NOTE, text, "run an NTP client, such as chrony or systemd-timesyncd")

@@ -1,0 +1,145 @@
+"""`arbiter doctor`: looks at a configuration, at everything that a server needs, and at a running server."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from arbiter import __version__
+from arbiter.bootstrap import Finding, Grade, examine
+from arbiter.cli.failure import FAILED, Failure
+from arbiter.cli.metrics_text import Interval, Sample, read
+from arbiter.cli.terminal import on_terminal, say
+from arbiter.cli.words import counted
+from arbiter.config import load
+from arbiter.errors import OperatorError
+
+STYLES: Final = {Grade.GOOD: "green", Grade.NOTE: "yellow", Grade.WRONG: "bold red"}
+MANY_WRITES: Final = 1_000  #: queued, from which on the store is slower than the players
+SLOW_COMMIT_S: Final = 0.1
+LATE_S: Final = 0.1
+LOOK_AT_LOG: Final = "look at its log; deploy/README.md says what each line means"
+
+
+def doctor(
+    *,
+    metrics: str | None = None,
+    store: str | None = None,
+    keys: Path | None = None,
+    config: Path | None = None,
+    tls_root: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Look at a configuration and everything that a server needs, say what is wrong, and what to do.
+
+    It looks at the versions of programs, the addresses, the TLS certificate, the store (its version, its lock, the
+    database's settings and clock), the signing keys, the disk (space, time of a flush), the limit of open files, and
+    the system's clock; with metrics also at the running server. Nothing is changed. The exit code is 1 if something is
+    wrong. Run it as the user that runs the server.
+
+    :param metrics: The address of a running server's metrics, as HOST:PORT, or their URL. [default: as the server's
+        settings, if a server serves the store]
+    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
+    :param keys: The file of the signing keys. [default: as the server's settings]
+    :param config: The server's configuration file (TOML).
+    :param tls_root: Trust this certificate (PEM), for metrics with https.
+    :param json: Print JSON: a list of objects with subject, grade (good, note, wrong), text and advice.
+    """
+    found = list(_findings(metrics, store, keys, config, tls_root))
+    if json:
+        print(json_format.dumps([each._asdict() for each in found], ensure_ascii=False, indent=2))
+    else:
+        for each in found:
+            _show(each)
+    wrong = sum(each.grade is Grade.WRONG for each in found)
+    if not json:
+        noted = sum(each.grade is Grade.NOTE for each in found)
+        say(f"{wrong or 'Nothing'} wrong, {counted(noted, 'note')}.", "bold red" if wrong else "bold green")
+    return FAILED if wrong else 0
+
+
+def _findings(
+    metrics: str | None, store: str | None, keys: Path | None, config: Path | None, tls_root: Path | None
+) -> Iterator[Finding]:
+    try:
+        settings = load(config, store=store, keys=keys)
+    except OperatorError as error:
+        yield Finding("configuration", Grade.WRONG, str(error))
+        return
+    yield Finding("configuration", Grade.GOOD, str(config) if config else "no file: the environment and the defaults")
+    findings, served = examine(settings)
+    yield from findings
+    address = metrics
+    if address is None and served and settings.metrics:
+        scheme = "https" if settings.tls_certificate else "http"
+        address = f"{scheme}://{settings.metrics}/metrics"
+    if address is not None:
+        yield from server(address, tls_root)
+    elif served:
+        text = "its metrics are not looked at, as the settings name no address for them"
+        yield Finding("server", Grade.NOTE, text, "start it with --metrics HOST:PORT, or name them here with --metrics")
+
+
+def server(address: str, tls_root: Path | None) -> Iterator[Finding]:
+    """Yield what a running server's metrics show."""
+    try:
+        sample = read(address, tls_root)
+    except Failure as failure:
+        yield Finding("server", Grade.WRONG, str(failure))
+        return
+    version = sample.label("arbiter_build_info", "version")
+    live, players = sample.value("arbiter_live_matches"), sample.value("arbiter_connected_players")
+    text = f"arbiter {version} at {address} has {live:.0f} live matches and {players:.0f} connected players"
+    if version == __version__:
+        yield Finding("server", Grade.GOOD, text)
+    else:
+        yield Finding(
+            "server", Grade.NOTE, f"{text}; installed here is {__version__}", "restart it to run this version"
+        )
+    yield from _faults(sample)
+    yield from _times(Interval(Sample(0.0, {}), sample))
+
+
+def _faults(sample: Sample) -> Iterator[Finding]:
+    faulted = sample.value("arbiter_matches_ended_total", cause="arbiter")
+    if faulted:
+        text = f"{counted(int(faulted), 'match', 'matches')} ended by a fault of the arbiter since its start"
+        yield Finding("faults", Grade.WRONG, text, f"report it, with the transcript; {LOOK_AT_LOG}")
+    for reason, grade, why in (
+        ("STORE_UNAVAILABLE", Grade.NOTE, "the store could not be used"),
+        ("RECORD_DAMAGED", Grade.WRONG, "a record is damaged"),
+    ):
+        refused = sample.value("arbiter_refusals_total", reason=reason)
+        if refused:
+            text = f"{counted(int(refused), 'request')} refused since its start, because {why}"
+            yield Finding("refusals", grade, text, f"`arbiter store check`; {LOOK_AT_LOG}")
+    queued = sample.value("arbiter_queued_writes")
+    if queued >= MANY_WRITES:
+        text = f"{queued:,.0f} writes wait for the store: it is slower than the players"
+        yield Finding("queue", Grade.WRONG, text, "use a faster disk, or a nearer database")
+
+
+def _times(since_start: Interval) -> Iterator[Finding]:
+    for subject, name, what, most_s, advice in (
+        ("commits", "arbiter_commit_seconds", "of 100 commits take up to", SLOW_COMMIT_S, "use a faster disk"),
+        ("loop", "arbiter_event_loop_late_seconds", "of 100 looks find the event loop late by up to", LATE_S, ""),
+    ):
+        slow = since_start.quantile(0.99, name)
+        if slow is None:
+            continue
+        grade = Grade.NOTE if slow > most_s else Grade.GOOD
+        hint = advice or "give the server a processor of its own, or fewer matches (limits.open_matches)"
+        yield Finding(subject, grade, f"99 {what} {slow * 1_000:.0f} ms", hint if grade is Grade.NOTE else "")
+
+
+def _show(found: Finding) -> None:
+    if not on_terminal():
+        print("\t".join((found.grade.value, found.subject, found.text, found.advice)))
+        return
+    say(f"{found.grade.value:5}  {found.subject}: {found.text}", STYLES[found.grade])
+    if found.advice:
+        say(f"       {found.advice}")

@@ -1,0 +1,41 @@
+"""`arbiter migrate`: brings the tables of a store up to date before a server is started on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from arbiter.bootstrap import migrate_store, shown_store
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import say
+from arbiter.config import load
+
+
+def migrate(
+    *,
+    check: Annotated[bool, Parameter(negative=())] = False,
+    store: str | None = None,
+    config: Path | None = None,
+) -> None:
+    """Bring the tables of a store up to the version of this arbiter, in one transaction. No server may be using it.
+
+    `arbiter serve` does the same as it starts. Tables of every earlier version are brought up to date; there is no way
+    back, so make a backup first (`arbiter store backup`).
+
+    :param check: Change nothing; the exit code is 1 if the tables are of an earlier version.
+    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
+    :param config: The server's configuration file (TOML).
+    """
+    url = load(config, store=store).store
+    before, after = migrate_store(url, check)
+    if before == after:
+        say(f"The tables of {shown_store(url)} are of version {after}, which is the newest.")
+    elif check:
+        raise Failure(
+            f"the tables of {shown_store(url)} are of version {before}, and this arbiter's are of version {after}: "
+            "make a backup, then `arbiter migrate`"
+        )
+    else:
+        say(f"The tables of {shown_store(url)} were brought from version {before} to version {after}.")

@@ -1,0 +1,245 @@
+"""`arbiter doctor`: each thing that is wrong is found, with what to do; nothing is wrong where nothing is."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from arbiter import __version__
+from arbiter.bootstrap import open_record
+from arbiter.config import Settings, load
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.events import Cause
+from arbiter.runtime import machine
+from arbiter.runtime.machine import Space
+from arbiter.runtime.metrics import Metrics, shown
+from tests.cli.command import Arbiter
+from tests.store.records import appends
+
+Rows = dict[str, tuple[str, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine in order, whatever machine this is."""
+    monkeypatch.setattr(machine, "space", lambda folder: Space(50 << 30, 100 << 30))
+    monkeypatch.setattr(machine, "flush_ms", lambda folder: 0.5)
+    monkeypatch.setattr(machine, "open_files", lambda: 20_000)
+    monkeypatch.setattr(machine, "clock_is_synchronised", lambda: True)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """The settings of a server that has served its store, which has records."""
+    made = load(None, store=f"sqlite:///{tmp_path}/arbiter.db")
+
+    async def fill() -> None:
+        async with open_record(made) as (store, _):
+            await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
+
+    asyncio.run(fill())
+    return made
+
+
+def found(arbiter: Arbiter, *options: str) -> tuple[int, Rows]:
+    """Return the exit code, and grade, text and advice by subject (the worst one of a subject)."""
+    ran = arbiter("doctor", *options, "--json")
+    worst: Rows = {}
+    for each in json.loads(ran.out):
+        row = (each["grade"], each["text"], each["advice"])
+        if each["subject"] not in worst or row[0] > worst[each["subject"]][0]:  # the words happen to sort so
+            worst[each["subject"]] = row
+    return ran.code, worst
+
+
+def test_a_server_in_order(arbiter: Arbiter, settings: Settings) -> None:
+    code, rows = found(arbiter, "--store", settings.store)
+    assert code == 0
+    assert {row[0] for row in rows.values()} == {"good"}, rows
+    assert set(rows) == {"configuration", "programs", "listen", "store", "lock", "keys", "disk", "files", "clock"}
+    assert rows["lock"][1] == "no server serves the store"
+    plain = arbiter("doctor", "--store", settings.store).out
+    assert plain.endswith("Nothing wrong, 0 notes.\n")
+    assert plain.startswith("good\tconfiguration\t")
+
+
+def test_before_the_first_start_nothing_is_made(arbiter: Arbiter, tmp_path: Path) -> None:
+    code, rows = found(arbiter, "--store", f"sqlite:///{tmp_path}/new.db")
+    assert code == 0
+    assert (rows["store"][0], rows["keys"][0]) == ("note", "note")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_is_served_is_left_alone(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+    with (tmp_path / "arbiter.db").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        code, rows = found(arbiter, "--store", settings.store)
+    assert code == 0
+    assert rows["lock"] == ("good", "a server serves the store", "")
+    assert rows["server"][0] == "note"
+    assert "--metrics" in rows["server"][2]
+
+
+def on_store(statement: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        with sqlite3.connect(folder / "arbiter.db") as raw:
+            raw.execute(statement)
+        raw.close()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("plant", "subject", "text", "advice"),
+    [
+        (lambda folder: (folder / "arbiter.keys").chmod(0o644), "keys", "arbiter.keys", ""),
+        (lambda folder: (folder / "arbiter.keys").unlink(), "keys", "but the store has records", "signing keys there"),
+        (lambda folder: (folder / "arbiter.keys.mark").write_text("{"), "keys", "watermark", ""),
+        (on_store("DELETE FROM event WHERE sequence > 20"), "keys", "has held", ""),
+        (on_store("UPDATE event SET seal = zeroblob(24)"), "keys", "sealed by key 0000000000000000", "the right file"),
+        (on_store("UPDATE alembic_version SET version_num = '9999'"), "store", "of a newer version (9999)", ""),
+        (lambda folder: (folder / "arbiter.db").write_bytes(b"no database" * 999), "store", "can't be used", ""),
+    ],
+    ids=["keys for all", "no keys", "bad mark", "records gone", "other keys", "too new", "no database"],
+)
+def test_what_is_wrong_with_a_store_is_named(
+    arbiter: Arbiter,
+    settings: Settings,
+    tmp_path: Path,
+    plant: Callable[[Path], object],
+    subject: str,
+    text: str,
+    advice: str,
+) -> None:
+    plant(tmp_path)
+    code, rows = found(arbiter, "--store", settings.store)
+    assert code == 1
+    assert rows[subject][0] == "wrong", rows
+    assert text in rows[subject][1]
+    assert advice in rows[subject][2]
+
+
+def test_older_tables_are_a_note(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+    on_store("UPDATE alembic_version SET version_num = '0007'")(tmp_path)
+    code, rows = found(arbiter, "--store", settings.store)
+    assert (code, rows["store"][0]) == (0, "note")
+    assert "back it up" in rows["store"][2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "subject", "grade"),
+    [
+        ("space", Space(1 << 20, 1 << 40), "disk", "wrong"),
+        ("space", Space(1 << 30, 1 << 40), "disk", "note"),
+        ("flush_ms", 25.0, "disk", "note"),
+        ("open_files", 1_024, "files", "note"),
+        ("clock_is_synchronised", False, "clock", "note"),
+        ("clock_is_synchronised", None, "clock", "note"),
+    ],
+)
+def test_what_is_wrong_with_a_machine_is_named(
+    arbiter: Arbiter,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: object,
+    subject: str,
+    grade: str,
+) -> None:
+    monkeypatch.setattr(machine, name, lambda *_: value)
+    code, rows = found(arbiter, "--store", settings.store)
+    assert (code, rows[subject][0]) == (int(grade == "wrong"), grade)
+
+
+def test_a_disk_that_can_not_be_written(arbiter: Arbiter, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_folder: Path) -> float:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(machine, "flush_ms", full)
+    code, rows = found(arbiter, "--store", settings.store)
+    assert (code, rows["disk"][0]) == (1, "wrong")
+    assert "No space left on device" in rows["disk"][1]
+
+
+def test_a_configuration_is_checked(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+    config = tmp_path / "arbiter.toml"
+    config.write_text(f'store = "{settings.store}"\nlisten = "0.0.0.0:7400"\nweb = "0.0.0.0:8080"\nmetrics = "nothing"')
+    code, rows = found(arbiter, "--config", str(config))
+    assert code == 1
+    assert [rows[name][0] for name in ("listen", "web", "metrics")] == ["wrong", "note", "wrong"]
+    config.write_text("stoer = 1")
+    code, rows = found(arbiter, "--config", str(config))
+    assert (code, rows["configuration"][0]) == (1, "wrong")
+    assert "did you mean store?" in rows["configuration"][1]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "grade"), [(-99, 99, "good"), (-99, 9, "note"), (-99, -1, "wrong"), (9, 99, "wrong")]
+)
+def test_a_certificate_is_looked_at(
+    arbiter: Arbiter, settings: Settings, tmp_path: Path, first: int, last: int, grade: str
+) -> None:
+    made = certificate(tmp_path, *(datetime.now(UTC) + timedelta(days=days) for days in (first, last)))
+    config = tmp_path / "arbiter.toml"
+    config.write_text(
+        f'store = "{settings.store}"\nlisten = "0.0.0.0:7400"\ntls_certificate = "{made}"\ntls_key = "{made}"\n'
+    )
+    code, rows = found(arbiter, "--config", str(config))
+    assert rows["certificate"][0] == grade
+    assert rows["listen"][0] == "good"
+    assert code == int(grade == "wrong")
+    config.write_text(f'store = "{settings.store}"\ntls_certificate = "{made}"\n')
+    assert "both a certificate and its key" in found(arbiter, "--config", str(config))[1]["certificate"][1]
+
+
+def certificate(folder: Path, first: datetime, last: datetime) -> Path:
+    """Write a certificate of this machine and its key into one file."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "arbiter.example.org")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), first, last)
+    made = folder / "server.pem"
+    made.write_bytes(
+        builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return made
+
+
+def test_a_running_server_is_looked_at(arbiter: Arbiter, settings: Settings) -> None:
+    metrics = Metrics()
+    metrics.info("build_info", "", version=__version__, modules="interpreted")
+    metrics.committed(3, 0.004)
+    with shown(metrics, load(None, metrics="127.0.0.1:0")) as port:
+        options = ("--store", settings.store, "--metrics", f"127.0.0.1:{port}")
+        code, rows = found(arbiter, *options)
+        assert code == 0
+        assert {rows[name][0] for name in ("server", "commits")} == {"good"}
+        metrics.refused(Refusal(Reason.RECORD_DAMAGED, ""))
+        metrics._ends[Cause.ARBITER.value] += 1
+        metrics.gauge("queued_writes", "", lambda: 5_000)
+        metrics.loop_late(3.0)
+        code, rows = found(arbiter, *options)
+        assert code == 1
+        assert [rows[name][0] for name in ("faults", "refusals", "queue", "loop")] == ["wrong"] * 3 + ["note"]
+    code, rows = found(arbiter, *options)
+    assert (code, rows["server"][0]) == (1, "wrong")
+
+
+def test_this_machine_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert 0 < machine.space(tmp_path).free <= machine.space(tmp_path).total
+    assert machine.flush_ms(tmp_path) > 0
+    assert list(tmp_path.iterdir()) == []
+    assert machine.open_files() > 0
+    assert machine.clock_is_synchronised() in (True, False, None)

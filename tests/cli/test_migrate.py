@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from arbiter.store.database import engine_of, newest, opened, place_of
+from arbiter.store.migrations.run import upgrade
+from arbiter.store.sqlite import BEGIN
+from tests.cli.command import Arbiter
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """A store with tables of an earlier version."""
+    url = f"sqlite:///{tmp_path}/arbiter.db"
+    engine = engine_of(place_of(url))
+    upgrade(engine, BEGIN, "0005")
+    engine.dispose()
+    return url
+
+
+def version(store: str) -> str:
+    with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
+        (found,) = raw.execute("SELECT version_num FROM alembic_version").fetchone()
+    raw.close()
+    return str(found)
+
+
+def test_tables_are_brought_up_to_date(arbiter: Arbiter, store: str) -> None:
+    asked = arbiter("migrate", "--store", store, "--check")
+    assert asked.code == 1
+    assert asked.complaint.startswith(f"the tables of {store} are of version 0005, and this arbiter's are of version")
+    assert version(store) == "0005"
+    ran = arbiter("migrate", "--store", store)
+    assert ran.code == 0, ran.err
+    assert ran.out == f"The tables of {store} were brought from version 0005 to version {newest()}.\n"
+    assert version(store) == newest()
+    for options in ((), ("--check",)):
+        again = arbiter("migrate", "--store", store, *options)
+        assert (again.code, again.out) == (
+            0,
+            f"The tables of {store} are of version {newest()}, which is the newest.\n",
+        )
+
+
+def test_not_while_a_server_uses_them(arbiter: Arbiter, store: str) -> None:
+    with opened(store, alone=True):
+        with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
+            raw.execute("UPDATE alembic_version SET version_num = '0007'")
+        raw.close()
+        assert "another arbiter serves the store" in arbiter("migrate", "--store", store).complaint
+
+
+def test_a_store_that_is_not_there_is_not_made(arbiter: Arbiter, tmp_path: Path) -> None:
+    for options in ((), ("--check",)):
+        ran = arbiter("migrate", "--store", f"sqlite:///{tmp_path}/x.db", *options)
+        assert ran.code == 2
+        assert "there is no store at" in ran.complaint
+    assert list(tmp_path.iterdir()) == []
