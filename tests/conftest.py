@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from hypothesis import settings
 # Tests start hundreds of processes. Where this is set, each would compile all that it imports: most of what it does.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# What collecting the tests makes stays until the end: the garbage collector need not go through it again and again.
+gc.disable()
 
 # No test is timed: a busy machine is no bug.
 settings.register_profile("short", deadline=None)
@@ -36,6 +40,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("soak")]
         config.hook.pytest_deselected(items=left_out)
     items.sort(key=_rank)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what there is by now out of garbage collection, and have it begin with what the tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 def _rank(item: pytest.Item) -> int:

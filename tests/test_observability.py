@@ -46,7 +46,7 @@ def test_the_page_says_what_to_do_about_each_alert() -> None:
 def ask(address: str, path: str, **query: str) -> Any:
     """Return the data of an answer of Prometheus' API; None while it does not answer yet."""
     try:
-        with urllib.request.urlopen(f"http://{address}/{path}?{urllib.parse.urlencode(query)}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{address}/{path}?{urllib.parse.urlencode(query)}", timeout=240) as answer:
             return json.load(answer)["data"]
     except urllib.error.URLError as error:
         if isinstance(error, urllib.error.HTTPError) and error.code != 503:

@@ -10,9 +10,9 @@ from cyclopts import App, Parameter
 
 from arbiter.bootstrap import create_token
 from arbiter.cli.connection import Connection, connected
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import instant, say, table
-from arbiter.cli.words import counted
 
 ScopeName = Literal["play", "organise", "observe", "admin"]
 

@@ -9,9 +9,9 @@ import arbiter_client as arb
 from cyclopts import Parameter
 
 from arbiter.cli.connection import Connection, connected
+from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import about, print_json, whole
 from arbiter.cli.terminal import on_terminal, say, table
-from arbiter.cli.words import counted
 from arbiter.ratings.counts import VERSION_MARK, named
 
 POINTS: Final = ("0", "½", "1", "1½", "2")

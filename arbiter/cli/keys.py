@@ -11,9 +11,9 @@ import structlog
 from cyclopts import App, Parameter
 
 from arbiter.cli.connection import Connection, connected
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import instant, say, table
-from arbiter.cli.words import counted
 from arbiter.config import load
 from arbiter.matches.public_keys import PublicKey, write_keys
 from arbiter.runtime.keys import KeyRing

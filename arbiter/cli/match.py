@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 
 from arbiter.cli import ids, words
 from arbiter.cli.connection import Connection, connected
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table
 from arbiter.drawing.terminal import draw
@@ -107,7 +108,7 @@ def show(match_id: str, /, *, ply: int | None = None, connection: Connection | N
         match_id = ids.match_id(client, match_id)
         match = client.get_match(match_id, with_moves=True)
     if ply is not None and not 0 <= ply <= match.ply:
-        raise Failure(f"{match.match_id} has no ply {ply}: it has had {words.counted(match.ply, 'move')}")
+        raise Failure(f"{match.match_id} has no ply {ply}: it has had {counted(match.ply, 'move')}")
     rated = ", rated" if match.rated else ""
     label = f", {match.label}" if match.label else ""
     versions = match.versions or ("",) * len(match.players)

@@ -17,8 +17,8 @@ from google.protobuf.internal import api_implementation
 from arbiter import __version__
 from arbiter.bootstrap import RunningServer, serving, shown_store
 from arbiter.cli import logs
+from arbiter.cli.counts import counted
 from arbiter.cli.terminal import say
-from arbiter.cli.words import counted
 from arbiter.config import Settings, load
 from arbiter.runtime.loop import run_process
 

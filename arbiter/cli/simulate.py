@@ -10,9 +10,9 @@ from typing import Annotated, Final
 from cyclopts import Parameter, validators
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED
 from arbiter.cli.terminal import console, on_terminal, say, table
-from arbiter.cli.words import counted
 from arbiter.matches.canonical import digest
 from arbiter.testing.simulation.summary import MATCHES, RunSummary, simulate
 

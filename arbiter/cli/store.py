@@ -10,9 +10,9 @@ from cyclopts import App
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arbiter.bootstrap import Copied, backup_store, check_store, rebuild_store, restore_store, shown_store
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import console, on_terminal, say
-from arbiter.cli.words import counted
 from arbiter.config import load
 
 app = App(name="store", help="Look after the record, on the machine of the server.")

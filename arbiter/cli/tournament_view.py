@@ -10,9 +10,9 @@ import arbiter_client as arb
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import interval, signed
 from arbiter.cli.terminal import drawn_table
-from arbiter.cli.words import counted
 from arbiter.tournaments.formats import PAIRERS, Pairer
 from arbiter.tournaments.spec import Format, Options
 from arbiter.tournaments.standings import points_text, quarters_text

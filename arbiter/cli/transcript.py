@@ -10,10 +10,10 @@ from cyclopts import Parameter
 
 from arbiter.cli import ids
 from arbiter.cli.connection import Connection, connected
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say
 from arbiter.cli.verify import read_file
-from arbiter.cli.words import counted
 from arbiter.drawing.terminal import draw
 from arbiter.games import registry
 from arbiter.games.line import follow

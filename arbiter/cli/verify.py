@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from arbiter.cli import words
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import instant, say
 from arbiter.matches import transcript
@@ -68,7 +69,7 @@ def keys_of(given: str) -> tuple[PublicKey, ...]:
 def _summary(file: Path, verified: Verified) -> str:
     match, ended = verified.match, verified.match.result
     assert ended is not None  # an unfinished match does not verify
-    moves, events = words.counted(match.ply, "move"), words.counted(match.revision, "event")
+    moves, events = counted(match.ply, "move"), counted(match.revision, "event")
     if match.created.opening:
         moves += f", {len(match.created.opening)} of them the opening,"
     return (

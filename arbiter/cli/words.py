@@ -111,11 +111,6 @@ def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGa
     return f"{game}: {'lost by both' if what.cause == 'absence' else 'a draw'} ({reason})"
 
 
-def counted(number: int, one: str, several: str = "") -> str:
-    """Return a number with its noun: `1 game`, `1,204 games`. several: the plural where it does not just add an s."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
-
-
 def seconds(milliseconds: int) -> str:
     """Return a duration: `250 ms`, `1.3 s`."""
     return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"

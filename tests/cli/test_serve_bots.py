@@ -32,7 +32,7 @@ async def test_a_bot_takes_challenges_and_keeps_one_token() -> None:
             terms = PlayerGate.terms("pods", "1m", False, 1)
             await arbiter.challenges.challenge(walter, f"request {number}", "random", terms)
             async with serve_bots.playing(("random",), server.running, server.address, secured=False):
-                async with asyncio.timeout(120):
+                async with asyncio.timeout(240):
                     await made.wait()
             tokens = await arbiter.accounts.tokens(Caller("", "", frozenset({"admin"})), "random", "", 100)
             assert [token.note for token in tokens if not token.revoked].count(NOTE) == 1

@@ -93,7 +93,7 @@ SIGNS = {
     Reason.CHALLENGE_NOT_FOUND: "N",
     Reason.TOKEN_NOT_FOUND: "N",
 }
-WAIT_S = 30  #: for the first match of a tournament, which comes at once
+WAIT_S = 240  #: for the first match of a tournament, which comes at once
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
 SCOPES = {scope.value: player_pb2.Scope.Value(f"SCOPE_{scope.name}") for scope in Scope}

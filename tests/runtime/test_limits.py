@@ -174,7 +174,7 @@ async def test_at_other_limits_a_bot_gets_no_more_and_goes_on(tmp_path: Path, gr
     bot = await started(HELD[greed], tmp_path, FEW)
     limit = LIMIT_OF.get(greed, "processes")
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while not bot.hits:  # noqa: ASYNC110 - nothing is signalled
                 await asyncio.sleep(0.01)
         assert bot.hits == (Hit(limit, getattr(FEW, limit)),)

@@ -34,7 +34,7 @@ Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 def read(address: str) -> Samples:
-    with urllib.request.urlopen(address, timeout=10) as answer:
+    with urllib.request.urlopen(address, timeout=240) as answer:
         text = answer.read().decode()
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
@@ -101,7 +101,7 @@ async def test_the_page_describes_every_metric(tmp_path: Path) -> None:
 
 
 def _families(address: str) -> list[tuple[str, str, str]]:
-    with urllib.request.urlopen(address, timeout=10) as answer:
+    with urllib.request.urlopen(address, timeout=240) as answer:
         found = text_string_to_metric_families(answer.read().decode())
         return sorted(
             (family.name, family.type, family.documentation) for family in found if family.name.startswith("arbiter_")

@@ -71,7 +71,7 @@ async def played(
     with contextlib.ExitStack() as stack:
         for player in players:
             stack.enter_context(server.arbiter.sessions.attending(player))
-        await asyncio.wait_for(active.wait(), 10)
+        await asyncio.wait_for(active.wait(), 240)
         for said in [*comments, *[None] * plies][:plies]:
             match = with_position(await matches.match(match_id))
             move = min(match.game.moves(match.position))

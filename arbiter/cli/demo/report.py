@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arbiter.cli import tournament_view as words
+from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import signed, whole
 from arbiter.cli.terminal import drawn_table
 from arbiter.cli.tournament_run.export import KEYS, TRANSCRIPTS, file_name
@@ -22,7 +23,6 @@ from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.running_tournament import TournamentState
 from arbiter.cli.tournament_run.screen import elapsed, unusual
-from arbiter.cli.words import counted
 from arbiter.ratings.counts import Counts, Game
 from arbiter.ratings.fit import fit
 

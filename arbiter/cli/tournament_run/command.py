@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from arbiter.cli import tournament_view as words
 from arbiter.cli.boxed import chosen
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say, table
 from arbiter.cli.tournament_run.export import export, export_hits
@@ -21,7 +22,6 @@ from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import elapsed, limits_hit, so_far, unusual, view_of
 from arbiter.cli.tournament_spec import File, read_all, read_file
-from arbiter.cli.words import counted
 
 RUNS: Final = Path("arbiter-runs")
 PLAN: Final = "tournament.toml"

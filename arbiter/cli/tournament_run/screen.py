@@ -15,11 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from arbiter.cli import tournament_view as words
+from arbiter.cli.counts import counted
 from arbiter.cli.terminal import drawn_table
 from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
-from arbiter.cli.words import counted
 from arbiter.runtime.bot_process import Hit
 
 PICTURES_A_SECOND: Final = 4

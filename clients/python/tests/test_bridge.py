@@ -205,7 +205,7 @@ async def test_a_program_that_can_not_introduce_itself_is_named(tmp_path, text, 
     file = tmp_path / "program.py"
     file.write_text(text)
     with pytest.raises(bridge.ProgramFailed, match=why):
-        await bridge.introduce([sys.executable, str(file)], limit_s=0.5 if "0.5" in why else 20)
+        await bridge.introduce([sys.executable, str(file)], limit_s=0.5 if "0.5" in why else 240)
 
 
 async def test_a_program_that_is_not_there_can_not_be_started():

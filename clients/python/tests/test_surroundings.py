@@ -215,7 +215,7 @@ def test_every_mistake_is_one_line_and_exit_code_1(arguments, capsys):
 
 def test_the_observer_takes_the_options_of_the_connection():
     ran = subprocess.run(
-        [sys.executable, SAMPLES / "observer.py", "--help"], capture_output=True, text=True, check=True, timeout=25
+        [sys.executable, SAMPLES / "observer.py", "--help"], capture_output=True, text=True, check=True, timeout=240
     )
     for option in ("--server", "--token", "--root-certificate", "--client-key"):
         assert option in ran.stdout

@@ -29,7 +29,7 @@ from typing import Any
 
 WORLD: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text())
 LIBC = ctypes.CDLL(None, use_errno=True)
-LIMIT_S = 20
+LIMIT_S = 60
 REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
 ABSENT = (errno.ENOSYS, errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT, errno.ESOCKTNOSUPPORT)
 PLAIN_DEVICES = {"null", "zero", "full", "random", "urandom", "tty", "pts", "ptmx", "shm", "fd", "core"} | {

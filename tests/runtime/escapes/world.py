@@ -45,7 +45,7 @@ SECRETS = (
 RECORD = ("arbiter.db", "arbiter.db-wal", "arbiter.keys", "tournament.toml", "bots/bob/start.log", "logs/server.log")
 IPC_CREATE = 0o1600
 COLUMN = {"x86_64": 0, "aarch64": 1}[os.uname().machine]
-GONE_S = 20
+GONE_S = 240
 HERE = Path(__file__).parent
 BLOCK = "signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"
 PAUSE = f"import signal; {BLOCK}; print(flush=True); signal.pause()"
