@@ -292,4 +292,7 @@ class CircleOfLife(Game[CirclePosition]):
 
 def _move_lists(names: Sequence[str]) -> list[list[str]]:
     """Return, for each mask of a few cells, the list of their names in ascending order of cells."""
-    return [[name for bit, name in enumerate(names) if mask >> bit & 1] for mask in range(1 << len(names))]
+    lists: list[list[str]] = [[]]
+    for name in names:
+        lists += [[*smaller, name] for smaller in lists]
+    return lists
