@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from arbiter_client import ClientError, Player, Scope, credentials
 from cyclopts import App, Parameter
 
-from arbiter.bootstrap import create_token
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
@@ -42,6 +41,8 @@ def create(
     """
     scopes = scope or ["play", "observe"]
     if store is not None:
+        from arbiter.bootstrap import create_token  # a server is loaded only where it is written to directly
+
         secret = asyncio.run(create_token(store, name, scopes, note))
     else:
         with connected(connection) as client:

@@ -47,6 +47,12 @@ def test_help_imports_no_server_and_no_wire() -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(("command", "unwanted"), [("accounts", "sqlalchemy"), ("serve", "arbiter_client")])
+def test_what_asks_a_server_loads_none_and_a_server_loads_no_client(command: str, unwanted: str) -> None:
+    program = f"import sys, arbiter.cli.{command}; sys.exit({unwanted!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

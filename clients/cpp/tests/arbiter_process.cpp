@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include "folders.hpp"
+
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to the program
 
 namespace arbiter::testing {
@@ -130,7 +132,7 @@ Arbiter::~Arbiter() {
 
 void Arbiter::start() {
   const char* const given = std::getenv("ARBITER_COMMAND");
-  std::vector<std::string> command = {given != nullptr ? given : ARBITER_CLIENT_FOLDER "/../../.venv/bin/arbiter",
+  std::vector<std::string> command = {given != nullptr ? given : (client_folder() / "../../.venv/bin/arbiter").string(),
                                       "serve",
                                       "--listen",
                                       address_,

@@ -10,6 +10,7 @@
 #include "arbiter/channel.hpp"
 #include "arbiter_process.hpp"
 #include "bots.hpp"
+#include "folders.hpp"
 #include "peer.hpp"
 
 namespace arbiter::testing {
@@ -236,7 +237,7 @@ TEST_F(Server, TheSamplesPlayEachOther) {
   const auto environment = [&](const std::string& name) {
     return std::map<std::string, std::string>{{"ARBITER_SERVER", arbiter_->address()}, {"ARBITER_NAME", name}};
   };
-  const fs::path bin = ARBITER_SAMPLES_FOLDER;
+  const fs::path bin = samples_folder();
   const fs::path log = arbiter_->folder() / "samples.log";
   Process first({bin / "first_move"}, log, environment("sample-first"));
   Process search({bin / "search", "--matches", "1"}, log, environment("sample-search"));
@@ -254,8 +255,7 @@ TEST_F(Server, TheSamplesPlayEachOther) {
 
 TEST_F(Server, AProgramSaysItsMistakeInOneLine) {
   const fs::path log = arbiter_->folder() / "mistake.log";
-  Process program(
-      {fs::path(ARBITER_SAMPLES_FOLDER) / "first_move", "--server", arbiter_->address(), "--token", "wrong"}, log);
+  Process program({samples_folder() / "first_move", "--server", arbiter_->address(), "--token", "wrong"}, log);
   EXPECT_EQ(program.wait(), 1);
   std::ifstream in(log);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
@@ -356,7 +356,7 @@ TEST(SecureServer, IsTrustedByItsRootAndAsksForCertificates) {
                                                           {"ARBITER_ROOT_CERTIFICATE", papers.root_certificate},
                                                           {"ARBITER_CLIENT_CERTIFICATE", papers.client_certificate},
                                                           {"ARBITER_CLIENT_KEY", papers.client_key}};
-  Process two({fs::path(ARBITER_SAMPLES_FOLDER) / "first_move"}, folder / "ben.log", environment);
+  Process two({samples_folder() / "first_move"}, folder / "ben.log", environment);
   await_players(trusted, {"anna", "ben"});
   make_match(trusted, "pods(size=3)", "anna", "ben");
   one.wait(PLAYED);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "arbiter/arbiter.hpp"
+#include "folders.hpp"
 #include "refusals.hpp"
 
 namespace arbiter::testing {
@@ -22,7 +23,7 @@ using google::protobuf::Struct;
 using google::protobuf::Value;
 
 Value read_vectors(const std::string& name) {
-  std::ifstream in(ARBITER_CLIENT_FOLDER "/../vectors/" + name);
+  std::ifstream in(client_folder() / "../vectors" / name);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   Value value;
   const auto status = google::protobuf::util::JsonStringToMessage(text, &value);
