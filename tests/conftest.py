@@ -27,7 +27,7 @@ settings.register_profile("soak", max_examples=5_000, deadline=None)
 def pytest_addoption(parser: pytest.Parser) -> None:
     """How long the proofs are: the defaults are their short form, `make soak` asks for the long one."""
     group = parser.getgroup("arbiter", "how long the proofs are")
-    group.addoption("--kills", type=int, default=10, help="how often a server process is killed")
+    group.addoption("--kills", type=int, default=5, help="how often a server process is killed")
     group.addoption("--seeds", type=int, default=20, help="how many seeds are simulated")
     group.addoption("--players", type=int, default=150, help="how many players the largest tournament has")
     group.addoption("--soak", action="store_true", help="take the tests that are marked `soak` too")

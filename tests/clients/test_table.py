@@ -24,10 +24,10 @@ def test_nothing_is_said_of_a_bot_that_passes():
     assert failures(OUTCOMES) == differences("go", OUTCOMES, PAGE) == []
 
 
-def test_every_clause_is_in_the_parts_of_two_languages_at_least():
+def test_every_clause_is_in_the_part_of_one_language_at_least():
     tried = Counter(clause.id for name in everything() for clause in part(name))
     assert {clause.id for clause in clauses()} == tried.keys()
-    assert min(tried.values()) == 2
+    assert min(tried.values()) >= 1
 
 
 def test_a_clause_that_did_not_pass_is_named_with_its_reason_its_trace_and_the_bots_last_words():
