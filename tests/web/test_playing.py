@@ -32,6 +32,9 @@ LINES: Final = {
 }
 """Short games to their end; the person has seat 1. In the last one the position stands for the third time."""
 
+IN_SHORT: Final = ("pods(size=3)", "elevation")  #: those with moves of one part and of many
+LONGER: Final = tuple(variant for variant in LINES if variant not in IN_SHORT)
+
 
 class LineBot(arb.Bot):
     """Plays its half of the lines above; the first legal move of any other game."""
@@ -78,7 +81,7 @@ async def sit_down(page: Page, variant: str, opponent: str) -> None:
     await page.wait_for_url(re.compile("/matches/"))
 
 
-@pytest.mark.parametrize("variant", LINES)
+@pytest.mark.parametrize("variant", [*IN_SHORT, *(pytest.param(each, marks=pytest.mark.soak) for each in LONGER)])
 async def test_a_whole_game_by_clicks_against_a_bot(server: Served, browser: Open, bot: str, variant: str) -> None:
     game, line = registry.game(variant), LINES[variant].split()
     position = game.initial()
