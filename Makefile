@@ -90,11 +90,16 @@ every-test: check
 compiled-tests: native
 	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" $(TEST_COMPILED)
 
+# What mypy knows of the tree is kept for the next clone on this machine: one file, replaced at once as a whole.
+TYPES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/arbiter-tests/mypy.tar
 check: setup ## style, types, documents, import contracts, protos, generated code
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(MDFORMAT) --check
+	@test -e .mypy_cache || test ! -e $(TYPES) || tar -xf $(TYPES) || rm -rf .mypy_cache
 	$(BIN)/mypy
+	@test -n "$$(find $(TYPES) -mtime -1 2>/dev/null)" || { mkdir -p $(dir $(TYPES)) && \
+	  tar -cf $(TYPES).$$$$ .mypy_cache && mv -f $(TYPES).$$$$ $(TYPES); } || echo "what mypy knows could not be kept"
 	$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
 	cd protos && ../$(BIN)/buf lint
 	$(BIN)/python protos/generate.py --check
