@@ -11,10 +11,10 @@ from cyclopts import Parameter
 
 from arbiter import __version__
 from arbiter.bootstrap import Finding, Grade, examine
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.metrics_text import Interval, Sample, read
 from arbiter.cli.terminal import on_terminal, say
-from arbiter.cli.counts import counted
 from arbiter.config import load
 from arbiter.errors import OperatorError
 

@@ -6,12 +6,12 @@ import asyncio
 from pathlib import Path
 
 from arbiter.bootstrap import Exporting, open_export, shown_store
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.ratings_record import SUFFIX
 from arbiter.cli.store import progress_of
 from arbiter.cli.terminal import say
 from arbiter.cli.transcript_files import KEY_FILE, write_whole
-from arbiter.cli.counts import counted
 from arbiter.config import load
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
