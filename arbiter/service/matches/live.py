@@ -318,12 +318,19 @@ class LiveMatches:
             listener(live)
 
     def catch_up(self, live: LiveMatch, match: Match, records: Sequence[StoredRecord], events: Sequence[Event]) -> None:
-        """Take in what another server has stored, up to the state `match`, and decide the waiting commands on that."""
+        """Take in what another server has stored, up to the state `match`, and decide the waiting commands on that.
+
+        If the turn is another one now, nobody has measured yet when it was handed over.
+        """
+        before = live.durable
+        same_turn = before is not None and (before.ply, before.turn_started) == (match.ply, match.turn_started)
         live.newest = with_position(match)
         live.basis = Basis()
         self.became_durable(live, live.newest, records, events)
         waiting, live.waiting = live.waiting or [], None
         for command, then in waiting:
+            if isinstance(command, Play) and not same_turn:
+                command = command._replace(handed_over=None, round_trip_ms=None)
             self.submit(live, command, then)
         self._timers.set(live)
 

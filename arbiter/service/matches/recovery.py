@@ -119,6 +119,8 @@ class Recovery:
                 self._log.info("match_caught_up", match=match_id, known=known, revision=loading.match.revision)
                 events = [event_of(record) for record in records]
                 self._matches.catch_up(live, loading.match, records, events)
+                if loading.match.phase is not Phase.ENDED:  # the other may have taken players for absent who are here
+                    self._matches.note_present_players(live)
             else:  # nobody was first, and yet the revision was refused: what is in memory is not what is stored
                 self._matches.fail(live, StoreFailed(f"it has no record behind revision {known} of match {match_id}"))
 

@@ -85,6 +85,10 @@ class MemoryJournal:
             )
         return stored[-1].sequence
 
+    def of_match(self, match_id: str) -> list[StoredRecord]:
+        """Return the records of a match or tournament, without awaiting."""
+        return self._of_match.get(match_id, [])
+
     async def read(
         self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
     ) -> list[StoredRecord]:

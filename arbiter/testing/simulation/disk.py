@@ -7,7 +7,10 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
-from arbiter.service.ports.journal import Append, JournalConflict, StoreFailed
+from arbiter.matches import decide, seal
+from arbiter.matches.commands import Interrupt, Interruption
+from arbiter.service.ports.journal import Append, JournalConflict, Record, StoreFailed, Subject
+from arbiter.service.record.matches import load_match
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, lose_basis
 from arbiter.testing.simulation.plan import Fault
@@ -72,6 +75,8 @@ class Disk(FaultyJournal):
             lose_basis(job.append)
             _resolve(job.answer, StoreFailed("a fault of the simulation"))
             return
+        if self._chance(Fault.OVERTAKEN):
+            interrupt_elsewhere(self._stored, job.append.records[0])
         try:
             place = self._stored.store(job.append)
         except JournalConflict as conflict:
@@ -116,6 +121,18 @@ class FaultyDirectory(MemoryDirectory):
         await super().before()
         if self._chance(Fault.DEAF):
             raise StoreFailed("a fault of the simulation")
+
+
+def interrupt_elsewhere(stored: MemoryJournal, before: Record) -> None:
+    """Have another server interrupt a match just before a record of it, unless it is its first, or it has ended."""
+    records = stored.of_match(before.match_id)
+    if before.subject is not Subject.MATCH or not records:
+        return
+    match = load_match(records)
+    events = decide(match, Interrupt(Interruption.RESTART), match.at).events
+    if events:
+        sealed = seal(match, events)
+        stored.store(Append(tuple(Record(match.id, *each, Subject.MATCH) for each in sealed)))
 
 
 def _resolve(answer: asyncio.Future[int], outcome: int | Exception) -> None:

@@ -72,6 +72,7 @@ class Fault(StrEnum):
     LIED = "lied append"  #: stored, but reported as failed
     SLOW = "slow commit"
     DEAF = "failed read"  #: a read of the journal, or any call of the directory, fails
+    OVERTAKEN = "overtaken append"  #: another server has interrupted the match first
 
 
 HAPPENING: Final = (
@@ -164,7 +165,7 @@ def draw(seed: int, matches: int) -> Plan:
         players,
         tuple(_match(dice, seed, n, names, faulty_ms, calm) for n in range(matches)),
         (dice.randint(3, 8), dice.randint(0, 2), dice.randint(0, 1)),
-        {} if calm else _faults(dice),
+        {} if calm else _faults(dice) | _races(seed),
         faulty_ms,
         {
             "observer_items": dice.choice((10, 40, 2_000)),
@@ -239,6 +240,12 @@ def _opening(dice: Random, variant: str) -> tuple[str, ...]:
         position = after
         moves.append(move)
     return tuple(moves)
+
+
+def _races(seed: int) -> dict[Fault, float]:
+    """Return how often another server is first in a run, if ever: from a generator of its own, as for what is rare."""
+    rare = Random(f"{seed} races")
+    return {Fault.OVERTAKEN: rare.choice((0.01, 0.05, 0.2))} if rare.random() < 0.5 else {}
 
 
 def _faults(dice: Random) -> dict[Fault, float]:

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import Receipt
-from arbiter.matches.commands import Abort, AnswerDraw, OfferDraw, Play, Resign, SeatRequest
+from arbiter.matches.commands import Abort, AnswerDraw, Interruption, OfferDraw, Play, Resign, SeatRequest
 from arbiter.matches.events import Moved
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import ClockStart, Policy
@@ -154,6 +154,33 @@ class TestLostRaces:
         now = await other.arbiter.matches.match(match.id)
         assert isinstance(await play(other, "bob", now, "2"), Receipt)
         assert (await kinds(one, match))[-3:] == ["interrupted", "resumed", "moved"]
+
+    @virtually
+    async def test_a_hand_over_counts_for_the_turn_that_it_was_of(self) -> None:
+        """The other server has begun the turn anew: what was measured on the old one is not in the ledger."""
+        one, other, match = await two()
+        alice = await one.connect("alice")
+        await asyncio.sleep(1)
+        turn = await alice.turn()
+        one.journal.hold = True
+        request = alice.reply(turn)
+        await other.arbiter.matches.live.interrupt_all(Interruption.RESTART)
+        one.journal.release()
+        await alice.receive()
+        alice.receipt(request)
+        moved = next(event for event in await record(one, match) if isinstance(event, Moved))
+        assert (moved.ledger.handed_over, moved.ledger.charged) == (None, 0)
+
+    @virtually
+    async def test_players_who_are_here_are_present_again_after_another_server_took_them_for_absent(self) -> None:
+        one, other, match = await two()
+        alice, _ = await one.connect("alice"), await one.connect("bob")
+        await settle()
+        await other.arbiter.matches.live.interrupt_all(Interruption.RESTART)
+        assert isinstance(await ask(one, "bob", match, lambda seat: OfferDraw(seat, "offer")), Receipt)
+        await settle()
+        assert (await kinds(one, match))[-5:] == ["interrupted", "draw_offered", "arrived", "resumed", "arrived"]
+        assert (await alice.turn()).match.ply == 0
 
 
 class TestFailuresWhileBehind:
