@@ -32,6 +32,7 @@ from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append
 from arbiter.service.record.published import Published
+from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.disk import Disk, _Job
 from arbiter.testing.simulation.summary import simulate
 
@@ -249,6 +250,17 @@ def closes_no_connection(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Unread, "close", lambda self, peer, why: None)
 
 
+def answers_a_lost_race_as_it_was_decided(patch: pytest.MonkeyPatch) -> None:
+    """An arbiter that says what it has decided, although another server was first and nothing of it is stored."""
+    patch.setattr(LiveMatches, "_give", lambda self, live, command, then, answer, written: then(answer))
+
+
+def builds_on_what_was_not_stored(patch: pytest.MonkeyPatch) -> None:
+    """A journal that looks only at revisions: behind another server's event it stores what was decided without it."""
+    store = MemoryJournal.store
+    patch.setattr(MemoryJournal, "store", lambda self, append: store(self, append._replace(basis=None)))
+
+
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("plant", "first", "promises"),
@@ -273,6 +285,8 @@ def closes_no_connection(patch: pytest.MonkeyPatch) -> None:
         (forgets_headers_that_are_on_their_way, 1, {"Nothing unforeseen"}),
         (waits_for_its_reader, 1, {"A stream that the server ends is over"}),
         (closes_no_connection, 1, {"A stream that the server ends is over"}),
+        (answers_a_lost_race_as_it_was_decided, 1, {"No acknowledged move is lost"}),
+        (builds_on_what_was_not_stored, 4, {"Every match ends"}),
     ],
 )
 def test_it_is_found(plant: Plant, first: int, promises: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
