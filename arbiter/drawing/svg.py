@@ -149,7 +149,7 @@ def _beside(game: AnyGame, position: Any) -> Iterator[tuple[int, str, str]]:
         return  # a line below the board is enough
     for seat, found in enumerate(of_seats, 1):
         yield (seat, "#", sentence(game.facts.seat_name(seat)))
-        yield from ((seat, str(count), what) for what, count in found.items())
+        yield from ((seat, "", f"{what}: {count}") for what, count in found.items())
         yield (-1, "", "")
     yield from ((0, sign, meaning) for sign, meaning in signs(game, position))
 

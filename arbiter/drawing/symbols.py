@@ -75,8 +75,8 @@ def _symbols(board: Board, seats: tuple[str, str, str]) -> dict[str, Symbol]:
             0.2 * UNIT,
         ),
         "target": Symbol(element("circle", class_="target", r=0.12 * UNIT)),
-        "height": Symbol("", "height", (-0.34 * UNIT, -0.35 * UNIT), 0.23 * UNIT),
-        "height-deep": Symbol("", "height deep", (-0.34 * UNIT, -0.35 * UNIT), 0.23 * UNIT),
+        "height": Symbol("", "height", (-0.32 * UNIT, -0.35 * UNIT), 0.23 * UNIT),
+        "height-deep": Symbol("", "height deep", (-0.32 * UNIT, -0.35 * UNIT), 0.23 * UNIT),
     }
     for height in range(SHADES + 1):
         found[f"h{height}"] = Symbol(polygon(corners, class_=f"tile h{height}") + "".join(_bricks(height)))

@@ -2,17 +2,18 @@
 
 Letters of seat 1 are upper case, of seat 2 lower case. A facing is an arrow (a face its number), a height a number, a
 lily a pair of round brackets. Square brackets are around the cells of the last move (curly ones if a lily is there).
-Where pieces count as one, the sign of their group is behind their letter; empty cells of a territory have a sign too.
+Where pieces count as one, the sign of their group is behind their letter, as is the sign of a piece that may be lost
+with the next move; empty cells of a territory have a sign too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from arbiter.boards.board import Board, Tile
 from arbiter.drawing.caption import cased, numbers, state
-from arbiter.games.contract import AnyGame, Piece, Step
+from arbiter.games.contract import AnyGame, Piece, Region, Step
 
 ARROWS: Final = {"N": "↑", "NE": "↗", "E": "→", "SE": "↘", "S": "↓", "SW": "↙", "W": "←", "NW": "↖"}
 """The arrow of each direction's name. On a board with rows a diagonal arrow leans more than the row does."""
@@ -38,7 +39,8 @@ def draw(
     """
     pieces = game.pieces(position)
     touched = touched_cells(last_move)
-    lands, signs = _regions(game, position, pieces)
+    regions = game.regions(position)
+    lands, signs = _signs(regions, pieces)
     contents = _aligned(
         [str(piece.height) if piece.height >= 0 else "" for piece in pieces],
         [
@@ -59,16 +61,18 @@ def draw(
     beside += [
         f"{LANDS[seat]} is territory of {game.facts.seat_name(seat)}" for seat in LANDS if LANDS[seat] in lands.values()
     ]
+    beside += [f"{region.sign}: {region.name}" for region in regions if region.kind == "threat"]
     return "\n".join([*lines, *([""] if beside else []), *beside, ""])
 
 
-def _regions(game: AnyGame, position: Any, pieces: Sequence[Piece]) -> tuple[dict[int, str], dict[int, str]]:
-    """Return by cell the signs of territories, on empty cells, and those of groups."""
-    lands, signs = {}, {}
-    for region in game.regions(position):
+def _signs(regions: Iterable[Region], pieces: Sequence[Piece]) -> tuple[dict[int, str], dict[int, str]]:
+    """Return by cell the signs of territories, on empty cells, and those of groups and threats, behind pieces."""
+    lands: dict[int, str] = {}
+    signs: dict[int, str] = {}
+    for region in regions:
         for cell in region.cells:
-            if region.kind == "group":
-                signs[cell] = region.sign
+            if region.kind != "territory":
+                signs[cell] = signs.get(cell, "") + region.sign
             elif region.kind == "territory" and not pieces[cell].letter:
                 lands[cell] = LANDS[region.owner]
     return lands, signs

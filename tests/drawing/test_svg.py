@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import hypot
 from random import Random
 from typing import Any
 from xml.etree import ElementTree as Xml
@@ -9,12 +10,17 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from arbiter.drawing.shapes import element, label, number, words
+from arbiter.drawing.skeleton import UNIT
 from arbiter.drawing.svg import svg
-from arbiter.drawing.symbols import symbols
+from arbiter.drawing.symbols import RADIUS, size_of, symbols
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Step
 
 NS = "{http://www.w3.org/2000/svg}"
+BOLD_DIGIT, CAPITAL = (
+    0.696,
+    0.729,
+)  #: width of a digit and height of a capital in font sizes: DejaVu Sans Bold, a wide font
 VARIANTS = [*registry.classes(), "pods(size=3)", "pods(size=10)", "pondlife(eel=true)"]
 
 
@@ -134,3 +140,18 @@ def test_whatever_is_written_is_escaped() -> None:
 @pytest.mark.parametrize(("value", "text"), [(1.0, "1"), (-0.01, "0"), (10.0, "10"), (2.25, "2.2"), (-1.5, "-1.5")])
 def test_numbers_are_short(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def test_heights_of_two_digits_stay_in_their_tile() -> None:
+    known = symbols(registry.game("elevation"))
+    for symbol in (known["height"], known["height-deep"]):
+        half = 2 * BOLD_DIGIT * size_of(symbol, "12") / 2
+        x, y = symbol.text_at
+        assert x - half > -UNIT / 2 + 1, "its left edge, inside the line around the tile"
+        assert hypot(x + half, y + size_of(symbol, "12") * CAPITAL / 2) > RADIUS, "its corner, outside a piece"
+
+
+def test_numbers_beside_the_board_read_right_for_one_and_for_several() -> None:
+    drawn = svg(registry.game("pondlife"), registry.game("pondlife").initial())
+    texts = [text.text for text in Xml.fromstring(drawn).iter(f"{NS}text")]
+    assert {"eggs: 7", "frogs to hatch: 3", "snakes to hatch: 1"} <= set(texts)

@@ -71,6 +71,17 @@ def test_territory_and_groups_have_signs() -> None:
     assert (drawn.count("S2"), drawn.count("s1")) == (2, 1)
 
 
+def test_what_may_be_lost_next_has_a_sign_and_its_meaning() -> None:
+    hop = registry.game("hop-it")
+    drawn = draw(hop, hop.parse("_...._/_....._/_...._/_....._/_...._/_...f._/FFf.._ 1 0"))
+    assert "a1 (F?)   F     f!" in drawn
+    assert drawn.splitlines()[-2:] == [
+        "!: a frog that can be hopped over now",
+        "?: a frog on a lily: it moves now or leaves",
+    ]
+    assert "!" not in draw(hop, hop.initial())
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_piece_and_coordinate_is_drawn(variant: str) -> None:
     game, random = registry.game(variant), Random(5)
