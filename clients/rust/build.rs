@@ -11,7 +11,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={PROTOS}/arbiter");
     let files = FILES.map(|name| format!("arbiter/v1/{name}.proto"));
     let descriptors = protox::compile(files, [PROTOS])?;
-    // Servers, too, for tests: they answer UNIMPLEMENTED to what they leave out.
-    tonic_prost_build::configure().generate_default_stubs(true).compile_fds(descriptors)?;
+    tonic_prost_build::configure()
+        // A newer protocol may have more of each: whoever tells them apart has an arm for the rest.
+        .enum_attribute(".", "#[non_exhaustive]")
+        // Servers, too, for tests: they answer UNIMPLEMENTED to what they leave out.
+        .generate_default_stubs(true)
+        .compile_fds(descriptors)?;
     Ok(())
 }

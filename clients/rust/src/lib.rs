@@ -39,8 +39,13 @@ mod values;
 #[cfg(test)]
 mod vectors;
 
-/// The protocol's messages and stubs, as `.proto` files describe them. Messages get new fields with the protocol: write
-/// those that matter, and `..Default::default()`.
+/// The protocol's messages and stubs, as `.proto` files describe them. They are public: what a server tells is read from
+/// them, and calls without a method of their own take them.
+///
+/// The protocol only adds. Its enums are non-exhaustive, so that a new reason or event breaks no `match`. Its messages
+/// are not: Rust would then let nobody outside this crate write one, not even with `..Default::default()`, and generated
+/// messages have no builders. So end each message with `..Default::default()` and each pattern with `..`: with these a
+/// new field breaks no code.
 #[allow(missing_docs, clippy::all)]
 pub mod proto {
     tonic::include_proto!("arbiter.v1");

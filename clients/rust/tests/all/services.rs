@@ -213,7 +213,7 @@ impl MatchService for Services {
         let about = match &request.get_ref().of {
             Some(observe_request::Of::Match(one)) => format!("{} after {}", one.match_id, one.after_revision),
             Some(observe_request::Of::All(all)) => format!("all after {:?}", all.after_token),
-            None => String::new(),
+            _ => String::new(),
         };
         let script = self.note("Observe", about, request.metadata()).observed.pop_front().unwrap_or_default();
         let said = script.into_iter().map(|item| item.map(|item| ObserveResponse { items: vec![item] }));
@@ -227,7 +227,7 @@ impl GameService for Services {
         let about = match &request.get_ref().at {
             Some(legal_moves_request::At::Match(place)) => format!("{} at {:?}", place.match_id, place.ply),
             Some(legal_moves_request::At::Line(line)) => format!("{} {:?}", line.game, line.moves),
-            None => String::new(),
+            _ => String::new(),
         };
         let mut laid = self.note("LegalMoves", about, request.metadata());
         refused_next(&mut laid)?;
