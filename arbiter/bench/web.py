@@ -3,7 +3,8 @@
 Pairs of bots that answer at once play on all the time. Beside them one match and a grid of matches are played at the
 pace of people. In every second round viewers watch these: each is a connection of its own, with the stream that the
 page's script opens. Rounds with and without viewers take turns, so that what else the machine does in these minutes
-weighs on both. A delivery is one event at one viewer; what a browser does with it is not in these figures.
+weighs on both. A delivery is one event at one viewer. What a browser does with it is measured afterwards, in Chromium,
+with one match that is played at a browser's pace; where there is no Chromium, these figures are left out.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
+from arbiter.bench.browser import lacking
 from arbiter.bench.playing_server import connected
 from arbiter.bench.processes import BenchError, BenchProcess
 from arbiter.bench.report import Bound, Progress, Report, percentile
@@ -23,6 +25,9 @@ from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import ServerProcess, opened
 
 VIEWERS: Final = "arbiter.bench.viewers"
+BROWSER: Final = "arbiter.bench.browser"
+BROWSER_THINK_MS: Final = 100.0  #: how long a player of the match in Chromium thinks
+MOST_UPDATE_MS: Final = 5.0  #: may a browser take to show an event
 MOST_RATE: Final = 8_000  #: moves a second, at most, by which the number of matches is reckoned
 MOST_TIMES: Final = 1.1  #: as long as without viewers may the players' moves take
 LIMITS: Final = {"streams_of_player": 10_000, "calls_a_second": 100_000, "observer_messages_a_second": 1_000_000}
@@ -81,8 +86,37 @@ def bench_web(plan: WebPlan, progress: Progress) -> Report:
                 with _watched(plan, server_process, games, number) as (matches, people):
                     alone.append(_round(plan.seconds, players, people, server_process))
                     beside.append(_beside(plan, server_process, players, people, matches))
+        updates = _updates(plan, server_process, games, progress)
     _report(report, alone, beside)
+    if updates:
+        report.add("update_p50_ms", "a page's update in Chromium, p50", percentile(updates, 50), "ms")
+        title = "a page's update in Chromium, p99"
+        report.add("update_p99_ms", title, percentile(updates, 99), "ms", MOST_UPDATE_MS, Bound.MOST)
     return report
+
+
+def _updates(
+    plan: WebPlan, server_process: ServerProcess, games: list[list[str]], progress: Progress
+) -> Sequence[float]:
+    """Return how long Chromium was busy with each event of a match, in ms; nothing where there is no Chromium."""
+    if why := lacking():
+        progress(f"left out: a page's update in Chromium, because {why}")
+        return ()
+    progress("a match in Chromium")
+    alone = replace(plan, grid=0, think_ms=BROWSER_THINK_MS)
+    with (
+        _watched(alone, server_process, games, plan.rounds) as ((match,), people),
+        BenchProcess(BROWSER, page=server_process.page, match=match) as browser,
+    ):
+        browser.next_answer()
+        for side in reversed(people):
+            side.send(seconds=plan.seconds)
+        for side in people:
+            side.next_answer()
+        updates: Sequence[float] = browser.ask()["updates"]
+    if not updates:
+        raise BenchError("no event reached the page in Chromium")
+    return updates
 
 
 @contextmanager

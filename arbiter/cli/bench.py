@@ -184,6 +184,8 @@ def web(
 ) -> None:
     """Measure what viewers of the page get, how soon, and what they cost the players. Goal: less than a tenth.
 
+    Afterwards a page of a live match in Chromium, where there is one: how long it takes to show an event. Goal: 5 ms.
+
     Viewers of one match and of a grid of matches, which are played at the pace of people, beside matches of bots that
     answer at once. Rounds with and without viewers take turns.
 
