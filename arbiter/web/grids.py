@@ -17,21 +17,26 @@ MOST: Final = 12  #: boards side by side
 
 
 class Grid(NamedTuple):
-    """Boards as the templates take them: each a match, its board and its state; symbols and states are for the page."""
+    """Boards as the templates take them: each a match, its board and its state; symbols and states are for the page.
+
+    begun: the label of matches that belong here as soon as they begin, '' for all; None where there is no more room.
+    """
 
     boards: Sequence[tuple[Match, Markup, dict[str, Any]]]
     symbols: Markup
     states: str
+    begun: str | None
 
 
-async def grid(matches: Sequence[Match], now_ms: int) -> Grid:
-    """Return live boards of some matches."""
+async def grid(matches: Sequence[Match], now_ms: int, label: str = "") -> Grid:
+    """Return live boards of some matches. `label`: of those that belong there, '' for all."""
     found = []
     for match in matches:
         position = await asyncio.to_thread(shown_at, match, match.ply)
         found.append((match, board_of(match, position), state_of(match, now_ms)))
     states = [{"match": match.id, **state} for match, _, state in found]
-    return Grid(found, sprite(match.game for match in matches), orjson.dumps(states).decode())
+    begun = label if len(found) < MOST else None
+    return Grid(found, sprite(match.game for match in matches), orjson.dumps(states).decode(), begun)
 
 
 def board_of(match: Match, position: Shown) -> Markup:

@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal
+from arbiter.matches.events import EventKind
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import OfAll, OfMatch
 from arbiter.service.observing.feed import Batch, Reached, Stream
@@ -50,16 +51,19 @@ class Live:
         return EventStream(self._gate.matches.observe(call, watched, seated), self._one, self._limits)
 
     async def of_several(self, request: Request) -> Response:
-        """Answer with the events of some matches after a token; without one, with where each stands, and its events."""
+        """Answer with the events of some matches after a token; without one, with where each stands, and its events.
+
+        With `begun` in the query it is told too that another match has begun: any, or one with the label `begun`.
+        """
         wanted = frozenset(request.query_params.getlist("match")[:MOST_MATCHES])
-        call, after = call_of(request), _last_id(request)
+        call, after, label = call_of(request), _last_id(request), request.query_params.get("begun")
         to_tell = [] if after else sorted(wanted)
 
         async def write(batch: Batch) -> AsyncIterator[bytes]:
             while to_tell:  # the stream has begun: whatever happens from now on is in it
                 match = await self._gate.matches.get(call, to_tell.pop())
                 yield b"data: %s\n\n" % await self._drawings.whole(match, self._gate.server.facts().now_ms)
-            async for part in self._several(batch, wanted):
+            async for part in self._several(batch, wanted, label):
                 yield part
 
         return EventStream(self._gate.matches.observe(call, OfAll(after, "")), write, self._limits)
@@ -71,13 +75,15 @@ class Live:
         for event in batch:
             yield b"id: %d\ndata: %s\n\n" % (event.revision, await self._form(event))
 
-    async def _several(self, batch: Batch, wanted: frozenset[str]) -> AsyncIterator[bytes]:
+    async def _several(self, batch: Batch, wanted: frozenset[str], label: str | None) -> AsyncIterator[bytes]:
         if isinstance(batch, Reached):
             yield b"id: %d\nevent: here\ndata:\n\n" % batch.place
             return
         for event in batch:
             if event.match_id in wanted and event.subject is Subject.MATCH:
                 yield b"id: %d\ndata: %s\n\n" % (event.sequence, await self._form(event))
+            elif label is not None and event.event.kind is EventKind.STARTED and label in ("", event.label):
+                yield b"id: %d\nevent: begun\ndata:\n\n" % event.sequence
 
     async def _form(self, event: Published) -> bytes:
         find = partial(self._gate.matches.at_event, event)

@@ -79,7 +79,8 @@ class TournamentPages:
         call = call_of(request)
         running = [tournament.running[game].match for game in sorted(tournament.running, reverse=True)[:MOST]]
         matches = [await self._gate.matches.get(call, match) for match in running]
-        return await grid([match for match in matches if match.result is None], self._gate.server.facts().now_ms)
+        live = [match for match in matches if match.result is None]
+        return await grid(live, self._gate.server.facts().now_ms, tournament.id)
 
 
 def scale_of(rows: tuple[StandingsRow, ...]) -> Scale:

@@ -117,6 +117,17 @@ async def test_the_front_page_finds_the_next_match_by_itself(server: Served, bro
             await expect(page.locator(".card")).to_have_count(0)
 
 
+async def test_a_match_that_begins_later_joins_those_on_the_front_page(server: Served, browser: Open) -> None:
+    async with playing(server, "hop-it") as first, browser() as page:
+        await page.goto(str(server.running.page))
+        await expect(page.locator(".card")).to_have_count(1)
+        async with playing(server, "hop-it") as second:
+            await expect(page.locator(".card")).to_have_count(2)
+            for match in (first, second):
+                await match.moves(1)
+                await expect(page.locator(f".card[data-match={match.id}] [data-said]")).to_have_text("ply 1")
+
+
 async def test_a_phone_shows_the_whole_page_in_its_width(server: Served, browser: Open) -> None:
     async with playing(server, "pondlife") as match, browser(viewport={"width": 360, "height": 740}) as page:
         await match.moves(4)

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.commands import Create
+from arbiter.matches.commands import Create, Resign
 from arbiter.matches.match import Match
 from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.admission import Admission, Call
@@ -126,6 +126,32 @@ async def test_a_stream_of_several_begins_with_where_each_stands() -> None:
             assert all(state["board"]["pieces"] for state in found)
             with arbiter.sessions.attending("ann"), arbiter.sessions.attending("ben"):
                 assert (await anext(told))["match"] in {match.id for match in matches[:2]}
+
+
+@pytest.mark.parametrize("label", ["", "cup"])
+async def test_a_stream_of_several_tells_that_another_match_has_begun(label: str) -> None:
+    port = free_port()
+    async with served(web=f"127.0.0.1:{port}") as server, httpx.AsyncClient() as browser:
+        arbiter = server.running.arbiter
+
+        async def begin(number: int, of: str) -> Match:
+            command = Create("hop-it", ("ann", "ben"), "10m", "org", f"make {number}", arbiter.policy, False, of)
+            return await arbiter.matches.create(command)
+
+        with arbiter.sessions.attending("ann"), arbiter.sessions.attending("ben"):
+            first = await begin(1, "cup")
+            path = f"live?match={first.id}&begun={label}"
+            async with browser.stream("GET", f"{server.running.page}{path}") as answer:
+                lines = answer.aiter_lines()
+                while not (await anext(lines)).startswith("data: {"):  # where the first match stands: it has begun
+                    pass
+                await begin(2, "elsewhere")
+                await begin(3, "cup")
+                await arbiter.matches.request("ann", first.id, lambda seat: Resign(seat, "enough"))
+                told = []
+                while '"over":true' not in (line := await anext(lines)):
+                    told.append(line)
+        assert told.count("event: begun") == (1 if label else 2)
 
 
 async def test_refusals_before_a_stream_are_answers(page: Site) -> None:

@@ -1,12 +1,13 @@
-// The front page, and that of a tournament: a grid of live boards, kept current by one stream. Some seconds after a match of it has ended, and
-// every few seconds while nothing is played, the page takes its content anew from the server.
+// The front page, and that of a tournament: a grid of live boards, kept current by one stream. Some seconds after a match of it has ended, or
+// another has begun for which there is room, and every few seconds while nothing is played, the page takes its content anew from the server.
 import { ask } from "./ask.ts";
 import { Board } from "./board.ts";
 import { Clocks } from "./clocks.ts";
 import { listen } from "./live.ts";
+import { renew } from "./renew.ts";
 import type { State } from "./shapes.ts";
 
-const REST_MS = 4_000; // for how long the end of a match can be looked at
+const REST_MS = 4_000; // for how long the end of a match can be looked at, and how much later one that begins is shown
 const IDLE_MS = 5_000; // how often it is asked whether something is played, while nothing is
 
 class Card {
@@ -39,26 +40,29 @@ export function grid(root: HTMLElement): void {
   }
   for (const state of JSON.parse(root.dataset["states"] ?? "[]") as State[]) cards.get(state.match)?.take(state);
   if (cards.size === 0) {
-    setTimeout(() => void renew(), IDLE_MS);
+    setTimeout(() => void replace(() => {}), IDLE_MS);
     return;
   }
   let renewal: number | undefined;
-  const query = [...cards.keys()].map((id) => `match=${encodeURIComponent(id)}`).join("&");
-  const stream = listen(() => `/live?${query}`, (state) => {
+  function renewSoon(): void {
+    renewal ??= setTimeout(() => void replace(() => {
+      stream.close();
+      clearInterval(ticking);
+    }), REST_MS);
+  }
+  const query = [...cards.keys()].map((id) => `match=${encodeURIComponent(id)}`);
+  const begun = root.dataset["begun"];
+  if (begun !== undefined) query.push(`begun=${encodeURIComponent(begun)}`);
+  const stream = listen(() => `/live?${query.join("&")}`, (state) => {
     cards.get(state.match)?.take(state);
-    if (state.over) {
-      renewal ??= setTimeout(() => {
-        stream.close();
-        clearInterval(ticking);
-        void renew();
-      }, REST_MS);
-    }
-  });
+    if (state.over) renewSoon();
+  }, renewSoon);
   const ticking = setInterval(() => { for (const { clocks } of cards.values()) clocks.tick(); }, 100);
 }
 
-// Takes the content of the page anew; tries again later where the server does not answer, or a person is at a part of it.
-async function renew(): Promise<void> {
+// Takes the content of the page anew, in place of what `leave` ends; tries again later where the server does not answer, or a person is at a
+// part of it.
+async function replace(leave: () => void): Promise<void> {
   try {
     if (document.querySelector("main")?.contains(document.activeElement)) throw new Error("it is in use");
     const answer = await ask(location.href);
@@ -66,9 +70,11 @@ async function renew(): Promise<void> {
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
     const next = fresh?.querySelector<HTMLElement>("[data-page=grid]");
     if (!fresh || !next) throw new Error("another page");
+    leave();
     document.querySelector("main")?.replaceWith(fresh);
     grid(next);
+    for (const part of fresh.querySelectorAll<HTMLElement>("[data-renew]")) renew(part);
   } catch {
-    setTimeout(() => void renew(), IDLE_MS);
+    setTimeout(() => void replace(leave), IDLE_MS);
   }
 }

@@ -2,8 +2,9 @@
 import { PATIENCE_MS } from "./ask.ts";
 import type { State } from "./shapes.ts";
 
-// Opens a stream; a connection that is not made in time is tried again. `url` tells what to ask for by then.
-export function listen(url: () => string, take: (state: State) => void): { close(): void } {
+// Opens a stream; a connection that is not made in time is tried again. `url` tells what to ask for by then. `begun` is
+// called when the server says that another match has begun.
+export function listen(url: () => string, take: (state: State) => void, begun?: () => void): { close(): void } {
   const lost = document.createElement("p");
   lost.className = "lost";
   lost.setAttribute("role", "status");
@@ -39,6 +40,7 @@ export function listen(url: () => string, take: (state: State) => void): { close
       else wait();
     };
     opened.addEventListener("over", close);
+    if (begun) opened.addEventListener("begun", begun);
   }
 
   open();

@@ -9,6 +9,7 @@ export function renew(part: HTMLElement, wait = Number(part.dataset["renew"]), l
 }
 
 async function once(part: HTMLElement): Promise<HTMLElement | undefined> {
+  if (!part.isConnected) return undefined; // the page has another in its place
   if (document.hidden || part.contains(document.activeElement)) return part; // nothing moves under a finger
   try {
     const answer = await ask(location.href);
