@@ -69,6 +69,9 @@ class Limits(_Section):
     idle_connection_ms: Milliseconds = Field(
         default=600_000, ge=1_000, description="time after which a connection without calls is closed"
     )
+    request_ms: Milliseconds = Field(
+        default=20_000, ge=100, description="time in which a request to the page has to arrive, with its body"
+    )
     streams_of_player: Count = Field(default=100, ge=1, description="streams of a kind that one player holds open")
     tokens_of_player: Count = Field(default=100, ge=1, description="tokens of one player that are not revoked")
     open_invitations: Count = Field(default=1_000, ge=1, description="invitations that nobody has used yet")

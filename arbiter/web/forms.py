@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from arbiter.web.door import cookie_name, session_of, set_cookie
@@ -49,11 +49,7 @@ async def fields(request: Request) -> Mapping[str, str]:
         raise HTTPException(403, "This form was sent from another site, or your browser does not say from where")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != KIND:
         raise HTTPException(415, f"A form is sent as {KIND}")
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BYTES:
-            raise HTTPException(413, f"This form is too large: at most {MOST_BYTES} bytes")
+    body = await _body(request)
     try:
         found = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict"))
     except ValueError:
@@ -62,6 +58,18 @@ async def fields(request: Request) -> Mapping[str, str]:
     if not any(hmac.compare_digest(found.get("form", "").encode(), each.encode()) for each in accepted):
         raise HTTPException(403, _OLD)
     return found
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                raise HTTPException(413, f"This form is too large: at most {MOST_BYTES} bytes")
+    except ClientDisconnect:  # nobody reads the answer
+        raise HTTPException(400, "This form did not arrive whole") from None
+    return bytes(body)
 
 
 def local(address: str) -> str:

@@ -24,6 +24,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.accounts import AccountPages
 from arbiter.web.calls import WithCalls
+from arbiter.web.connections import Connection
 from arbiter.web.door import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.live import Live
 from arbiter.web.match_pages import MatchPages
@@ -184,8 +185,13 @@ class WebServer:
         self._socket = _bound(settings)
         self.port: int = self._socket.getsockname()[1]
         self.scheme = "https" if settings.tls_certificate else "http"
+
+        class InTime(Connection):
+            patience_s = settings.limits.request_ms / 1000
+
         config = uvicorn.Config(
             app,
+            http=InTime,
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -203,7 +209,8 @@ class WebServer:
         self._serving: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Accept connections."""
+        """Accept connections: those that come before the server's first turn wait for it."""
+        self._socket.listen(WAITING)
         self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
 
     async def stop(self) -> None:

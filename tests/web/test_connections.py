@@ -1,0 +1,89 @@
+"""Connections that bring a request slowly or not at all are closed; known proxies say whose a request is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from arbiter.runtime.loopback import free_port
+from arbiter.testing.server import Served, served
+
+FORM = b"POST /sign-in HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n"
+CALL = b"POST /arbiter.v1.ServerService/GetServerInfo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
+BODY = b"content-length: 9\r\n\r\nfo"
+ORIGIN = b"origin: http://a\r\n"
+WHOLE = b"GET /keys.json HTTP/1.1\r\nhost: a\r\n\r\n"
+
+
+@asynccontextmanager
+async def page(**given: Any) -> AsyncIterator[Served]:
+    async with served(web=f"127.0.0.1:{free_port()}", **given) as server:
+        yield server
+
+
+async def said_to(server: Served, *parts: bytes) -> list[bytes]:
+    """Send parts of requests, each after an answer to the one before; return the answers, b'' where it closes."""
+    place = urlsplit(server.running.page)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    answers = []
+    for part in parts:
+        writer.write(part)
+        answers.append(await (reader.read() if part is parts[-1] else reader.readuntil(b"]}")))
+    writer.close()
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("parts", "status"),
+    [
+        ([b""], b""),
+        ([b"GET / HT"], b"408"),
+        ([FORM], b"408"),
+        ([FORM + ORIGIN + BODY], b"408"),
+        ([CALL + BODY], b"408"),
+        ([WHOLE, b"GET / HTTP/1.1\r\nx"], b"408"),
+        ([FORM + BODY], b"403"),  # refused at once; what is missing of it is not waited for
+    ],
+)
+async def test_a_request_that_does_not_arrive_is_given_up(
+    parts: list[bytes], status: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with page(limits={"request_ms": 200}) as server, asyncio.timeout(60):
+        with caplog.at_level(logging.WARNING):
+            *_, answer = await said_to(server, *parts)
+    assert answer[9:12] == status
+    if status == b"408":
+        assert answer.endswith(b"send it again")
+    assert [record.message for record in caplog.records] == []
+
+
+async def test_a_form_whose_sender_leaves_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    async with page() as server:
+        place = urlsplit(server.running.page)
+        with caplog.at_level(logging.WARNING):
+            _, writer = await asyncio.open_connection(place.hostname, place.port)
+            writer.write(FORM + ORIGIN + BODY)
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+            async with httpx.AsyncClient() as browser:  # which is answered after that has been seen
+                assert (await browser.get(server.running.page)).status_code == 200
+    assert [record.message for record in caplog.records] == []
+
+
+@pytest.mark.parametrize(("proxies", "codes"), [(("127.0.0.0/8",), [401, 401]), (("192.0.2.9",), [401, 429])])
+async def test_whose_a_request_is_is_believed_of_known_proxies(proxies: tuple[str, ...], codes: list[int]) -> None:
+    limits = {"unknown_tokens_a_minute": 1}
+    async with page(web_proxies=proxies, limits=limits) as server, httpx.AsyncClient() as browser:
+        found = []
+        for visitor in ("198.51.100.1", "198.51.100.2"):
+            headers = {"x-forwarded-for": visitor, "authorization": "Bearer guess"}
+            found.append((await browser.get(server.running.page, headers=headers)).status_code)
+    assert found == codes
