@@ -2,7 +2,7 @@
 // Verifies transcripts: node verify.mjs KEYS.json FILE… (what it checks: README.md; the format: protos/TRANSCRIPT.md).
 // Here: the bytes, the chain of hashes and the signature. In story.mjs: the order of events, clocks and strikes.
 import { createHash, createPublicKey, verify as isSigned } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { agree, canonical, check, utf8 } from "./canonical.mjs";
 import { follow } from "./story.mjs";
@@ -87,7 +87,7 @@ function main(keyFile, files) {
   return code;
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
   const [, , keyFile, ...files] = process.argv;
   if (!files.length) console.error("usage: node verify.mjs KEYS.json FILE…");
   process.exitCode = files.length ? main(keyFile, files) : 2;

@@ -39,6 +39,13 @@ def test_the_golden_transcripts_hold() -> None:
     assert len(lines) == len(transcripts.STORIES)
 
 
+def test_it_verifies_wherever_a_link_to_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "javascript").symlink_to(ROOT / "clients" / "javascript")
+    command = [NODE or "node", "javascript/verify.mjs", KEYS, GOLDEN / "pods.jsonl"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ": holds: " in ran.stdout
+
+
 def test_the_shared_transcripts_get_the_verdict_that_their_index_tells() -> None:
     index = json.loads((VECTORS / "index.json").read_text("utf-8"))
     files = [VECTORS / row["file"] for row in index]
