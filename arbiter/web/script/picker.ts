@@ -151,7 +151,8 @@ export class Picker {
   #said(done: string[], kinds: string[]): string {
     if (!this.#composer) return "";
     if (!done.length) return kinds.includes("piece") ? "Your move: choose a piece" : "Your move: choose a cell";
-    return `${done.join(", ")} …`;
+    const said = done.join(", ");
+    return `${said.slice(0, 1).toUpperCase()}${said.slice(1)} …`;
   }
 
   #line(from: number, to: number, kind: string): SVGElement {
