@@ -30,6 +30,7 @@ class Need(NamedTuple):
 
 NEEDS = (
     Need("node", "nodejs", "the independent verifier of transcripts"),
+    Need("curl", "curl", "a call over HTTP as the page of the protocol shows it"),
     Need("chromium", "chromium", "the page in a real browser"),
     Need("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "fonts-dejavu-core", "the pictures of the pages"),
     Need("setpriv", "util-linux", "a PostgreSQL for the tests that does not run as root"),

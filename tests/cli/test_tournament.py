@@ -13,9 +13,10 @@ from rich.console import Console
 
 from arbiter.cli import tournament, words
 from arbiter.cli import tournament_view as view
-from arbiter.cli.tournament_spec import read_file
+from arbiter.cli.tournament_spec import read_all, read_file
 from arbiter.wire.tournaments import spec_message, spec_of
 from tests.cli.command import WAIT_S, Arbiter, Server
+from tests.documents import block
 
 SPEC = """
 name = "Evening cup"
@@ -336,3 +337,14 @@ PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
 def test_what_happens_in_a_tournament_in_words(kind: str, what: arb.TournamentHappening | None, said: str) -> None:
     event = arb.TournamentEvent("t1", 7, 0, kind, b"", what)
     assert words.tournament_happening(event, PAIRED) == said
+
+
+def test_the_limits_of_bots_are_read_as_the_page_shows(tmp_path: Path) -> None:
+    (tmp_path / "ann").mkdir()
+    file = tmp_path / "cup.toml"
+    file.write_text(block("deploy/TOURNAMENTS.md", 'name = "Cup"') + block("deploy/SANDBOX.md", "memory_mb"))
+    read = read_all(file)
+    assert read.limits.memory_mb == 2048
+    (ann,) = read.bots
+    assert (ann.name, ann.command, ann.folder) == ("ann", ("./engine",), Path("ann"))
+    assert ann.sees == (Path("/opt/tables"), Path("books/shared"))

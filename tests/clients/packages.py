@@ -14,6 +14,7 @@ import pytest
 
 from arbiter.runtime.loopback import free_port
 from tests.clients.toolchains import CLIENTS
+from tests.documents import blocks
 from tests.e2e.processes import BIN, Server
 from tests.processes import until
 
@@ -21,16 +22,11 @@ TREE = "path/to/arbiter"  #: where the READMEs have a checkout or an unpacked ar
 TIMEOUT_S = 1_500
 
 
-def blocks(client: str, language: str, page: str = "README.md") -> list[str]:
-    """Return the code blocks of a language on a client's page, in their order."""
-    text = (CLIENTS / client / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-
-
 def block(client: str, language: str, has: str) -> str:
     """Return the one code block of a language on a client's README that has these words."""
-    found = [text for text in blocks(client, language) if has in text]
-    assert len(found) == 1, f"{len(found)} blocks of clients/{client}/README.md have {has!r}"
+    page = f"clients/{client}/README.md"
+    found = [each.text for each in blocks(page) if each.language == language and has in each.text]
+    assert len(found) == 1, f"{len(found)} blocks of {page} have {has!r}"
     return found[0]
 
 

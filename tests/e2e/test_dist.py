@@ -13,6 +13,7 @@ import pytest
 
 import arbiter
 from arbiter.games import pods
+from tests.documents import block, commands
 
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
@@ -44,7 +45,8 @@ def newer_python() -> str:
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist") / "dist"
-    ran("make", "dist", f"DIST={folder}", *([] if COMPILED else ["NATIVE="]))
+    all_, pure, _ = commands(block("deploy/RELEASES.md", "make dist"))
+    ran(*(all_ if COMPILED else pure).split(), f"DIST={folder}")
     return folder
 
 
@@ -68,9 +70,11 @@ def test_a_match_is_played_from_what_is_installed(dist: Path, tmp_path: Path, ki
         return  # there is no newer Python here: this one shows the rest
     environment = tmp_path / "environment"
     ran(UV, "venv", "--quiet", "--no-python-downloads", "--python", python, environment)
-    wanted = str(next(dist.glob("compiled/*.whl"))) if kind == "compiled" else "game-arbiter"
     within = ("--python", environment / "bin" / "python")
-    ran(UV, "pip", "install", "--quiet", "--find-links", dist, *within, wanted)
+    *install, links, ours = commands(block("deploy/RELEASES.md", "make dist"))[2].split()
+    wanted = str(next(dist.glob("compiled/*.whl"))) if kind == "compiled" else ours
+    assert links == "dist"
+    ran(UV, *install, dist, *within, "--quiet", wanted)
     listed = ran(UV, "pip", "list", *within)
     assert [name for name in OURS if re.search(rf"^{name} +{arbiter.__version__}$", listed, re.MULTILINE)] == list(OURS)
     command = environment / "bin" / "arbiter"

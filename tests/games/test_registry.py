@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import resources
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from tests.documents import block, install
 
 
 def test_the_bundled_games_come_first_in_their_order() -> None:
@@ -48,6 +53,29 @@ def test_a_package_adds_a_game_and_replaces_none(monkeypatch: pytest.MonkeyPatch
     assert list(registry.classes()) == [*registry.BUNDLED, "ants", "zebra"]
     assert registry.game("zebra(size=4)").values == {"size": 4}
     assert registry.game("hop-it").facts.id == "hop-it"
+
+
+MY_GAME = """
+from dataclasses import replace
+from arbiter.games.pods import Pods
+
+class MyGame(Pods):
+    facts = replace(Pods.facts, id="my-game", name="My Game")
+"""
+
+
+def test_a_package_adds_a_game_as_the_guide_says(tmp_path: Path) -> None:
+    modules = {
+        "my_package/__init__.py": "",
+        "my_package/my_game.py": MY_GAME,
+        "my_package/texts/my-game.md": "# my-game\n\nIt is played like Pods.\n",
+    }
+    install(tmp_path, block("CONTRIBUTING.md", "arbiter.games"), modules.items())
+    asked = [sys.executable, "-m", "arbiter", "rules", "show", "my-game"]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    ran = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "It is played like Pods." in ran.stdout
 
 
 @pytest.mark.parametrize(

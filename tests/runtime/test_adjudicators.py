@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from arbiter.runtime.adjudicators import AdjudicatorProcess
+from arbiter.service.tournaments import adjudicators
 from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, AdjudicatorFailed, Case
+from tests.documents import block, install
 
 PLUGIN = """
 from arbiter.games import registry
@@ -78,6 +80,20 @@ async def test_one_that_works(judges: AdjudicatorProcess) -> None:
     assert judges.names == {"three-ahead", "raises", "hangs", "babbles", "missing"}
     assert await judges.judge("three-ahead", case(elevation(2))) is None
     assert await judges.judge("three-ahead", case(elevation(3))) == AdjudicatedEnd(1, "6 to 3")
+
+
+async def test_a_package_adds_one_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = block("CONTRIBUTING.md", "arbiter.adjudicators")
+    example = [line[4:] for line in (adjudicators.__doc__ or "").splitlines() if line.startswith("    ")]
+    assert example[:2] == shown.splitlines(), "the module's example, to which the guide points, has the same"
+    install(tmp_path, shown, [("my_package.py", "\n".join(["from __future__ import annotations", *example[2:]]))])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    process = AdjudicatorProcess(longest_s=20.0)
+    try:
+        assert await process.judge("first-to-ten", case(elevation(3))) is None
+    finally:
+        await process.close()
 
 
 async def test_those_that_do_not(judges: AdjudicatorProcess) -> None:

@@ -22,15 +22,17 @@ OPTIONS = ("-c", "listen_addresses=", "-c", "max_connections=50", "-c", "fsync=o
 class Cluster:
     """A PostgreSQL server. It can be stopped, killed and started again; each test has a database of its own in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, administrator: str = "arbiter") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="arbiter-pg-", dir="/tmp"))  # a socket's path must be short
         self._root = os.geteuid() == 0
         if self._root:
             os.chown(self.folder, NOBODY, NOBODY)
-        self._programs = self._find()
+        self.programs = self._find()
         self._process: subprocess.Popen[bytes] | None = None
         self._databases = 0
-        self._run("initdb", "-D", "data", "-U", "arbiter", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+        self._run(
+            "initdb", "-D", "data", "-U", administrator, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"
+        )
         self.start()
 
     def url(self, database: str) -> str:
@@ -65,7 +67,7 @@ class Cluster:
             self._process = subprocess.Popen(
                 [
                     *self._user("--pdeathsig=QUIT"),
-                    self._programs / "postgres",
+                    self.programs / "postgres",
                     *("-D", "data", "-k", self.folder, *OPTIONS),
                 ],
                 cwd=self.folder,
@@ -103,7 +105,7 @@ class Cluster:
 
     def _run(self, program: str, *arguments: str) -> None:
         run = subprocess.run(
-            [*self._user(), self._programs / program, *arguments],
+            [*self._user(), self.programs / program, *arguments],
             cwd=self.folder,
             capture_output=True,
             text=True,
