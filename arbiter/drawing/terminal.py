@@ -73,7 +73,7 @@ def _signs(regions: Iterable[Region], pieces: Sequence[Piece]) -> tuple[dict[int
         for cell in region.cells:
             if region.kind != "territory":
                 signs[cell] = signs.get(cell, "") + region.sign
-            elif region.kind == "territory" and not pieces[cell].letter:
+            elif not pieces[cell].letter:
                 lands[cell] = LANDS[region.owner]
     return lands, signs
 

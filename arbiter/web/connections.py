@@ -55,8 +55,8 @@ class Connection(H11Protocol):
         """Close the connection; say why, where a part of a request has come and nothing was answered."""
         if self.transport.is_closing():
             return
-        begun = self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]
-        if begun and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+        waited_for = self.conn.their_state is h11.SEND_BODY  # by what answers it, which has its header
+        if (waited_for or self.conn.trailing_data[0]) and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             length = str(len(MESSAGE)).encode()
             headers = [
                 (b"content-type", b"text/plain; charset=utf-8"),
@@ -69,7 +69,7 @@ class Connection(H11Protocol):
                 h11.EndOfMessage(),
             ):
                 self.transport.write(self.conn.send(event) or b"")
-        if self.cycle is not None and not self.cycle.response_complete:
+        if waited_for:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.close()

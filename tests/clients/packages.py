@@ -16,7 +16,7 @@ from arbiter.runtime.loopback import free_port
 from tests.clients.toolchains import CLIENTS
 from tests.documents import blocks
 from tests.e2e.processes import BIN, Server
-from tests.processes import until
+from tests.processes import WAIT_S, until
 
 TREE = "path/to/arbiter"  #: where the READMEs have a checkout or an unpacked archive of the tree
 TIMEOUT_S = 1_500
@@ -92,7 +92,7 @@ def _meet(server: Server, commands: str, folder: Path, reader: str, environment:
     names = re.findall(r"--name (\w+)", commands)
     made = ""
     started: list[subprocess.Popen[str]] = []
-    with server.client() as organiser, ExitStack() as bots:
+    with server.client(WAIT_S) as organiser, ExitStack() as bots:
         for line in commands.splitlines():
             command = line.partition("#")[0].strip()
             if command.startswith("arbiter match create"):

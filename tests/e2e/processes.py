@@ -13,7 +13,7 @@ from pathlib import Path
 
 import arbiter_client as arb
 
-from tests.processes import until
+from tests.processes import WAIT_S, until
 
 BIN = Path(sys.executable).parent
 
@@ -105,13 +105,16 @@ class Server:
         assert not check or run.returncode == 0, run.stderr
         return run.stdout
 
-    def client(self) -> arb.BlockingClient:
-        """Return a client with the first token, which may do everything."""
-        return arb.BlockingClient(self.address, token=self.admin_token)
+    def client(self, patience_s: float = 1.0) -> arb.BlockingClient:
+        """Return a client with the first token, which may do everything.
+
+        patience_s: how long it waits where the server asks it to: who looks often makes more calls than a player may.
+        """
+        return arb.BlockingClient(self.address, token=self.admin_token, patience_s=patience_s)
 
     def wait_for_players(self, *names: str) -> None:
         """Wait until these players are registered, as bots do it when they start."""
-        with self.client() as client:
+        with self.client(WAIT_S) as client:
             until(lambda: set(names) <= {player.name for player in client.list_players()})
 
     @contextlib.contextmanager

@@ -19,7 +19,7 @@ from arbiter.runtime.loopback import free_port
 from tests.clients.toolchains import require
 from tests.documents import ROOT, block, commands
 from tests.e2e.processes import BIN
-from tests.processes import until
+from tests.processes import WAIT_S, until
 
 pytestmark = pytest.mark.long
 
@@ -86,7 +86,7 @@ class Desk:
 
     def client(self) -> arb.BlockingClient:
         """Return a client with the token that the first start has shown."""
-        return arb.BlockingClient(self.address, token=self.token)
+        return arb.BlockingClient(self.address, token=self.token, patience_s=WAIT_S)
 
 
 def _replaced(command: str, names: Mapping[str, str]) -> str:
