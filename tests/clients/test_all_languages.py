@@ -18,6 +18,7 @@ from arbiter.runtime.loopback import free_port
 from tests.clients.languages import Language, built, languages
 from tests.clients.toolchains import require
 from tests.e2e.processes import Server
+from tests.processes import WAIT_S
 
 PLIES = 60  #: games that go on for longer are drawn: who plays the first legal move may go round in circles
 
@@ -61,7 +62,8 @@ def test_a_bot_of_each_language_meets_every_other(
 ) -> None:
     assert {language.name for language in everybody} == {"python", "typescript", "go", "rust", "java", "cpp"}
     tls = arb.Tls(root_certificate=server.folder / "root.pem")
-    with arb.BlockingClient(server.address, token=server.admin_token, tls=tls) as organiser, ExitStack() as bots:
+    client = arb.BlockingClient(server.address, token=server.admin_token, tls=tls, patience_s=WAIT_S)
+    with client as organiser, ExitStack() as bots:
         for language in everybody:
             token = organiser.create_token(language.name).secret
             surroundings = {"ARBITER_TOKEN": token, "ARBITER_NAME": language.name}

@@ -16,6 +16,7 @@ from arbiter.runtime import sandbox
 from arbiter.runtime.loopback import free_port
 from tests.clients.table import check
 from tests.e2e.processes import BIN, Server
+from tests.processes import WAIT_S
 
 SAMPLES = Path(__file__).parents[2] / "clients" / "lines" / "samples"
 FAULTS = {"resignation", "illegal", "time", "abandonment", "no_show"}
@@ -104,7 +105,7 @@ def test_a_program_enters_tournaments_where_it_is_told_to(server: Server) -> Non
     words = ("bot", "run", "--quiet", "--name", "carol", "--sandbox", "off", "--enter-tournaments")
     command = [BIN / "arbiter", *words, "--exec", str(SAMPLES / "first_move.sh")]
     spec = arb.TournamentSpec(name="Cup", format=arb.TournamentFormat.ROUND_ROBIN, games=(SMALL,), time="1m")
-    with arb.BlockingClient(server.address, token=server.admin_token) as organiser, server.running(command) as bot:
+    with server.client(WAIT_S) as organiser, server.running(command) as bot:
         made = organiser.create_tournament(spec).tournament_id
         while not any(entrant.player == "carol" for entrant in organiser.get_tournament(made).entrants):
             # Each look is a call to the server: nothing is waited for by the clock.
