@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Browser, Page
 
 from tests.clients.toolchains import require
 from tests.web.gallery import Gallery, chromium, gallery, taken
@@ -44,10 +44,11 @@ COMPARE: Final = """async ([one, other]) => {
 
 
 class Studio(NamedTuple):
-    """The pages, and a browser for them."""
+    """The pages, a browser for them, and a page in which pictures are compared."""
 
     shown: Gallery
     browser: Browser
+    table: Page
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -55,15 +56,12 @@ async def studio(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stud
     require("chromium", why="the pictures are taken in it")
     folder = tmp_path_factory.mktemp("gallery")
     async with gallery(folder) as shown, chromium(folder) as browser:
-        yield Studio(shown, browser)
+        yield Studio(shown, browser, await browser.new_page())
 
 
 async def difference(studio: Studio, one: bytes, other: bytes) -> float:
     """Return the share of points that differ in two pictures."""
-    page = await studio.browser.new_page()
-    share = await page.evaluate(COMPARE, [base64.b64encode(each).decode() for each in (one, other)])
-    await page.close()
-    return float(share)
+    return float(await studio.table.evaluate(COMPARE, [base64.b64encode(each).decode() for each in (one, other)]))
 
 
 async def test_every_page_has_its_picture(studio: Studio) -> None:
