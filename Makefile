@@ -72,7 +72,7 @@ quick-tests: setup
 
 # The tests of the compiled modules: those of the modules themselves, except the ones marked `interpreted`; a real server
 # that is killed once at each kind of record; and the installation of the distribution, with a game played on it. What
-# tries many random inputs does so on the interpreted modules; `make soak` has all of them.
+# tries many random inputs, or plays beside a slow reference, does so on the interpreted modules; `make soak` has all.
 COMPILED_MODULES := tests/boards tests/games tests/matches tests/simulation tests/wire \
   tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py
 TEST_COMPILED := --kills 13 --seeds 8 $(COMPILED_MODULES) tests/e2e/test_kill.py tests/e2e/test_dist.py \
@@ -88,7 +88,7 @@ every-test: check
 	$(PYTEST) -n $(WORKERS)
 
 compiled-tests: native
-	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" $(TEST_COMPILED)
+	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" -k "not reference" $(TEST_COMPILED)
 
 # What mypy knows of the tree is kept for the next clone on this machine: one file, replaced at once as a whole.
 TYPES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/arbiter-tests/mypy.tar
@@ -152,6 +152,7 @@ soak: $(if $(NATIVE),native,setup) ## the long proofs: make soak KILLS=1000 SEED
 	$(BIN)/pytest tests/e2e/test_kill.py tests/store/test_kill.py --kills $(KILLS) --timeout 0
 	$(BIN)/pytest $(SEEDED) --seeds $(SEEDS) --timeout 0
 	$(BIN)/pytest tests/service/tournaments/test_scale.py --players $(PLAYERS) --timeout 0
+	$(BIN)/pytest -m "hypothesis and not toolchain" --hypothesis-profile whole --timeout 0
 	$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0
 	$(BIN)/arbiter bench clocks
 	$(BIN)/arbiter bench budget

@@ -19,8 +19,9 @@ sys.dont_write_bytecode = False
 gc.disable()
 
 # No test is timed: a busy machine is no bug.
-settings.register_profile("short", deadline=None)
+settings.register_profile("short", max_examples=50, deadline=None)
 settings.load_profile("short")
+settings.register_profile("whole", max_examples=200, deadline=None)
 settings.register_profile("soak", max_examples=5_000, deadline=None)
 
 

@@ -62,7 +62,12 @@ def programs(tmp_path: Path) -> dict[str, list[str]]:
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(
-    ("boxed", "games"), [("off", (SMALL, "hop-it", "circle-of-life", "pondlife")), ("require", (SMALL, "hop-it"))]
+    ("boxed", "games"),
+    [
+        ("off", (SMALL, "hop-it")),
+        ("require", (SMALL, "hop-it")),
+        pytest.param("off", (SMALL, "hop-it", "circle-of-life", "pondlife"), marks=pytest.mark.soak),
+    ],
 )
 def test_programs_in_every_language_play(server, programs, boxed, games):
     if boxed == "require" and isinstance(sandbox.find(), str):

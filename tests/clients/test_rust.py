@@ -13,15 +13,9 @@ import pytest
 
 from tests.clients.packages import TREE, block, meet, shell, unpack
 from tests.clients.table import check
-from tests.clients.toolchains import CLIENTS, kept, require, run
+from tests.clients.toolchains import CLIENTS, LINTED, kept, require, run
 
 FOLDER = CLIENTS / "rust"
-
-LINTED = {"RUSTC_WORKSPACE_WRAPPER": "clippy-driver", "CLIPPY_ARGS": "--deny__CLIPPY_HACKERY__warnings"}
-"""Has cargo compile our own crate by clippy's compiler, as `cargo clippy -- --deny warnings` does.
-
-`cargo clippy` itself would compile all of the client's dependencies a second time, for it keeps only their metadata.
-"""
 
 
 @pytest.mark.timeout(3_600)

@@ -17,6 +17,13 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "arbite
 LINES_SHOWN = 80  #: of what a command that failed said last: what failed stands there, not in how it was built
 
 
+LINTED = {"RUSTC_WORKSPACE_WRAPPER": "clippy-driver", "CLIPPY_ARGS": "--deny__CLIPPY_HACKERY__warnings"}
+"""Has cargo compile our own crate by clippy's compiler, as `cargo clippy -- --deny warnings` does.
+
+`cargo clippy` itself would compile all of the client's dependencies a second time, for it keeps only their metadata.
+"""
+
+
 def require(*programs: str, why: str) -> None:
     """Skip the test where a program is missing, and say what for; in CI (CI=true) that is a failure."""
     missing = [program for program in programs if shutil.which(program) is None]
