@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("arbiter", "how long the proofs are")
     group.addoption("--kills", type=int, default=5, help="how often a server process is killed")
     group.addoption("--seeds", type=int, default=20, help="how many seeds are simulated")
-    group.addoption("--players", type=int, default=150, help="how many players the largest tournament has")
+    group.addoption("--players", type=int, default=100, help="how many players the largest tournament has")
     group.addoption("--soak", action="store_true", help="take the tests that are marked `soak` too")
 
 

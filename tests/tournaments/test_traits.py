@@ -17,9 +17,10 @@ TABLES = {"tournaments/formats/__init__.py", "tournaments/checks/__init__.py"}
 
 def _named(path: Path) -> set[str]:
     """Return the members of `Format` that a module names."""
+    text = path.read_text()
     return {
         node.attr
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in (ast.walk(ast.parse(text)) if "Format." in text else ())
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id == "Format"

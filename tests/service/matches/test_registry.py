@@ -386,7 +386,7 @@ class TestTimers:
         server = InMemoryArbiter()
         match = await server.create(time="10s", policy=AT_ONCE)
         server.journal.refuse = True
-        await asyncio.sleep(3_600)
+        await asyncio.sleep(600)
         server.journal.refuse = False
         await asyncio.sleep(2)
         stands = await server.arbiter.matches.match(match.id)
