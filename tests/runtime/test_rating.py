@@ -19,13 +19,19 @@ from arbiter.service.ratings.worker import InProcessRating
 
 pytestmark = pytest.mark.long
 
-NAMES = [f"p{number}" for number in range(30)]
-TALLIES = [
-    Tally("", "pods", True, one, two, "win", 1 + (n + m) % 2, "rules", 3, "1", "")
-    for n, one in enumerate(NAMES)
-    for m, two in enumerate(NAMES)
-    if one != two
-]
+
+def tallies(players: int) -> list[Tally]:
+    """Return a game of each with each other, in both seats."""
+    names = [f"p{number}" for number in range(players)]
+    return [
+        Tally("", "pods", True, one, two, "win", 1 + (n + m) % 2, "rules", 3, "1", "")
+        for n, one in enumerate(names)
+        for m, two in enumerate(names)
+        if one != two
+    ]
+
+
+TALLIES = tallies(30)
 
 
 def encounter(number: int, one: str, two: str, winner: int) -> tuple[MatchSummary, bytes]:
@@ -51,13 +57,13 @@ async def rating() -> AsyncIterator[RatingProcess]:
 
 
 async def test_the_process_answers_what_would_be_answered_here(rating: RatingProcess) -> None:
-    here, anchors = InProcessRating(), {"p0": 50.0}
-    assert await rating.rating_list(TALLIES, anchors) == await here.rating_list(TALLIES, anchors)
-    dated = [(place // 100, tally) for place, tally in enumerate(TALLIES)]
+    here, anchors, few = InProcessRating(), {"p0": 50.0}, tallies(12)
+    assert await rating.rating_list(few, anchors) == await here.rating_list(few, anchors)
+    dated = [(place // 15, tally) for place, tally in enumerate(few)]
     history = (dated, 1_000, (1, 3), anchors)
     assert await rating.history(*history) == await here.history(*history)
     met = [encounter(1, "p1", "p2", 1), encounter(2, "p2", "p1", 0), encounter(3, "p2", "p1", 1)]
-    comparison = (ComparisonRequest("p1", "p2", player_version=""), TALLIES, met, anchors)
+    comparison = (ComparisonRequest("p1", "p2", player_version=""), few, met, anchors)
     found = await rating.comparison(*comparison)
     assert found == await here.comparison(*comparison)
     assert (found.pairs.one_and_a_half, found.unpaired) == (1, 1)
