@@ -59,7 +59,7 @@ demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a 
 	$(BIN)/arbiter demo
 
 # Many tests wait: on two cores four at a time, a module on one worker. What takes long begins first (tests/conftest.py).
-# Those of `make quick` hardly wait: two at a time, since each worker collects all tests first.
+# Those of `make quick` wait less: three at a time, since each worker collects all tests first.
 # cargo and ninja shall not look for this make's jobs.
 WORKERS ?= 4
 PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadscope-reorder
@@ -68,7 +68,7 @@ quick: setup ## run every check, and every test that takes a moment and needs no
 	@$(MAKE) --no-print-directory -j2 check quick-tests
 
 quick-tests: setup
-	$(PYTEST) -n 2 -m "not long and not toolchain"
+	$(PYTEST) -n 3 -m "not long and not toolchain"
 
 # The tests of the compiled modules: those of the modules themselves, except the ones marked `interpreted`; a real server
 # that is killed once at each kind of record; and the installation of the distribution, with a game played on it. What
