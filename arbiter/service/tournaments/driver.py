@@ -18,7 +18,7 @@ from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.matches.live import DRAINING
-from arbiter.service.ports.journal import StoreDamaged, StoreFailed
+from arbiter.service.ports.journal import JournalConflict, StoreDamaged, StoreFailed
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import StoredLog, maker
 from arbiter.service.tournaments.log import Listener, TournamentLog
@@ -181,7 +181,10 @@ class TournamentDriver:
         return None
 
     async def _decide_queued(self) -> bool:
-        """Decide all commands in the queue, store their events, and answer; return whether the store took them."""
+        """Decide all commands in the queue, store their events, and answer; return whether the store took them.
+
+        If another server was first, they wait in the queue again, to be decided anew.
+        """
         self._cancels += [each for each in self._queue if isinstance(each.command, do.Cancel)]
         waiting = [each for each in self._queue if not isinstance(each.command, do.Cancel)]
         self._queue = []
@@ -198,6 +201,12 @@ class TournamentDriver:
                 if following is not None and self._decide(following) is None:
                     self.wake()  # there may be more
             await self._state.store()
+        except JournalConflict as conflict:
+            if await self._catch_up():
+                self._queue = [*waiting, *self._queue]
+                return False
+            failure = StoreFailed(f"it refused what follows in tournament {self.id}, and nobody else wrote that")
+            self._log.error("tournament_failed", error=str(conflict))
         except Exception as error:  # a store that fails, or a mistake of ours: either way the log is what counts
             failure = error
             self._log.error("tournament_failed", error=str(error), exc_info=not isinstance(error, StoreFailed))
@@ -206,8 +215,16 @@ class TournamentDriver:
             each.settle(failure or refusals[n])
         return failure is None
 
-    async def _read_again(self) -> None:
-        await self._state.read_again()
+    async def _catch_up(self) -> bool:
+        """Take in what another server has written; return whether it has written anything."""
+        known = self._state.durable.revision
+        await self._read_again(0)
+        revision = self._state.durable.revision
+        self._log.info("tournament_caught_up", known=known, revision=revision)
+        return revision > known
+
+    async def _read_again(self, pause_s: float = RETRY_S) -> None:
+        await self._state.read_again(pause_s)
         self._rebuild()
         self._spawn(self._check_matches())  # ends of matches that were queued are lost
         self.wake()

@@ -11,7 +11,7 @@ from functools import partial
 
 from arbiter.service.observing.feed import Feed
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import Append, Journal, JournalConflict, Record, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.journal import Append, Journal, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.log import Logger
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.published import Published
@@ -56,7 +56,11 @@ class TournamentLog:
         return decision
 
     async def store(self) -> None:
-        """Store the events decided since the last call. After StoreFailed the caller has to call `read_again`."""
+        """Store the events decided since the last call.
+
+        Raises StoreFailed, and JournalConflict if another server has written in this tournament; after either the
+        caller has to call `read_again`.
+        """
         events, self._unstored = self._unstored, []
         if not events:
             return
@@ -64,15 +68,16 @@ class TournamentLog:
         future = self._journal.append(Append(records, tournament=tournament_log.summary_of(self.newest)))
         # What is durable is told at once, in the order in which it became so: behind the await others may be first.
         future.add_done_callback(partial(self._stored, records, events))
-        try:
-            await future
-        except JournalConflict:
-            raise StoreFailed("another server has written in this tournament") from None
+        await future
 
-    async def read_again(self) -> None:
-        """Set both states to what the journal has, after a failed append. Retries until the journal can be read."""
+    async def read_again(self, pause_s: float = RETRY_S) -> None:
+        """Set both states to what the journal has, after a failed append. Retries until the journal can be read.
+
+        pause_s: the time before the first attempt.
+        """
         while True:
-            await asyncio.sleep(RETRY_S)
+            await asyncio.sleep(pause_s)
+            pause_s = RETRY_S
             try:
                 records = await self._journal.read(self.id, subject=Subject.TOURNAMENT)
                 log = tournament_log.load(self.id, records)

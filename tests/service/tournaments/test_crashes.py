@@ -9,9 +9,10 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from arbiter.errors import Refusal
-from arbiter.service.ports.journal import Append, RecordDamaged, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.journal import Append, JournalConflict, RecordDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.testing.clock import run, virtually
 from arbiter.testing.memory import MemoryJournal
@@ -266,10 +267,41 @@ async def test_what_another_server_wrote_is_taken_in() -> None:
     foreign = ev.Withdrawn(elsewhere.at, "p001", "org", "elsewhere")
     elsewhere.apply(foreign)
     await journal.append(Append(chain.seal([foreign]), tournament=tournament_log.summary_of(elsewhere)))
-    with pytest.raises(StoreFailed):
+    with capture_logs() as logs:
+        assert (await contest.act(tournament_id, do.Enter("late", "org", "late"))).players == ["p000", "late"]
+    assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
+
+
+@virtually
+async def test_a_log_that_refuses_what_follows_though_nobody_wrote_it_is_a_failure() -> None:
+    contest = Contest(2)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    append = contest.server.journal.append
+
+    def refuse(_append: Append) -> asyncio.Future[int]:
+        refused: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        refused.set_exception(JournalConflict("a record is missing"))
+        contest.server.journal.append = append  # type: ignore[method-assign]
+        return refused
+
+    contest.server.journal.append = refuse  # type: ignore[method-assign]
+    with pytest.raises(StoreFailed, match="nobody else wrote that"):
         await contest.act(tournament_id, do.Enter("late", "org", "late"))
-    tournament = await contest.tournament(tournament_id)
-    assert tournament.players == ["p000"]
-    with pytest.raises(Refusal):
+    assert (await contest.act(tournament_id, do.Enter("late", "org", "late"))).players == ["p000", "p001", "late"]
+
+
+@virtually
+async def test_two_servers_that_drive_a_tournament_write_one_log() -> None:
+    """Each of them makes every match; what the other was first with is no failure."""
+    contest = Contest(4)
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
+    other = contest.server.beside()
+    with capture_logs() as logs:
+        await other.arbiter.tournaments.get(tournament_id)  # it drives it from here on
         await contest.act(tournament_id, do.Start("org", "start"))
-    assert (await contest.act(tournament_id, do.Enter("late", "org", "late"))).players == ["p000", "late"]
+        await contest.ended(tournament_id)
+        with pytest.raises(Refusal):
+            await other.arbiter.tournaments.act(tournament_id, do.Enter("late", "org", "late"))
+    assert (await other.arbiter.tournaments.get(tournament_id)).phase is Phase.ENDED
+    assert [entry for entry in logs if entry["log_level"] == "error"] == []
+    await other.arbiter.tournaments.stop()
