@@ -1,4 +1,4 @@
-"""Run a benchmark by its name: `python -m arbiter.bench games`, `… ratings`, `… coverage`, `… stopping --help`."""
+"""Run a benchmark by its name: `python -m arbiter.bench games`, `… pairing`, `… stopping --help`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from arbiter.bench.clocks import bench_clocks, plan_of
 from arbiter.bench.coverage import RECORDS, bench_coverage
 from arbiter.bench.games import bench_games
+from arbiter.bench.pairing import FIELDS, bench_pairing
 from arbiter.bench.processes import BenchError
 from arbiter.bench.ratings import bench_ratings
 from arbiter.bench.stopping import bench_stopping
@@ -21,14 +22,14 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-BENCHMARKS = ("games", "strength", "clocks", "ratings", "coverage", "stopping")
+BENCHMARKS = ("games", "strength", "clocks", "ratings", "coverage", "pairing", "stopping")
 
 
 def main(arguments: list[str]) -> int:
     """Run the benchmark that the first argument names; `games` and `ratings` have no further arguments.
 
-    `coverage` takes the number of records of each condition. A benchmark that cannot be run prints the reason in one
-    line and exits with code 1.
+    `coverage` takes the number of records of each condition, `pairing` the number of fields. A benchmark that cannot be
+    run prints the reason in one line and exits with code 1.
     """
     name, *rest = arguments or [""]
     if name not in BENCHMARKS or (rest and name in ("games", "ratings")):
@@ -45,11 +46,15 @@ def main(arguments: list[str]) -> int:
                 bench_stopping(write, plan.trials)
                 if plan.svg is not None:
                     write_pictures(plan.svg, plan.trials)
-            case "coverage":
+            case "coverage" | "pairing":
                 if any(not each.isdecimal() or int(each) < 1 for each in rest[:1]) or len(rest) > 1:
-                    sys.stderr.write("usage: python -m arbiter.bench coverage [RECORDS], a number from 1\n")
+                    what = "RECORDS" if name == "coverage" else "FIELDS"
+                    sys.stderr.write(f"usage: python -m arbiter.bench {name} [{what}], a number from 1\n")
                     return 2
-                bench_coverage(write, int(rest[0]) if rest else RECORDS)
+                if name == "coverage":
+                    bench_coverage(write, int(rest[0]) if rest else RECORDS)
+                else:
+                    bench_pairing(write, int(rest[0]) if rest else FIELDS)
             case "ratings":
                 bench_ratings(write)
             case _:

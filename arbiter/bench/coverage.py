@@ -89,7 +89,8 @@ class Condition:
     deviation of the effects of pairs, in Elo. about: the player whose interval is reported separately; "": none.
     newest: games of that player, spread evenly over its opponents, if it is a new version; 0: as many as the others.
     schedule: yields the pairs that meet. copies: how often each game is played, with the same result, as bots without
-    chance do from the same opening. ignorable: whether the record says all that the schedule follows.
+    chance do from the same opening. known: whether the fit is told which games only repeat others, as by the log of a
+    tournament. ignorable: whether the record says all that the schedule follows.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Condition:
     newest: int = 0
     schedule: Schedule = everybody
     copies: int = 1
+    known: bool = False
     ignorable: bool = True
 
 
@@ -161,6 +163,8 @@ CONDITIONS: Final = (
     Condition("normal field, spread 300, 20 games a pair", normal(10, 300), 20),
     *(Condition(f"pair effects of {effect} Elo", normal(10, 300), 20, effect) for effect in (50, 100, 200)),
     Condition("each game played five times", normal(10, 300), copies=5),
+    Condition("each game played five times, each counted once", normal(10, 300), copies=5, known=True),
+    Condition("two players, each of 20 games ten times, each counted once", normal(2, 300), 20, copies=10, known=True),
     *(
         Condition(f"new version {better} Elo better, 20 games", version(10, 300, better), 8, about="p00@2", newest=20)
         for better in (0, 100, 200, 400)
@@ -201,7 +205,8 @@ def _rows(rng: np.random.Generator, condition: Condition, truth: Truth) -> Itera
             points[seat1] += wins1 + draws / 2
             points[seat2] += wins2 + draws / 2
             if share:
-                yield PairCount(seat1, seat2, *(condition.copies * each for each in (wins1, draws, wins2)))
+                repeated = (condition.copies - 1) * share if condition.known else 0
+                yield PairCount(seat1, seat2, *(condition.copies * each for each in (wins1, draws, wins2)), repeated)
 
 
 def _name(player: str) -> str:

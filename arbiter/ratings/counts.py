@@ -10,7 +10,7 @@ numbers by value (1.9 before 1.10), so the order follows from the text alone. A 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, NamedTuple
@@ -59,13 +59,17 @@ class Game(NamedTuple):
 
 
 class PairCount(NamedTuple):
-    """All games of two players with these seats: won in seat 1, drawn, won in seat 2."""
+    """All games of two players with these seats: won in seat 1, drawn, won in seat 2.
+
+    repeated: how many of them only repeat others of them, move by move. They are no evidence of their own (`model`).
+    """
 
     seat1: str
     seat2: str
     wins1: int
     draws: int
     wins2: int
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +96,21 @@ class Counts:
         Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a winner other than 0, 1 and 2, and for a game
         of a player against itself, which says nothing about its strength.
         """
-        tally: dict[tuple[str, str], list[int]] = {(p.seat1, p.seat2): [p.draws, p.wins1, p.wins2] for p in self.pairs}
+        tally = {(p.seat1, p.seat2): [p.draws, p.wins1, p.wins2, p.repeated] for p in self.pairs}
         for seat1, seat2, winner in games:
             if winner not in (0, 1, 2):
                 raise _invalid(str(winner), "winner", "1, 2, or 0 for a draw")
             if seat1 == seat2:
                 raise _invalid(seat2, "seat2", "another player than in seat 1")
-            tally.setdefault((seat1, seat2), [0, 0, 0])[winner] += 1
+            tally.setdefault((seat1, seat2), [0, 0, 0, 0])[winner] += 1
         everybody = {*self.players, *players, *(player for pair in tally for player in pair)}
-        pairs = (PairCount(*pair, wins1, draws, wins2) for pair, (draws, wins1, wins2) in tally.items())
+        pairs = (PairCount(*pair, wins1, draws, *rest) for pair, (draws, wins1, *rest) in tally.items())
         return Counts(tuple(sorted(everybody)), tuple(sorted(pairs)))
+
+    def with_repeated(self, repeated: Mapping[tuple[str, str], int]) -> Counts:
+        """Return these counts with other numbers of repeated games, by (seat 1, seat 2); other pairs keep theirs."""
+        pairs = (pair._replace(repeated=repeated.get((pair.seat1, pair.seat2), pair.repeated)) for pair in self.pairs)
+        return Counts(self.players, tuple(pairs))
 
     @property
     def games(self) -> int:

@@ -116,7 +116,10 @@ class Tallied(Protocol):
 
 
 class Result(NamedTuple):
-    """How one match, or several alike, ended, in the words of the record; players are identities (`identity`)."""
+    """How one match, or several alike, ended, in the words of the record; players are identities (`identity`).
+
+    repeated: how many of them only repeat others of these players and seats, move by move; 0 where that is not known.
+    """
 
     game: str
     rated: bool
@@ -126,6 +129,7 @@ class Result(NamedTuple):
     winner: int
     cause: str
     games: int = 1
+    repeated: int = 0
 
 
 class Forfeits(NamedTuple):
@@ -160,12 +164,14 @@ def counts_of(results: Iterable[Result], game: str | None = None, forfeits: bool
     result that contradicts itself, and for a rated match of a player against itself.
     """
     pairs: dict[tuple[str, str], Counter[int]] = {}
+    repeated: Counter[tuple[str, str]] = Counter()
     for each in rated(results, game, forfeits):
         if each.player_1 == each.player_2:
             raise _invalid(each.player_2, "player_2", "another player than in seat 1")
         pairs.setdefault((each.player_1, each.player_2), Counter())[each.winner] += each.games
+        repeated[each.player_1, each.player_2] += each.repeated
     players = {player for pair in pairs for player in pair}
-    by_pair = (PairCount(*pair, found[1], found[0], found[2]) for pair, found in pairs.items())
+    by_pair = (PairCount(*pair, found[1], found[0], found[2], repeated[pair]) for pair, found in pairs.items())
     return Counts(tuple(sorted(players)), tuple(sorted(by_pair)))
 
 

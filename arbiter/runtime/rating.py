@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from arbiter.ratings.answers import Comparison, RatingList, RatingPoint
+from arbiter.ratings.record import Result
 from arbiter.runtime.jobs import JobProcess
 from arbiter.service.ports.journal import MatchSummary, Tally
 from arbiter.service.ports.meter import NO_METER, Meter
@@ -31,6 +32,11 @@ class RatingProcess:
     async def rating_list(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> RatingList:
         """Compute the ratings from a record; see the port."""
         listed: RatingList = await self._jobs.ask("rating_list", (await packed(tallies), dict(anchors)))
+        return listed
+
+    async def fit(self, results: Sequence[Result]) -> RatingList:
+        """Compute the ratings from a record of its own; see the port."""
+        listed: RatingList = await self._jobs.ask("fit", (await packed(results),))
         return listed
 
     async def history(

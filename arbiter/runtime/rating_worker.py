@@ -20,12 +20,18 @@ if TYPE_CHECKING:
 # would take processors away from live matches. This must be set before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from arbiter.ratings.rating_list import rating_list as rating_list_of_results
 from arbiter.service.ratings.worker import comparison_of, history_of, rating_list_of
 
 
 def rating_list(tallies: Sequence[bytes], anchors: Mapping[str, float]) -> RatingList:
     """Compute the ratings from a record."""
     return rating_list_of(unpacked(tallies), anchors)
+
+
+def fit(results: Sequence[bytes]) -> RatingList:
+    """Compute the ratings from a record of its own, without anchors."""
+    return rating_list_of_results(unpacked(results), {})
 
 
 def history(
@@ -42,7 +48,7 @@ def comparison(
     return comparison_of(contest, unpacked(tallies), unpacked(encounters), anchors)
 
 
-JOBS: Final[Jobs] = {"rating_list": rating_list, "history": history, "comparison": comparison}
+JOBS: Final[Jobs] = {"rating_list": rating_list, "fit": fit, "history": history, "comparison": comparison}
 
 
 if __name__ == "__main__":

@@ -126,10 +126,24 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
     return Table(tournament.revision, order, tuple(rows))
 
 
-def rated_games(tournament: Tournament) -> list[tuple[str, str, Winner]]:
-    """Return the games for a rating fit as (seat 1, seat 2, winner), without games that were not played."""
+class RatedGame(NamedTuple):
+    """A game for a rating fit. variant, moves: two games with the same of both went the same way; moves '': unknown."""
+
+    seat1: str
+    seat2: str
+    winner: Winner
+    variant: str = ""
+    moves: str = ""
+
+
+def rated_games(tournament: Tournament) -> list[RatedGame]:
+    """Return the games for a rating fit, without games that were not played."""
     games = ((tournament.games[number - 1], result) for number, result in sorted(tournament.results.items()))
-    return [(game.seat1, game.seat2, each.winner) for game, each in games if each.played and game.seat1 != game.seat2]
+    return [
+        RatedGame(game.seat1, game.seat2, each.winner, game.game, each.moves)
+        for game, each in games
+        if each.played and game.seat1 != game.seat2
+    ]
 
 
 class _Seat(NamedTuple):

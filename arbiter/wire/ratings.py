@@ -22,7 +22,7 @@ _VERDICTS: Mapping[Verdict, pb.Verdict.ValueType] = {
 
 REPEATED: Final = (
     "Pairs of games that only repeat earlier ones, with the same opening, seats and moves, are no evidence and do not "
-    "count: {} here. The ratings count every game, repeated ones too, so their interval is too narrow here."
+    "count: {} here. By ratings, repeated games of these two add no certainty either. A leaderboard counts every game."
 )
 """The note of a comparison with repeated pairs."""
 

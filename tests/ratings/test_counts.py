@@ -36,6 +36,11 @@ def test_adding_makes_a_new_value() -> None:
     assert after == Counts(("a", "b", "c"), (PairCount("a", "b", 2, 0, 0),))
 
 
+def test_added_games_are_no_repetitions() -> None:
+    before = Counts(("a", "b"), (PairCount("a", "b", 2, 0, 1, 1),))
+    assert before.add([Game("a", "b", 0)]).pairs == (PairCount("a", "b", 2, 1, 1, 1),)
+
+
 @pytest.mark.parametrize(
     ("game", "where"), [(("a", "a", 1), "seat2"), (("a", "b", 3), "winner"), (("a", "b", None), "winner")]
 )

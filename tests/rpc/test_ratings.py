@@ -186,12 +186,17 @@ async def test_two_players_are_compared(scripted: ScriptedServer) -> None:
 
 
 async def test_a_pair_that_only_repeats_another_does_not_count(scripted: ScriptedServer) -> None:
-    for number in range(24):
-        opening = ["b1", "a2"] if number == 23 else ["a1", "e5"]
-        await scripted.play("ann", "ben", 1, game="pods", label=f"duel {number}", opening=opening)
-        await scripted.play("ben", "ann", 2, game="pods", label=f"duel {number}", opening=opening)
     async with await scripted.client("ann") as client:
+        for number in range(24):
+            opening = ["b1", "a2"] if number == 0 else ["a1", "e5"]
+            await scripted.play("ann", "ben", 1, game="pods", label=f"duel {number}", opening=opening)
+            await scripted.play("ben", "ann", 2, game="pods", label=f"duel {number}", opening=opening)
+            if number == 1:
+                before = await client.compare_players("ann", "ben", "pods")
         found = await client.compare_players("ann", "ben", "pods")
+    assert found.rated is not None
+    assert found.rated == before.rated, "copies add no certainty to the ratings of the two"
+    assert before.note == ""
     assert found.total.wins == 48
     assert found.paired.pairs == (0, 0, 0, 0, 2), "one pair of each opening"
     assert found.paired.test.verdict is arb.Verdict.UNDECIDED

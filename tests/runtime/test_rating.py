@@ -12,6 +12,7 @@ import pytest
 from arbiter.matches.events import Created
 from arbiter.matches.policy import Policy
 from arbiter.matches.record import seal_first
+from arbiter.ratings.record import result_of_tally
 from arbiter.runtime.rating import PACKED, RatingProcess, packed, unpacked
 from arbiter.service.ports.journal import MatchEnd, MatchSummary, Tally
 from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed
@@ -59,6 +60,8 @@ async def rating() -> AsyncIterator[RatingProcess]:
 async def test_the_process_answers_what_would_be_answered_here(rating: RatingProcess) -> None:
     here, anchors, few = InProcessRating(), {"p0": 50.0}, tallies(12)
     assert await rating.rating_list(few, anchors) == await here.rating_list(few, anchors)
+    results = [result_of_tally(tally) for tally in few]
+    assert await rating.fit(results) == await here.fit(results) == await here.rating_list(few, {})
     dated = [(place // 15, tally) for place, tally in enumerate(few)]
     history = (dated, 1_000, (1, 3), anchors)
     assert await rating.history(*history) == await here.history(*history)

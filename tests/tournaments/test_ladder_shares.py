@@ -5,14 +5,10 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from math import exp
 
 import pytest
 
-from arbiter.ratings.counts import Counts
-from arbiter.ratings.counts import Game as Played
-from arbiter.ratings.fit import fit
+from arbiter.bench import pairing
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
@@ -72,50 +68,25 @@ def test_nobody_waits_until_a_newcomer_has_caught_up() -> None:
     assert min(games.values()) >= 1.5 * max(alone.values()), "and so have the others"
 
 
-def error(pairs_of: str, spread: float, seed: int, rounds: int = 16, players: int = 12) -> float:
-    """Return the mean error of the ratings, in Elo, after so many rounds of one game a player."""
-    lots = random.Random(seed)
-    names = [f"p{number:03}" for number in range(players)]
-    truth = {name: lots.gauss(0, spread) for name in names}
-    tournament_run, played = ladder(players, seed), []
-    strengths: Mapping[str, formats.Strength] = {}
-    for number in range(rounds):
-        for game in _round(tournament_run, pairs_of, strengths, lots):
-            chance = 1 / (1 + exp(-(truth[game[0]] - truth[game[1]]) / 173.7))
-            played.append(Played(*game, 1 if lots.random() < chance else 2))
-        if pairs_of == "ladder" and number % 4 == 3 and number < rounds - 1:
-            rated = fit(Counts.of(played, names)).rated
-            strengths = {each.player: formats.Strength(each.rating, 100.0) for each in rated}
-    mean = sum(truth.values()) / players
-    return sum(abs(each.rating - truth[each.player] + mean) for each in fit(Counts.of(played, names)).rated) / players
+@pytest.mark.parametrize("spread", pairing.SPREADS)
+def test_its_pairs_are_expected_to_rate_better_than_random_ones(spread: float) -> None:
+    """The information in the games of few fields shows it: it depends on who meets, and hardly on luck."""
+    rules = (pairing.Rule.LADDER, pairing.Rule.LOT)
+    by_rule, by_lot = zip(
+        *([rated[rule].expected for rule in rules] for rated in pairing.fields(4, spread, rules, look_every=5)),
+        strict=True,
+    )
+    found = pairing.ratio(by_rule, by_lot)
+    assert found.value + 2.5 * found.error < 1
 
 
-def _round(
-    tournament_run: TournamentRun, pairs_of: str, strengths: Mapping[str, formats.Strength], lots: random.Random
-) -> Sequence[tuple[str, str]]:
-    tournament = tournament_run.tournament
-    if pairs_of == "lot":
-        order = lots.sample(tournament.players, len(tournament.players))
-        return list(zip(order[::2], order[1::2], strict=True))
-    free = tournament.players
-    field = formats.FreePlayers(free, dict.fromkeys(free, tournament_run.now), strengths, tournament_run.now)
-    proposal = formats.of(tournament.spec).propose(tournament, field)
-    assert proposal is not None
-    assert len(proposal.pairs) == len(free) // 2
-    tournament_run.act(proposal)
-    for game in tournament.ready():
-        tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
-        tournament_run.act(do.ReportResult(game.number, f"m{game.number}", 0, "by lot", "rules"))
-    return [(pair.first, pair.second) for pair in proposal.pairs]
-
-
-@pytest.mark.long
-def test_its_pairs_rate_better_than_random_ones_at_equal_games(seeds: int) -> None:
-    """Few fields only show that the rule is no worse; `make soak` draws enough to show that it is better."""
-    fields, ratios = max(3, seeds // 8), []
-    for spread in (300.0, 600.0):
-        by_lot = sum(error("lot", spread, seed) for seed in range(fields))
-        by_rule = sum(error("ladder", spread, seed) for seed in range(fields))
-        ratios.append(by_rule / by_lot)
-    assert max(ratios) < 1.1, "of the error of random pairs"
-    assert fields < 100 or sum(ratios) / 2 < 1
+@pytest.mark.soak
+@pytest.mark.parametrize("spread", pairing.SPREADS)
+def test_its_pairs_rate_better_than_random_ones_at_equal_games(spread: float) -> None:
+    rules = (pairing.Rule.LADDER, pairing.Rule.LOT)
+    by_rule, by_lot = zip(
+        *([rated[rule].error for rule in rules] for rated in pairing.fields(pairing.FIELDS, spread, rules)),
+        strict=True,
+    )
+    found = pairing.ratio(by_rule, by_lot)
+    assert found.value + 2.5 * found.error < 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from arbiter.ratings.answers import Comparison, RatingList, RatingPoint
+from arbiter.ratings.record import Result
 from arbiter.ratings.sprt import Hypotheses
 from arbiter.service.ports.journal import MatchSummary, Tally
 
@@ -32,6 +33,9 @@ class RatingWorker(Protocol):
 
     async def rating_list(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> RatingList:
         """Return the ratings of a record."""
+
+    async def fit(self, results: Sequence[Result]) -> RatingList:
+        """Return the ratings of a record of its own, without anchors."""
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]

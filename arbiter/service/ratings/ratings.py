@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.answers import Comparison, RatingList, RatingPoint, Row
 from arbiter.ratings.counts import chains, named
+from arbiter.ratings.record import Result
 from arbiter.ratings.sprt import check
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import RETRY_MS, Journal, Tally
@@ -112,12 +113,12 @@ class Ratings:
         found = [await self._journal.tallies(game=game, rated=True) for game in scope or ("",)]
         return [tally for those in found for tally in those]
 
-    async def fit(self, tallies: Sequence[Tally]) -> RatingList:
+    async def fit(self, results: Sequence[Result]) -> RatingList:
         """Return the ratings of a record of its own, such as that of one tournament: without anchors.
 
         Raises Refusal BUDGET_SPENT.
         """
-        return await self._answer(self._worker.rating_list(tallies, {}))
+        return await self._answer(self._worker.fit(results))
 
     async def strengths(self, games: Sequence[str]) -> dict[str, Strength]:
         """Return how strong the newest version of each player is, by the results of some variants together.

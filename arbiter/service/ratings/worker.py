@@ -5,6 +5,7 @@ numpy is loaded with this module; the server asks through the port (`arbiter.ser
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from arbiter.matches.events import Created
@@ -41,12 +42,13 @@ def history_of(
 def comparison_of(
     contest: ComparisonRequest,
     tallies: Iterable[Tally],
-    encounters: Iterable[tuple[MatchSummary, bytes]],
+    encounters: Sequence[tuple[MatchSummary, bytes]],
     anchors: Anchors,
 ) -> Comparison:
     """Return two players side by side; the hypotheses can be tested.
 
-    tallies: of the record from which both are rated; encounters: their matches, each with its first record.
+    tallies: of the record from which both are rated; encounters: their matches, each with its first record. In the fit
+    for the comparison, a match of these two that only repeats another adds no certainty (`arbiter.ratings.model`).
     """
     a, b = contest.player, contest.other
     met = [(row, first) for row, first in encounters if _is_meant(row, contest)]
@@ -54,7 +56,8 @@ def comparison_of(
     keyed = sorted((_key(row, first), _meeting(row, first, a)) for row, first in met)
     meetings = [meeting._replace(key=key) for (key, _), meeting in keyed]
     found = compare(a, b, results, meetings=meetings, hypotheses=contest.hypotheses)
-    ratings = ratings_of(counts_of(map(result_of_tally, tallies)), anchors)
+    counts = counts_of(map(result_of_tally, tallies)).with_repeated(_repeated(encounters))
+    ratings = ratings_of(counts, anchors)
     wanted = ((a, contest.player_version), (b, contest.other_version))
     one, two = (newest_of(ratings, name) if version is None else identity(name, version) for name, version in wanted)
     return found._replace(fitted=fitted(ratings, one, two))
@@ -65,6 +68,17 @@ def _is_meant(row: MatchSummary, contest: ComparisonRequest) -> bool:
     versions = {row.player_1: row.end.version_1, row.player_2: row.end.version_2}
     wanted = {contest.player: contest.player_version, contest.other: contest.other_version}
     return all(version in (None, versions[name]) for name, version in wanted.items())
+
+
+def _repeated(encounters: Iterable[tuple[MatchSummary, bytes]]) -> dict[tuple[str, str], int]:
+    """Return how many matches only repeat others, by the players with their versions, in seat 1 and in seat 2."""
+    contents: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for row, first in encounters:
+        assert row.end is not None
+        seats = identity(row.player_1, row.end.version_1), identity(row.player_2, row.end.version_2)
+        contents[seats].append(_meeting(row, first, row.player_1).content)
+    known = {seats: [content for content in those if content] for seats, those in contents.items()}
+    return {seats: len(those) - len(set(those)) for seats, those in known.items()}
 
 
 def _result(row: MatchSummary) -> Result:
@@ -111,6 +125,10 @@ class InProcessRating:
     async def rating_list(self, tallies: Sequence[Tally], anchors: Anchors) -> RatingList:
         """Return the ratings of a record; see the port."""
         return rating_list_of(tallies, anchors)
+
+    async def fit(self, results: Sequence[Result]) -> RatingList:
+        """Return the ratings of a record of its own; see the port."""
+        return rating_list(results, {})
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Anchors

@@ -11,8 +11,8 @@ from arbiter.errors import Reason, Refusal
 from arbiter.ratings.answers import RatingList
 from arbiter.ratings.counts import Counts, Game
 from arbiter.ratings.fit import fit
-from arbiter.service.ports.journal import Tally
-from arbiter.service.ratings.worker import rating_list_of
+from arbiter.ratings.rating_list import rating_list
+from arbiter.ratings.record import Result
 from arbiter.service.tournaments.own_ratings import own_ratings
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.testing.tournaments import TournamentRun
@@ -25,14 +25,14 @@ from arbiter.tournaments.standings import rated_games
 class LocalRater:
     """A rater that fits in this process."""
 
-    async def fit(self, tallies: Sequence[Tally]) -> RatingList:
-        return rating_list_of(tallies, {})
+    async def fit(self, results: Sequence[Result]) -> RatingList:
+        return rating_list(results, {})
 
 
 class Broken:
     """A rater that cannot."""
 
-    async def fit(self, tallies: Sequence[Tally]) -> RatingList:
+    async def fit(self, results: Sequence[Result]) -> RatingList:
         raise Refusal(Reason.BUDGET_SPENT, "not now")
 
 
@@ -43,9 +43,11 @@ def ladder(players: int) -> TournamentRun:
     )
 
 
-def met(tournament_run: TournamentRun, first: str, second: str, winners: Sequence[Winner]) -> None:
-    """Let two meet so many times, with these seats."""
-    for winner in winners:
+def met(
+    tournament_run: TournamentRun, first: str, second: str, winners: Sequence[Winner], moves: Sequence[str] = ()
+) -> None:
+    """Let two meet so many times, with these seats; moves: of each game, if they are known."""
+    for place, winner in enumerate(winners):
         free = tuple(tournament_run.tournament.players)
         pair = do.Arrange(
             tournament_run.tournament.revision, tournament_run.tournament.rounds + 1, (Pair(first, second),), (), free
@@ -53,7 +55,9 @@ def met(tournament_run: TournamentRun, first: str, second: str, winners: Sequenc
         assert tournament_run.act(pair).events
         number = len(tournament_run.tournament.games)
         tournament_run.act(do.Begin(number, 1, f"m{number}"))
-        tournament_run.act(do.ReportResult(number, f"m{number}", winner, "by play", "rules"))
+        tournament_run.act(
+            do.ReportResult(number, f"m{number}", winner, "by play", "rules", moves[place] if moves else "")
+        )
 
 
 def played() -> TournamentRun:
@@ -95,11 +99,28 @@ async def test_who_has_met_few_stands_apart_at_the_end() -> None:
 
 async def test_the_ratings_are_those_of_anybody_who_has_the_log() -> None:
     tournament = played().tournament
-    again = fit(Counts.of(Game(*game) for game in rated_games(tournament)))
+    again = fit(Counts.of(Game(*game[:3]) for game in rated_games(tournament)))
     found = await own_ratings(tournament, LocalRater())
     assert {each.player: (each.rating, each.low, each.high) for each in again.rated} == {
         player: (rating.elo, rating.low, rating.high) for player, rating in found.items()
     }
+
+
+async def test_a_repeated_game_adds_no_certainty() -> None:
+    found = []
+    for times in (1, 10):
+        tournament_run = ladder(2)
+        moves = ("won in seat 1", "won in seat 2", "drawn")
+        met(tournament_run, "p000", "p001", [1, 2, 0] * times, moves * times)
+        met(tournament_run, "p001", "p000", [2, 2, 1] * times, moves * times)
+        found.append(await own_ratings(tournament_run.tournament, LocalRater()))
+    once, ten_times = found
+    assert ten_times == once
+    new = ladder(2)
+    met(new, "p000", "p001", [1, 2, 0] * 10, [str(number) for number in range(30)])
+    met(new, "p001", "p000", [2, 2, 1] * 10, [str(number) for number in range(30)])
+    certain = (await own_ratings(new.tournament, LocalRater()))["p000"]
+    assert certain.high - certain.low < 0.6 * (once["p000"].high - once["p000"].low), "thirty games with other moves"
 
 
 async def test_without_ratings_the_table_is_there_all_the_same() -> None:

@@ -1,0 +1,201 @@
+"""How much better a ladder's pairs rate its players than random ones: a table of deploy/CHOOSING.md.
+
+A field has PLAYERS players with normal strengths. They play ROUNDS rounds of one game each, by the model of the ratings
+(seat 1 is worth 50 Elo, two equal players draw 13 % of their games). After every second round the ladder is told the
+ratings by the games so far, by the same fit that a server makes every ten seconds. At the end all games are rated by
+that fit. The error of a field is the mean distance of a rating from the truth, both relative to the mean of the field.
+
+All rules see the same fields and, as far as they choose the same pairs, the same games: the result of the n-th game of
+two players follows from a number that is drawn for the two and n. So the ratio of two errors has a smaller standard
+error than that of independent fields would have. It is estimated as ratios of sums are (Cochran 1977, chapter 6).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from math import exp, pi, sqrt
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+
+from arbiter.bench.coverage import ADVANTAGE, NU, SEED
+from arbiter.ratings.counts import Counts
+from arbiter.ratings.counts import Game as RatedGame
+from arbiter.ratings.fit import Z95, Ratings, fit
+from arbiter.ratings.model import ELO_PER_NAT
+from arbiter.testing.tournaments import TournamentRun
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import formats
+from arbiter.tournaments.spec import Format, Options, Spec
+
+FIELDS: Final = 400
+PLAYERS: Final = 12
+ROUNDS: Final = 16
+LOOK_EVERY: Final = 2  #: rounds between two looks at the ratings
+SPREADS: Final = (300.0, 600.0)
+
+Pairs = Sequence[tuple[str, str]]
+"""Pairs of players; the first one has seat 1."""
+
+
+class Rule(StrEnum):
+    """Who meets whom."""
+
+    LADDER = "ladder"  #: the pairs of a ladder that knows the ratings so far
+    EVEN = "even"  #: the pairs of a ladder that knows no ratings: opponents who have met less often
+    LOT = "lot"  #: random pairs
+
+
+class Field(NamedTuple):
+    """What is drawn for a field: its number, and the players' strengths in Elo, relative to their mean."""
+
+    number: int
+    truth: Mapping[str, float]
+
+
+class Rated(NamedTuple):
+    """A field after its games.
+
+    error: the mean distance of a rating from the truth, in Elo. expected: that distance as expected from the strengths
+    and the pairs that met. It depends much less on luck.
+    """
+
+    error: float
+    expected: float
+
+
+class Ratio(NamedTuple):
+    """The ratio of two mean errors, and its standard error."""
+
+    value: float
+    error: float
+
+
+def drawn(number: int, spread: float) -> Field:
+    """Return the field with this number."""
+    lots = random.Random(f"{SEED} {number}")
+    truth = {f"p{place:03}": lots.gauss(0, spread) for place in range(PLAYERS)}
+    mean = sum(truth.values()) / PLAYERS
+    return Field(number, {player: strength - mean for player, strength in truth.items()})
+
+
+def played(field: Field, rule: Rule, spread: float, look_every: int = LOOK_EVERY) -> Rated:
+    """Let a field play by a rule, and rate it."""
+    lots = random.Random(f"{SEED} {field.number} pairs")
+    run = TournamentRun(
+        Spec("test", Format.LADDER, ("hop-it",), "1s", paired=False, options=Options(validation=False)),
+        PLAYERS,
+        random.Random(field.number),
+    )
+    games: list[RatedGame] = []
+    strengths: Mapping[str, formats.Strength] = {}
+    for number in range(ROUNDS):
+        if rule is Rule.LADDER and number and number % look_every == 0:
+            strengths = _strengths(fit(Counts.of(games, field.truth)))
+        for pair in _by_lot(run, lots) if rule is Rule.LOT else _by_ladder(run, strengths):
+            games.append(_game(field, *pair, sum(set(pair) == {each.seat1, each.seat2} for each in games)))
+    found = fit(Counts.of(games, field.truth))
+    error = sum(abs(each.rating - field.truth[each.player]) for each in found.rated) / PLAYERS
+    return Rated(error, _expected(field, [(game.seat1, game.seat2) for game in games], spread))
+
+
+def _strengths(ratings: Ratings) -> dict[str, formats.Strength]:
+    return {each.player: formats.Strength(each.rating, (each.high - each.low) / (2 * Z95)) for each in ratings.rated}
+
+
+def _by_lot(run: TournamentRun, lots: random.Random) -> Pairs:
+    order = lots.sample(run.tournament.players, PLAYERS)
+    return list(zip(order[::2], order[1::2], strict=True))
+
+
+def _by_ladder(run: TournamentRun, strengths: Mapping[str, formats.Strength]) -> Pairs:
+    tournament = run.tournament
+    free = tournament.players
+    field = formats.FreePlayers(free, dict.fromkeys(free, run.now), strengths, run.now)
+    proposal = formats.of(tournament.spec).propose(tournament, field)
+    assert proposal is not None
+    run.act(proposal)
+    for game in tournament.ready():
+        run.act(do.Begin(game.number, 1, f"m{game.number}"))
+        run.act(do.ReportResult(game.number, f"m{game.number}", 0, "by lot", "rules"))
+    return [(pair.first, pair.second) for pair in proposal.pairs]
+
+
+def _chances(truth: Mapping[str, float], seat1: str, seat2: str) -> tuple[float, float, float]:
+    """Return the probabilities that seat 1 wins, of a draw, and that seat 2 wins."""
+    u = (truth[seat1] - truth[seat2] + ADVANTAGE) / ELO_PER_NAT
+    win, loss = exp(u / 2), exp(-u / 2)
+    total = win + NU + loss
+    return win / total, NU / total, loss / total
+
+
+def _game(field: Field, seat1: str, seat2: str, met: int) -> RatedGame:
+    """Return the next game of two players, who have met so often."""
+    one, two = sorted((seat1, seat2))
+    luck = random.Random(f"{SEED} {field.number} {one} {two} {met}").random()
+    win, draw, loss = _chances(field.truth, seat1, seat2)
+    better, worse = (1, 2) if one == seat1 else (2, 1)
+    if luck < (win if one == seat1 else loss):
+        winner = better
+    else:
+        winner = 0 if luck < (win if one == seat1 else loss) + draw else worse
+    outcome: Literal[0, 1, 2] = 0 if winner == 0 else 1 if winner == 1 else 2
+    return RatedGame(seat1, seat2, outcome)
+
+
+def _expected(field: Field, pairs: Pairs, spread: float) -> float:
+    """Return the mean error, in Elo, of estimates as good as the information in the games and the spread allow.
+
+    That is the normal approximation at the true strengths; the mean distance of a normal deviate is √(2/π).
+    """
+    place = {player: number for number, player in enumerate(field.truth)}
+    precision = np.eye(PLAYERS) * (ELO_PER_NAT / spread) ** 2
+    for (seat1, seat2), times in Counter(pairs).items():
+        win, _, loss = _chances(field.truth, seat1, seat2)
+        information = times * ((win + loss) / 4 - ((win - loss) / 2) ** 2)
+        a, b = place[seat1], place[seat2]
+        precision[[a, b], [a, b]] += information
+        precision[[a, b], [b, a]] -= information
+    around = np.eye(PLAYERS) - 1 / PLAYERS
+    covariance = around @ np.linalg.inv(precision) @ around
+    return float(np.sqrt(covariance.diagonal()).mean() * sqrt(2 / pi) * ELO_PER_NAT)
+
+
+def ratio(errors: Sequence[float], others: Sequence[float]) -> Ratio:
+    """Return the ratio of the sums of two errors of the same fields, with its standard error."""
+    upper, lower = np.array(errors), np.array(others)
+    value = upper.sum() / lower.sum()
+    return Ratio(float(value), float(np.sqrt(((upper - value * lower) ** 2).sum()) / lower.sum()))
+
+
+def fields(
+    count: int, spread: float, rules: Sequence[Rule], look_every: int = LOOK_EVERY
+) -> Iterator[dict[Rule, Rated]]:
+    """Yield so many fields, each after its games by each of some rules."""
+    for number in range(count):
+        field = drawn(number, spread)
+        yield {rule: played(field, rule, spread, look_every) for rule in rules}
+
+
+def bench_pairing(write: Callable[[str], object], count: int = FIELDS) -> None:
+    """Measure every spread, and write a row as soon as it is measured, as a table of Markdown."""
+    write(
+        f"{count} fields of {PLAYERS} players with {ROUNDS} games each, seed {SEED}; error in Elo, ± standard error\n\n"
+    )
+    write("| spread | error by lot | pairs of the ladder | the same without ratings | expected of the ladder |\n")
+    write("| --- | --- | --- | --- | --- |\n")
+    for spread in SPREADS:
+        found = list(fields(count, spread, tuple(Rule)))
+        errors = {rule: [each[rule].error for each in found] for rule in Rule}
+        expected = [[each[rule].expected for each in found] for rule in (Rule.LADDER, Rule.LOT)]
+        by_lot = sum(errors[Rule.LOT]) / count
+        smaller = (
+            ratio(errors[Rule.LADDER], errors[Rule.LOT]),
+            ratio(errors[Rule.EVEN], errors[Rule.LOT]),
+            ratio(*expected),
+        )
+        cells = " | ".join(f"{100 * (each.value - 1):+.1f} ± {100 * each.error:.1f} %" for each in smaller)
+        write(f"| {spread:.0f} | {by_lot:.0f} | {cells} |\n")
