@@ -68,6 +68,7 @@ def test_nobody_waits_until_a_newcomer_has_caught_up() -> None:
     assert min(games.values()) >= 1.5 * max(alone.values()), "and so have the others"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spread", pairing.SPREADS)
 def test_its_pairs_are_expected_to_rate_better_than_random_ones(spread: float) -> None:
     """The information in the games of few fields shows it: it depends on who meets, and hardly on luck."""
