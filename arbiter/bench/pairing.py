@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from math import exp, pi, sqrt
 from typing import Final, Literal, NamedTuple
@@ -50,21 +50,11 @@ class Rule(StrEnum):
 
 
 class Field(NamedTuple):
-    """What is drawn for a field: its number, and the players' strengths in Elo, relative to their mean."""
+    """A field: its number, the spread of the strengths, and the strengths, in Elo and relative to their mean."""
 
     number: int
+    spread: float
     truth: Mapping[str, float]
-
-
-class Rated(NamedTuple):
-    """A field after its games.
-
-    error: the mean distance of a rating from the truth, in Elo. expected: that distance as expected from the strengths
-    and the pairs that met. It depends much less on luck.
-    """
-
-    error: float
-    expected: float
 
 
 class Ratio(NamedTuple):
@@ -79,11 +69,11 @@ def drawn(number: int, spread: float) -> Field:
     lots = random.Random(f"{SEED} {number}")
     truth = {f"p{place:03}": lots.gauss(0, spread) for place in range(PLAYERS)}
     mean = sum(truth.values()) / PLAYERS
-    return Field(number, {player: strength - mean for player, strength in truth.items()})
+    return Field(number, spread, {player: strength - mean for player, strength in truth.items()})
 
 
-def played(field: Field, rule: Rule, spread: float, look_every: int = LOOK_EVERY) -> Rated:
-    """Let a field play by a rule, and rate it."""
+def played(field: Field, rule: Rule, look_every: int = LOOK_EVERY) -> Sequence[RatedGame]:
+    """Return the games of a field that is paired by a rule. look_every: rounds between two looks at the ratings."""
     lots = random.Random(f"{SEED} {field.number} pairs")
     run = TournamentRun(
         Spec("test", Format.LADDER, ("hop-it",), "1s", paired=False, options=Options(validation=False)),
@@ -97,9 +87,32 @@ def played(field: Field, rule: Rule, spread: float, look_every: int = LOOK_EVERY
             strengths = _strengths(fit(Counts.of(games, field.truth)))
         for pair in _by_lot(run, lots) if rule is Rule.LOT else _by_ladder(run, strengths):
             games.append(_game(field, *pair, sum(set(pair) == {each.seat1, each.seat2} for each in games)))
-    found = fit(Counts.of(games, field.truth))
-    error = sum(abs(each.rating - field.truth[each.player]) for each in found.rated) / PLAYERS
-    return Rated(error, _expected(field, [(game.seat1, game.seat2) for game in games], spread))
+    return games
+
+
+def error(field: Field, games: Sequence[RatedGame]) -> float:
+    """Return the mean distance, in Elo, of the ratings by some games from the truth."""
+    rated = fit(Counts.of(games, field.truth)).rated
+    return sum(abs(each.rating - field.truth[each.player]) for each in rated) / PLAYERS
+
+
+def expected_error(field: Field, games: Sequence[RatedGame]) -> float:
+    """Return the expected error, in Elo, of ratings that are as good as the information in games of these pairs allows.
+
+    It follows from who met, and not from who won, so it depends much less on luck. It is the normal approximation at
+    the true strengths; the mean distance of a normal deviate is √(2/π).
+    """
+    place = {player: number for number, player in enumerate(field.truth)}
+    precision = np.eye(PLAYERS) * (ELO_PER_NAT / field.spread) ** 2
+    for (seat1, seat2), times in Counter((game.seat1, game.seat2) for game in games).items():
+        win, _, loss = _chances(field.truth, seat1, seat2)
+        information = times * ((win + loss) / 4 - ((win - loss) / 2) ** 2)
+        a, b = place[seat1], place[seat2]
+        precision[[a, b], [a, b]] += information
+        precision[[a, b], [b, a]] -= information
+    around = np.eye(PLAYERS) - 1 / PLAYERS
+    covariance = around @ np.linalg.inv(precision) @ around
+    return float(np.sqrt(covariance.diagonal()).mean() * sqrt(2 / pi) * ELO_PER_NAT)
 
 
 def _strengths(ratings: Ratings) -> dict[str, formats.Strength]:
@@ -146,24 +159,6 @@ def _game(field: Field, seat1: str, seat2: str, met: int) -> RatedGame:
     return RatedGame(seat1, seat2, outcome)
 
 
-def _expected(field: Field, pairs: Pairs, spread: float) -> float:
-    """Return the mean error, in Elo, of estimates as good as the information in the games and the spread allow.
-
-    That is the normal approximation at the true strengths; the mean distance of a normal deviate is √(2/π).
-    """
-    place = {player: number for number, player in enumerate(field.truth)}
-    precision = np.eye(PLAYERS) * (ELO_PER_NAT / spread) ** 2
-    for (seat1, seat2), times in Counter(pairs).items():
-        win, _, loss = _chances(field.truth, seat1, seat2)
-        information = times * ((win + loss) / 4 - ((win - loss) / 2) ** 2)
-        a, b = place[seat1], place[seat2]
-        precision[[a, b], [a, b]] += information
-        precision[[a, b], [b, a]] -= information
-    around = np.eye(PLAYERS) - 1 / PLAYERS
-    covariance = around @ np.linalg.inv(precision) @ around
-    return float(np.sqrt(covariance.diagonal()).mean() * sqrt(2 / pi) * ELO_PER_NAT)
-
-
 def ratio(errors: Sequence[float], others: Sequence[float]) -> Ratio:
     """Return the ratio of the sums of two errors of the same fields, with its standard error."""
     upper, lower = np.array(errors), np.array(others)
@@ -171,31 +166,22 @@ def ratio(errors: Sequence[float], others: Sequence[float]) -> Ratio:
     return Ratio(float(value), float(np.sqrt(((upper - value * lower) ** 2).sum()) / lower.sum()))
 
 
-def fields(
-    count: int, spread: float, rules: Sequence[Rule], look_every: int = LOOK_EVERY
-) -> Iterator[dict[Rule, Rated]]:
-    """Yield so many fields, each after its games by each of some rules."""
-    for number in range(count):
-        field = drawn(number, spread)
-        yield {rule: played(field, rule, spread, look_every) for rule in rules}
-
-
 def bench_pairing(write: Callable[[str], object], count: int = FIELDS) -> None:
     """Measure every spread, and write a row as soon as it is measured, as a table of Markdown."""
     write(
         f"{count} fields of {PLAYERS} players with {ROUNDS} games each, seed {SEED}; error in Elo, ± standard error\n\n"
     )
-    write("| spread | error by lot | pairs of the ladder | the same without ratings | expected of the ladder |\n")
-    write("| --- | --- | --- | --- | --- |\n")
+    write("| spread | random pairs | pairs of a ladder | the same, as expected | without ratings | as expected |\n")
+    write("| --- | --- | --- | --- | --- | --- |\n")
     for spread in SPREADS:
-        found = list(fields(count, spread, tuple(Rule)))
-        errors = {rule: [each[rule].error for each in found] for rule in Rule}
-        expected = [[each[rule].expected for each in found] for rule in (Rule.LADDER, Rule.LOT)]
-        by_lot = sum(errors[Rule.LOT]) / count
-        smaller = (
-            ratio(errors[Rule.LADDER], errors[Rule.LOT]),
-            ratio(errors[Rule.EVEN], errors[Rule.LOT]),
-            ratio(*expected),
-        )
-        cells = " | ".join(f"{100 * (each.value - 1):+.1f} ± {100 * each.error:.1f} %" for each in smaller)
-        write(f"| {spread:.0f} | {by_lot:.0f} | {cells} |\n")
+        errors: dict[Rule, list[float]] = {rule: [] for rule in Rule}
+        expected: dict[Rule, list[float]] = {rule: [] for rule in Rule}
+        for number in range(count):
+            field = drawn(number, spread)
+            for rule in Rule:
+                games = played(field, rule)
+                errors[rule].append(error(field, games))
+                expected[rule].append(expected_error(field, games))
+        ratios = (ratio(of[rule], of[Rule.LOT]) for rule in (Rule.LADDER, Rule.EVEN) for of in (errors, expected))
+        cells = " | ".join(f"{100 * (each.value - 1):+.1f} ± {100 * each.error:.1f} %" for each in ratios)
+        write(f"| {spread:.0f} | {sum(errors[Rule.LOT]) / count:.0f} | {cells} |\n")
