@@ -205,8 +205,8 @@ def _rows(rng: np.random.Generator, condition: Condition, truth: Truth) -> Itera
             points[seat1] += wins1 + draws / 2
             points[seat2] += wins2 + draws / 2
             if share:
-                repeated = (condition.copies - 1) * share if condition.known else 0
-                yield PairCount(seat1, seat2, *(condition.copies * each for each in (wins1, draws, wins2)), repeated)
+                copies, repeated = condition.copies, (condition.copies - 1) * share if condition.known else 0
+                yield PairCount(seat1, seat2, copies * wins1, copies * draws, copies * wins2, repeated)
 
 
 def _name(player: str) -> str:
