@@ -8,6 +8,8 @@ Among the allowed pairs, as many as possible are made. The pairer prefers oppone
 that give more information: a game's result carries the Fisher information p(1 − p) about the difference of the two
 ratings, where p is the first player's chance of winning. So the weight of a pair is 4p(1 − p), divided by one plus the
 number of their past meetings. It is reduced for players who are ahead, and increased for players who have waited long.
+Ratings are uncertain, in the beginning very much so: p is the mean over the difference's normal distribution, by
+MacKay's approximation (Neural Computation 4 (1992), "The evidence framework applied to classification networks").
 deploy/CHOOSING.md says by how much the ratings are better than with random pairs.
 
 Players in a game will soon be free. Two players who have met n times are not paired yet if one of them has met such a
@@ -21,7 +23,7 @@ its own fault. After three validation games with a fault it is not paired any mo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import exp, log
+from math import exp, log, pi, sqrt
 from typing import Final
 
 from arbiter.tournaments.commands import Arrange
@@ -130,7 +132,10 @@ def _weighing(tournament: Tournament, field: FreePlayers) -> Callable[[str, str]
 
 
 def _chance(first: Strength, second: Strength) -> float:
-    return 1 / (1 + exp(-max(-50.0, min(50.0, (first.rating - second.rating) * NATS))))
+    """Return the first player's chance of winning, as a mean over what the difference may be."""
+    variance = (first.deviation**2 + second.deviation**2) * NATS**2
+    apart = (first.rating - second.rating) * NATS / sqrt(1 + pi * variance / 8)
+    return 1 / (1 + exp(-max(-50.0, min(50.0, apart))))
 
 
 def valid(tournament: Tournament, player: str) -> bool:
