@@ -171,12 +171,11 @@ def ratio(errors: Sequence[float], others: Sequence[float]) -> Ratio:
 
 def bench_pairing(write: Callable[[str], object], count: int = FIELDS) -> None:
     """Measure every spread, and write a row as soon as it is measured, as a table of Markdown."""
-    write(
-        f"{count} fields of {PLAYERS} players with {ROUNDS} games each, seed {SEED}; error in Elo, ± standard error\n\n"
-    )
-    write("| spread | random pairs | pairs of a ladder | the same, as expected | without ratings | as expected |\n")
-    write("| --- | --- | --- | --- | --- | --- |\n")
-    for spread in SPREADS:
+    write(f"Fields of {PLAYERS} players with {ROUNDS} games each, seed {SEED}; error in Elo, ± standard error\n\n")
+    write("| spread | fields | random pairs | pairs of a ladder | as expected | without ratings | as expected |\n")
+    write("| --- | --- | --- | --- | --- | --- | --- |\n")
+    for spread, divisor in SPREADS.items():
+        fields = max(1, count // divisor)
         errors: dict[Rule, list[float]] = {rule: [] for rule in Rule}
         expected: dict[Rule, list[float]] = {rule: [] for rule in Rule}
         for number in range(fields):

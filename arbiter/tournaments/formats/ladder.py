@@ -126,7 +126,7 @@ def _weighing(tournament: Tournament, field: FreePlayers) -> Callable[[str, str]
         if max(waits) < HELD_S and any(could_do_better(player, times) for player in pair):
             return None
         chance = _chance(field.strengths.get(first, UNKNOWN), field.strengths.get(second, UNKNOWN))
-        return 4 * chance * (1 - chance) / (1 + times) + WAIT * sum(waits) - SHARE * sum(ahead)
+        return (0.5 + 2 * chance * (1 - chance)) / (1 + times) + WAIT * sum(waits) - SHARE * sum(ahead)
 
     return weight
 

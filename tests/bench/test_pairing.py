@@ -1,0 +1,39 @@
+"""The bench of a ladder's pairs: its table, and what its figures are made of."""
+
+from __future__ import annotations
+
+import pytest
+
+from arbiter.bench import pairing
+from arbiter.bench.__main__ import main
+from arbiter.ratings.counts import Game
+
+
+def test_the_table_has_a_row_of_each_spread(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pairing, "PLAYERS", 4)
+    monkeypatch.setattr(pairing, "ROUNDS", 2)
+    assert main(["pairing", "2"]) == 0
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("|")][2:]
+    assert [row[:2] for row in rows] == [["| 300", "2"], ["| 600", "1"]]
+    assert all(cell.endswith(("%", "% |")) and "±" in cell for row in rows for cell in row[3:])
+
+
+def test_a_number_of_fields_is_from_1() -> None:
+    assert main(["pairing", "0"]) == main(["pairing", "many"]) == main(["pairing", "1", "2"]) == 2
+
+
+def test_games_of_equal_players_are_expected_to_tell_more_than_those_of_unequal_ones() -> None:
+    truth = {f"p{number:03}": strength for number, strength in enumerate((-300.0, -300.0, 300.0, 300.0))}
+    field = pairing.Field(1, 300.0, truth)
+    near, far = ([Game("p000", other, 1)] * 8 for other in ("p001", "p002"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairing, "PLAYERS", 4)
+        assert pairing.expected_error(field, near) < pairing.expected_error(field, far)
+        assert pairing.expected_error(field, far) < pairing.expected_error(field, [])
+
+
+def test_the_error_of_a_ratio_is_nothing_where_all_fields_have_the_same() -> None:
+    assert pairing.ratio([2.0, 4.0], [4.0, 8.0]) == pairing.Ratio(0.5, 0.0)
+    assert pairing.ratio([2.0, 6.0], [4.0, 8.0]).error > 0
