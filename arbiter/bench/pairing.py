@@ -31,14 +31,12 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Format, Options, Spec
 
-FIELDS: Final = 400  #: of the narrowest spread
+FIELDS: Final = 240  #: of the narrowest spread
 PLAYERS: Final = 12
 ROUNDS: Final = 16
 LOOK_EVERY: Final = 2  #: rounds between two looks at the ratings
-SPREADS: Final = {
-    300.0: 1,
-    600.0: 3,
-}  #: in Elo, with the divisor of the number of fields: the wider, the fewer are needed
+SPREADS: Final = {300.0: 1, 600.0: 2}
+"""Spreads in Elo, with the divisor of the number of fields: the wider they are, the fewer are needed."""
 
 Pairs = Sequence[tuple[str, str]]
 """Pairs of players; the first one has seat 1."""

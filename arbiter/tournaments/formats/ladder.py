@@ -6,8 +6,10 @@ slow one. So two players do not meet while both are more than AHEAD games ahead 
 
 Among the allowed pairs, as many as possible are made. The pairer prefers opponents who have met less often, then games
 that give more information: a game's result carries the Fisher information p(1 − p) about the difference of the two
-ratings, where p is the first player's chance of winning. So the weight of a pair is 4p(1 − p), divided by one plus the
-number of their past meetings. It is reduced for players who are ahead, and increased for players who have waited long.
+ratings, where p is the first player's chance of winning. So the weight of a pair is ½ + 2p(1 − p), between a half and
+one, divided by one plus the number of their past meetings. It is reduced for players who are ahead, and increased for
+players who have waited long. (With 4p(1 − p) alone, players meet those near to them again and again: then too few games
+bridge a gap in the field, and now and then a group is rated hundreds of Elo too high or too low.)
 Ratings are uncertain, in the beginning very much so: p is the mean over the difference's normal distribution, by
 MacKay's approximation (Neural Computation 4 (1992), "The evidence framework applied to classification networks").
 deploy/CHOOSING.md says by how much the ratings are better than with random pairs.
