@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import json
+import shlex
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from arbiter.runtime import machine
 from arbiter.runtime.machine import Space
 from arbiter.runtime.metrics import Metrics, shown
 from tests.cli.command import Arbiter
+from tests.documents import block
 from tests.store.records import appends
 
 Rows = dict[str, tuple[str, str, str]]
@@ -243,3 +245,15 @@ def test_this_machine_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert list(tmp_path.iterdir()) == []
     assert machine.open_files() > 0
     assert machine.clock_is_synchronised() in (True, False, None)
+
+
+def test_the_command_of_the_runbook(
+    arbiter: Arbiter, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "arbiter.toml").write_text(f'store = "{settings.store}"')
+    monkeypatch.chdir(tmp_path)
+    program, *words = shlex.split(block("deploy/README.md", "arbiter doctor"), comments=True)
+    assert program == "arbiter"
+    ran = arbiter(*words)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("good\tconfiguration\tarbiter.toml\t\n")

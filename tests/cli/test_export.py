@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sqlite3
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from arbiter.bootstrap import open_record
 from arbiter.config import load
 from tests.cli.command import Arbiter
+from tests.documents import block
 from tests.store.records import appends
 
 
@@ -86,3 +88,15 @@ def test_a_store_or_keys_that_are_not_there_are_named_and_not_made(arbiter: Arbi
     (tmp_path / "x.keys").write_text("{}")
     assert "there is no store at" in arbiter("export", str(folder), "--store", url).complaint
     assert not folder.exists()
+
+
+def test_the_command_of_the_runbook(
+    arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "arbiter.toml").write_text(f'store = "{store}"')
+    monkeypatch.chdir(tmp_path)
+    program, *words = shlex.split(block("deploy/README.md", "arbiter export"), comments=True)
+    assert program == "arbiter"
+    ran = arbiter(*(word.replace("/exports", str(tmp_path)) for word in words))
+    assert ran.code == 0, ran.err
+    assert exported(tmp_path / "2026") == ended(store)
