@@ -50,7 +50,7 @@ class Limits(_Section):
         description="calls of one player, or of one address without a token, that play nothing; twice as many at once",
     )
     call_rows: Count = Field(
-        default=5,
+        default=10,
         ge=1,
         description="rows of an answer (matches, players, moves of a match that is over) that count as one more call",
     )
