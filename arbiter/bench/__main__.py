@@ -7,7 +7,7 @@ import sys
 from arbiter.bench.clocks import bench_clocks, plan_of
 from arbiter.bench.coverage import RECORDS, bench_coverage
 from arbiter.bench.games import bench_games
-from arbiter.bench.pairing import FIELDS, bench_pairing
+from arbiter.bench.pairing import bench_pairing
 from arbiter.bench.processes import BenchError
 from arbiter.bench.ratings import bench_ratings
 from arbiter.bench.stopping import bench_stopping
@@ -28,8 +28,8 @@ BENCHMARKS = ("games", "strength", "clocks", "ratings", "coverage", "pairing", "
 def main(arguments: list[str]) -> int:
     """Run the benchmark that the first argument names; `games` and `ratings` have no further arguments.
 
-    `coverage` takes the number of records of each condition, `pairing` the number of fields. A benchmark that cannot be
-    run prints the reason in one line and exits with code 1.
+    `coverage` takes the number of records of each condition, `pairing` the most fields of each. A benchmark that
+    cannot be run prints the reason in one line and exits with code 1.
     """
     name, *rest = arguments or [""]
     if name not in BENCHMARKS or (rest and name in ("games", "ratings")):
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
                 if name == "coverage":
                     bench_coverage(write, int(rest[0]) if rest else RECORDS)
                 else:
-                    bench_pairing(write, int(rest[0]) if rest else FIELDS)
+                    bench_pairing(write, int(rest[0]) if rest else None)
             case "ratings":
                 bench_ratings(write)
             case _:

@@ -1,6 +1,6 @@
 """How much better a ladder's pairs rate its players than random ones: a table of deploy/CHOOSING.md.
 
-A field has PLAYERS players with normal strengths. They play ROUNDS rounds of one game each, by the model of the ratings
+The players of a field have normal strengths. They play ROUNDS rounds of one game each, by the model of the ratings
 (seat 1 is worth 50 Elo, two equal players draw 13 % of their games). After every second round the ladder is told the
 ratings by the games so far, by the same fit that a server makes every ten seconds. At the end all games are rated by
 that fit. The error of a field is the mean distance of a rating from the truth, both relative to the mean of the field.
@@ -31,12 +31,25 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Format, Options, Spec
 
-FIELDS: Final = 240  #: of the narrowest spread
-PLAYERS: Final = 12
 ROUNDS: Final = 16
 LOOK_EVERY: Final = 2  #: rounds between two looks at the ratings
-SPREADS: Final = {300.0: 1, 600.0: 2}
-"""Spreads in Elo, with the divisor of the number of fields: the wider they are, the fewer are needed."""
+
+
+class Condition(NamedTuple):
+    """Number of players of a field, spread of their strengths in Elo, and how many such fields are played."""
+
+    players: int
+    spread: float
+    fields: int
+
+
+CONDITIONS: Final = (
+    Condition(12, 300, 240),
+    Condition(12, 600, 120),
+    Condition(40, 300, 64),
+    Condition(40, 600, 32),
+)
+"""The fewer players and the narrower the spread, the more fields it takes to see a difference."""
 
 Pairs = Sequence[tuple[str, str]]
 """Pairs of players; the first one has seat 1."""
@@ -65,12 +78,12 @@ class Ratio(NamedTuple):
     error: float
 
 
-def drawn(number: int, spread: float) -> Field:
+def drawn(number: int, condition: Condition) -> Field:
     """Return the field with this number."""
-    lots = random.Random(f"{SEED} {number}")
-    truth = {f"p{place:03}": lots.gauss(0, spread) for place in range(PLAYERS)}
-    mean = sum(truth.values()) / PLAYERS
-    return Field(number, spread, {player: strength - mean for player, strength in truth.items()})
+    lots, players = random.Random(f"{SEED} {number}"), condition.players
+    truth = {f"p{place:03}": lots.gauss(0, condition.spread) for place in range(players)}
+    mean = sum(truth.values()) / players
+    return Field(number, condition.spread, {player: strength - mean for player, strength in truth.items()})
 
 
 def played(field: Field, rule: Rule, look_every: int = LOOK_EVERY) -> Sequence[RatedGame]:
@@ -78,7 +91,7 @@ def played(field: Field, rule: Rule, look_every: int = LOOK_EVERY) -> Sequence[R
     lots = random.Random(f"{SEED} {field.number} pairs")
     run = TournamentRun(
         Spec("test", Format.LADDER, ("hop-it",), "1s", paired=False, options=Options(validation=False)),
-        PLAYERS,
+        len(field.truth),
         random.Random(field.number),
     )
     games: list[RatedGame] = []
@@ -94,7 +107,7 @@ def played(field: Field, rule: Rule, look_every: int = LOOK_EVERY) -> Sequence[R
 def error(field: Field, games: Sequence[RatedGame]) -> float:
     """Return the mean distance, in Elo, of the ratings by some games from the truth."""
     rated = fit(Counts.of(games, field.truth)).rated
-    return sum(abs(each.rating - field.truth[each.player]) for each in rated) / PLAYERS
+    return sum(abs(each.rating - field.truth[each.player]) for each in rated) / len(rated)
 
 
 def expected_error(field: Field, games: Sequence[RatedGame]) -> float:
@@ -104,14 +117,15 @@ def expected_error(field: Field, games: Sequence[RatedGame]) -> float:
     the true strengths; the mean distance of a normal deviate is √(2/π).
     """
     place = {player: number for number, player in enumerate(field.truth)}
-    precision = np.eye(PLAYERS) * (ELO_PER_NAT / field.spread) ** 2
+    players = len(field.truth)
+    precision = np.eye(players) * (ELO_PER_NAT / field.spread) ** 2
     for (seat1, seat2), times in Counter((game.seat1, game.seat2) for game in games).items():
         win, _, loss = _chances(field.truth, seat1, seat2)
         information = times * ((win + loss) / 4 - ((win - loss) / 2) ** 2)
         a, b = place[seat1], place[seat2]
         precision[[a, b], [a, b]] += information
         precision[[a, b], [b, a]] -= information
-    around = np.eye(PLAYERS) - 1 / PLAYERS
+    around = np.eye(players) - 1 / players
     covariance = around @ np.linalg.inv(precision) @ around
     return float(np.sqrt(covariance.diagonal()).mean() * sqrt(2 / pi) * ELO_PER_NAT)
 
@@ -121,7 +135,8 @@ def _strengths(ratings: Ratings) -> dict[str, formats.Strength]:
 
 
 def _by_lot(run: TournamentRun, lots: random.Random) -> Pairs:
-    order = lots.sample(run.tournament.players, PLAYERS)
+    players = run.tournament.players
+    order = lots.sample(players, len(players))
     return list(zip(order[::2], order[1::2], strict=True))
 
 
@@ -167,21 +182,25 @@ def ratio(errors: Sequence[float], others: Sequence[float]) -> Ratio:
     return Ratio(float(value), float(np.sqrt(((upper - value * lower) ** 2).sum()) / lower.sum()))
 
 
-def bench_pairing(write: Callable[[str], object], count: int = FIELDS) -> None:
-    """Measure every spread, and write a row as soon as it is measured, as a table of Markdown."""
-    write(f"Fields of {PLAYERS} players with {ROUNDS} games each, seed {SEED}; error in Elo, ± standard error\n\n")
-    write("| spread | fields | random pairs | pairs of a ladder | as expected | without ratings | as expected |\n")
-    write("| --- | --- | --- | --- | --- | --- | --- |\n")
-    for spread, divisor in SPREADS.items():
-        fields = max(1, count // divisor)
+def bench_pairing(write: Callable[[str], object], most: int | None = None) -> None:
+    """Measure every condition, and write a row as soon as it is measured, as a table of Markdown.
+
+    most: how many fields of each condition are played at most.
+    """
+    write(f"{ROUNDS} games of each player, seed {SEED}; error in Elo, ± standard error\n\n")
+    write("| players | spread | fields | random pairs | pairs of a ladder | as expected ")
+    write("| without ratings | as expected |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+    for condition in CONDITIONS:
+        fields = min(condition.fields, most or condition.fields)
         errors: dict[Rule, list[float]] = {rule: [] for rule in Rule}
         expected: dict[Rule, list[float]] = {rule: [] for rule in Rule}
         for number in range(fields):
-            field = drawn(number, spread)
+            field = drawn(number, condition)
             for rule in Rule:
                 games = played(field, rule)
                 errors[rule].append(error(field, games))
                 expected[rule].append(expected_error(field, games))
         ratios = (ratio(of[rule], of[Rule.LOT]) for rule in (Rule.LADDER, Rule.EVEN) for of in (errors, expected))
         cells = " | ".join(f"{100 * (each.value - 1):+.1f} ± {100 * each.error:.1f} %" for each in ratios)
-        write(f"| {spread:.0f} | {fields} | {sum(errors[Rule.LOT]) / fields:.0f} | {cells} |\n")
+        by_lot = sum(errors[Rule.LOT]) / fields
+        write(f"| {condition.players} | {condition.spread:.0f} | {fields} | {by_lot:.0f} | {cells} |\n")

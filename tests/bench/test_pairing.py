@@ -9,15 +9,16 @@ from arbiter.bench.__main__ import main
 from arbiter.ratings.counts import Game
 
 
-def test_the_table_has_a_row_of_each_spread(
+def test_the_table_has_a_row_of_each_condition(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(pairing, "PLAYERS", 4)
+    conditions = [pairing.Condition(4, 300, 9), pairing.Condition(6, 600, 1)]
+    monkeypatch.setattr(pairing, "CONDITIONS", conditions)
     monkeypatch.setattr(pairing, "ROUNDS", 2)
     assert main(["pairing", "2"]) == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("|")][2:]
-    assert [row[:2] for row in rows] == [["| 300", "2"], ["| 600", "1"]]
-    assert all(cell.endswith(("%", "% |")) and "±" in cell for row in rows for cell in row[3:])
+    assert [row[:3] for row in rows] == [["| 4", "300", "2"], ["| 6", "600", "1"]]
+    assert all(cell.endswith(("%", "% |")) and "±" in cell for row in rows for cell in row[4:])
 
 
 def test_a_number_of_fields_is_from_1() -> None:
@@ -28,10 +29,8 @@ def test_games_of_equal_players_are_expected_to_tell_more_than_those_of_unequal_
     truth = {f"p{number:03}": strength for number, strength in enumerate((-300.0, -300.0, 300.0, 300.0))}
     field = pairing.Field(1, 300.0, truth)
     near, far = ([Game("p000", other, 1)] * 8 for other in ("p001", "p002"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairing, "PLAYERS", 4)
-        assert pairing.expected_error(field, near) < pairing.expected_error(field, far)
-        assert pairing.expected_error(field, far) < pairing.expected_error(field, [])
+    assert pairing.expected_error(field, near) < pairing.expected_error(field, far)
+    assert pairing.expected_error(field, far) < pairing.expected_error(field, [])
 
 
 def test_the_error_of_a_ratio_is_nothing_where_all_fields_have_the_same() -> None:

@@ -12,12 +12,15 @@ export function svg(name: string, attributes: Record<string, string>, ...childre
   return made;
 }
 
+type Part = [key: string, make: () => Element]; // the key says all that the element depends on
+
 export class Board {
   readonly #root: SVGSVGElement;
   readonly #game: string;
   readonly #inks: string[];
   readonly #centres: [number, number][];
   readonly #layers = new Map<string, Element>();
+  readonly #shown = new Map<string, Map<string, Element>>(); // by layer: the elements in it, by key
   #held = -1;
 
   constructor(root: SVGSVGElement) {
@@ -31,15 +34,19 @@ export class Board {
 
   // Shows a position; `animate` lets the pieces of the last move go to where they stand now.
   show(contents: Contents, said: string, animate: boolean): void {
+    if (this.#held >= 0) this.drop();
     for (const name of ["ground", "last", "signs", "pieces", "over"] as const) {
       this.#fill(name, (contents[name] ?? []).flatMap((item) => this.#items(item)));
     }
-    this.#fill("ways", (contents.ways ?? []).flatMap(([kind, shaft, head]) =>
-      [svg("path", { class: kind, d: shaft }), svg("polygon", { class: "head", points: head })]));
+    this.#fill("ways", (contents.ways ?? []).flatMap(([kind, shaft, head]): Part[] => [
+      [`${kind} ${shaft}`, () => svg("path", { class: kind, d: shaft })],
+      [`head ${head}`, () => svg("polygon", { class: "head", points: head })],
+    ]));
     const links = contents.links ?? [];
-    this.#fill("links", ["rim", "link"].flatMap((kind) => links.map(([owner, first, second]) => {
+    this.#fill("links", ["rim", "link"].flatMap((kind) => links.map(([owner, first, second]): Part => {
       const [[x1, y1], [x2, y2]] = [this.at(first), this.at(second)];
-      return svg("line", { class: `${kind}-${this.#inks[owner]}`, x1: `${x1}`, y1: `${y1}`, x2: `${x2}`, y2: `${y2}` });
+      const line = { class: `${kind}-${this.#inks[owner]}`, x1: `${x1}`, y1: `${y1}`, x2: `${x2}`, y2: `${y2}` };
+      return [Object.values(line).join(" "), () => svg("line", line)];
     })));
     this.#root.setAttribute("aria-label", `${(this.#root.getAttribute("aria-label") ?? "").split(":")[0]}: ${said}`);
     if (animate && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#animate(contents);
@@ -59,24 +66,41 @@ export class Board {
   drop(): void {
     const [x, y] = this.at(this.#held);
     this.piece(this.#held)?.setAttribute("transform", `translate(${x} ${y})`);
+    this.#held = -1;
   }
 
   at(cell: number): [number, number] {
     return this.#centres[cell] ?? [0, 0];
   }
 
-  #fill(layer: string, parts: Element[]): void {
-    this.#layers.get(layer)?.replaceChildren(...parts);
+  // Lets a layer have these parts, in their order. What stands in it already stays: most of a board does not change.
+  #fill(name: string, parts: Part[]): void {
+    const layer = this.#layers.get(name);
+    if (!layer) return;
+    const [before, now] = [this.#shown.get(name), new Map<string, Element>()];
+    for (const [key, make] of parts) {
+      let own = key; // the same thing may be there twice
+      while (now.has(own)) own += "'";
+      now.set(own, before?.get(own) ?? make());
+    }
+    if (!before) layer.replaceChildren(); // what the server has drawn
+    before?.forEach((part, key) => { if (!now.has(key)) part.remove(); });
+    let next = layer.firstElementChild;
+    for (const part of now.values()) {
+      if (part === next) next = next.nextElementSibling;
+      else layer.insertBefore(part, next);
+    }
+    this.#shown.set(name, now);
   }
 
-  #items([symbol, text, cells]: Placed): SVGElement[] {
+  #items([symbol, text, cells]: Placed): Part[] {
     const id = `${this.#game}-${symbol}`;
-    return cells.map((cell) => {
+    return cells.map((cell) => [`${symbol} ${cell} ${text}`, () => {
       const [x, y] = this.at(cell);
       const item = svg("g", { transform: `translate(${x} ${y})`, "data-at": `${cell}` }, svg("use", { href: `#${id}` }));
       if (text) item.append(this.#text(id, text));
       return item;
-    });
+    }]);
   }
 
   #text(id: string, text: string): SVGElement {

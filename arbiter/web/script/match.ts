@@ -37,8 +37,8 @@ export function match(root: HTMLElement): void {
     if (list && here) list.scrollTop += here.getBoundingClientRect().top - list.getBoundingClientRect().top - 96;
     charts?.mark(at);
     find("[data-picture]")?.setAttribute("href", `/matches/${state.match}/picture.svg?ply=${at}`);
-    const address = at === state.ply ? location.pathname : `?ply=${at}`;
-    history.replaceState(null, "", address);
+    const search = at === state.ply ? "" : `?ply=${at}`;
+    if (search !== location.search) history.replaceState(null, "", location.pathname + search);
   }
 
   function draw(position: Position, animate: boolean): void {
