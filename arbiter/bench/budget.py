@@ -153,6 +153,7 @@ def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> 
 class _Round(NamedTuple):
     """cpu: the share of a processor that the server used."""
 
+    seconds: float
     moves: int
     latencies: list[float]
     cpu: float
@@ -163,12 +164,15 @@ class _Round(NamedTuple):
 
 
 def _round(seconds: float, server: BenchProcess, players: tuple[BenchProcess, BenchProcess]) -> _Round:
+    """Play a round; if it was too short for any move, play one that is twice as long."""
     began = server.cpu_s()
     for side in reversed(players):
         side.send(seconds=seconds)
     answers = [side.next_answer() for side in players]
     latencies = [ms for side in answers for ms in side["latencies"]]
-    return _Round(sum(side["moves"] for side in answers), latencies, (server.cpu_s() - began) / seconds)
+    if not latencies:
+        return _round(2 * seconds, server, players)
+    return _Round(seconds, sum(side["moves"] for side in answers), latencies, (server.cpu_s() - began) / seconds)
 
 
 def _measure(
@@ -194,7 +198,7 @@ def _measure(
             found = attacker.ask()
         time.sleep(min(SETTLE_S, plan.seconds))
     for title, rounds, key in (("alone", alone, f"{name}_alone"), (f"beside one who {attack.what}", beside, name)):
-        seconds = plan.seconds * plan.rounds
+        seconds = sum(each.seconds for each in rounds)
         report.add(f"{key}_moves_per_s", f"moves, {title}", sum(each.moves for each in rounds) / seconds, "moves/s")
         latencies = [ms for each in rounds for ms in each.latencies]
         report.add(f"{key}_p50_ms", "acknowledged, p50", percentile(latencies, 50), "ms")

@@ -12,10 +12,10 @@ from tests.cli.command import Arbiter
 pytestmark = pytest.mark.long
 
 ATTACKS = ("--reading", "3", "--unread", "5", "--watching", "5", "--calling", "5", "--listing", "2", "--rounds", "1")
-SHORT = ("--think", "0.05", "--rounds", "1", "--seconds", "0.5")
+SHORT = ("--think", "0.05", "--rounds", "1", "--seconds", "1")
 TINY = {
     "moves": ("--matches", "2", "--rounds", "1", "--seconds", "0.2", "--only", "thinking"),
-    "fanout": ("--observers", "5", "--matches", "2", "--offered", "200", "--seconds", "0.5"),
+    "fanout": ("--observers", "5", "--matches", "2", "--offered", "200", "--seconds", "1"),
     "recovery": ("--matches", "3", "--plies", "4", "--rounds", "1"),
     "metrics": ("--matches", "2", "--rounds", "1", "--seconds", "0.2"),
     "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),

@@ -85,3 +85,12 @@ def test_what_is_stored_is_not_played_again(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(played) == 3
     assert read_event(write_event(created)) == created
     assert len(played) == 3
+
+
+@pytest.mark.parametrize(("written", "shown"), [("true", '"true"'), (1, "1"), ("yes", '"yes"')])
+def test_what_is_yes_or_no_is_written_true_or_false(written: object, shown: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        read({"rated": written})
+    assert refused.value.reason is Reason.PARAMETER_INVALID
+    assert refused.value.message.startswith(f"'{shown}' is not allowed in rated")
+    assert refused.value.message.endswith("true or false, without quotes")
