@@ -8,6 +8,7 @@ import pytest
 
 from arbiter.bench.__main__ import main
 from tests.cli.command import Arbiter
+from tests.clients.toolchains import require
 
 pytestmark = pytest.mark.long
 
@@ -34,12 +35,14 @@ GOALS = {
         **dict.fromkeys((f"{attack}_ratio" for attack in ("calling", "listing", "looking")), 2),
         "unread_mib": 64,
     },
-    "web": {"p50_ratio": 1.1, "p99_ratio": 1.1},
+    "web": {"p50_ratio": 1.1, "p99_ratio": 1.1, "update_p99_ms": 5},
 }
 
 
 @pytest.mark.parametrize("name", TINY)
 def test_every_goal_has_its_figure(arbiter: Arbiter, name: str) -> None:
+    if name == "web":
+        require("chromium", why="a page's update is measured in it")
     ran = arbiter("bench", name, *TINY[name], "--json")
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
