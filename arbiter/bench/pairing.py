@@ -29,7 +29,7 @@ from arbiter.ratings.model import ELO_PER_NAT
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
-from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.spec import Options, Spec
 
 ROUNDS: Final = 16
 LOOK_EVERY: Final = 2  #: rounds between two looks at the ratings
@@ -50,6 +50,8 @@ CONDITIONS: Final = (
     Condition(40, 600, 32),
 )
 """The fewer players and the narrower the spread, the more fields it takes to see a difference."""
+
+_BY_STRENGTH: Final = next(format_ for format_, pairer in formats.PAIRERS.items() if pairer.pairs_by_strength)
 
 Pairs = Sequence[tuple[str, str]]
 """Pairs of players; the first one has seat 1."""
@@ -90,7 +92,7 @@ def played(field: Field, rule: Rule, look_every: int = LOOK_EVERY) -> Sequence[R
     """Return the games of a field that is paired by a rule. look_every: rounds between two looks at the ratings."""
     lots = random.Random(f"{SEED} {field.number} pairs")
     run = TournamentRun(
-        Spec("test", Format.LADDER, ("hop-it",), "1s", paired=False, options=Options(validation=False)),
+        Spec("test", _BY_STRENGTH, ("hop-it",), "1s", paired=False, options=Options(validation=False)),
         len(field.truth),
         random.Random(field.number),
     )
