@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from multiprocessing import get_context
 from resource import RUSAGE_SELF, getrusage
-from time import monotonic
+from time import process_time
 
 import numpy as np
 import pytest
@@ -61,21 +61,27 @@ def test_samples_give_the_intervals_of_the_matrix(anchors: dict[str, float], mon
 
 
 @pytest.mark.long
-def test_thousands_of_players_are_rated_alike_each_time_within_bounds(seeds: int) -> None:
-    """`make soak` rates 10,000 players with 20 games each, within 20 s and 1 GB."""
+def test_thousands_of_players_are_rated_alike_each_time_within_bounds(
+    seeds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make soak` rates 10,000 players with 20 games each, within 20 s of processor time and 1 GB.
+
+    The worker process of a server computes in one thread too.
+    """
     players, games = (10_000, 20) if seeds > 20 else (normal.MATRIX + 100, 8)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         ratings, seconds, megabytes = process.submit(rated_apart, players, games).result()
     assert len(ratings) == players
     assert ratings == fit(sparse_record(players, games)).rated
     assert all(each.low < each.rating < each.high for each in ratings)
-    assert seconds < 20, "13 s for 10,000 on a quiet machine"
+    assert seconds < 20, "14 to 15 s for 10,000 on a quiet machine"
     assert megabytes < 1_000
 
 
 def rated_apart(players: int, games: int) -> tuple[tuple[Rated, ...], float, float]:
-    """Return the ratings of a record, the time in seconds, and the memory of this process in MB."""
+    """Return the ratings of a record, the processor time in seconds, and the memory of this process in MB."""
     counts = sparse_record(players, games)
-    began = monotonic()
+    began = process_time()
     ratings = fit(counts)
-    return ratings.rated, monotonic() - began, getrusage(RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    return ratings.rated, process_time() - began, getrusage(RUSAGE_SELF).ru_maxrss * 1024 / 1e6
