@@ -33,11 +33,15 @@ LAST_RECORDS = 100  #: records whose instants are read at the start
 
 
 class Store(NamedTuple):
-    """The adapters for one database. `queued_writes`: how many writes wait for the next transaction."""
+    """The adapters for one database. `queued_writes`: how many writes wait for the next transaction.
+
+    shared: other servers may use the database at the same time. For now no server opens it so: its lock refuses them.
+    """
 
     journal: Journal
     directory: Directory
     queued_writes: Callable[[], int] = lambda: 0
+    shared: bool = False
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from arbiter.matches import time_control
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.policy import Policy
 from arbiter.service.matches.comment_keys import CommentKeys
-from arbiter.service.matches.live_match import MatchListener
+from arbiter.service.matches.live_match import AdoptionListener, MatchListener
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.observing.feed import Feed
@@ -27,6 +27,8 @@ from arbiter.service.play.sessions import FirstItems, Sessions
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.record.following import Follower
+from arbiter.service.record.following import Listener as LogListener
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.service.tournaments.log import Listener as TournamentListener
@@ -37,7 +39,8 @@ from arbiter.service.tournaments.registry import TournamentRegistry
 class Arbiter(NamedTuple):
     """The use cases, wired together.
 
-    `match_listeners`: callbacks for durable events of matches, called in this order.
+    `match_listeners`: callbacks for durable events of matches, called in this order. `follower`: of the log, where
+    other servers write it too; whoever starts the arbiter runs it.
     """
 
     matches: MatchRegistry
@@ -52,6 +55,7 @@ class Arbiter(NamedTuple):
     tournaments: TournamentRegistry
     ratings: Ratings
     policy: Policy
+    follower: Follower
 
 
 def wire(settings: Settings, world: World) -> Arbiter:
@@ -61,17 +65,28 @@ def wire(settings: Settings, world: World) -> Arbiter:
         policy = _policy(settings)
     except Refusal as refusal:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
-    journal, directory, _ = world.store
+    journal, directory = world.store.journal, world.store.directory
     clock, pairing, judges, log = world.clock, world.pairing, world.judges, structlog.get_logger
     # Listeners are called in this order. The lists are filled below, once all parts exist.
     match_listeners: list[MatchListener] = []
+    adoption_listeners: list[AdoptionListener] = []
+    log_listeners: list[LogListener] = []
     tournament_listeners: list[TournamentListener] = []
     first_items: list[FirstItems] = []
 
     connections = Connections()
     secret = CommentKeys(world.signer).of
     matches = MatchRegistry(
-        journal, clock, world.ids, limits, secret, connections, match_listeners, log("arbiter.matches")
+        journal,
+        clock,
+        world.ids,
+        limits,
+        secret,
+        connections,
+        match_listeners,
+        adoption_listeners,
+        world.store.shared,
+        log("arbiter.matches"),
     )
     feed = Feed(journal, limits, matches)
     accounts = Accounts(directory, world.ids, clock, settings.registration, limits)
@@ -84,7 +99,17 @@ def wire(settings: Settings, world: World) -> Arbiter:
     capacity = Capacity(sessions, limits.tournament_games)
     ratings = Ratings(journal, clock, world.rating, settings.ratings.anchors, log("arbiter.ratings"))
     dependencies = Dependencies(
-        journal, matches, feed, clock, capacity, pairing, ratings, policy, judges, log("arbiter.tournaments")
+        journal,
+        matches,
+        feed,
+        clock,
+        capacity,
+        pairing,
+        ratings,
+        policy,
+        judges,
+        world.store.shared,
+        log("arbiter.tournaments"),
     )
     tournaments = TournamentRegistry(dependencies, world.ids, limits, tournament_listeners)
     calls = TournamentCalls(connections, tournaments, clock)
@@ -92,6 +117,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
     if world.metrics is not None:
         match_listeners.append(world.metrics.listener(clock))
     match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
+    adoption_listeners += [delivery.match_adopted]
+    log_listeners += [matches.log_grown, feed.log_grown, tournaments.log_grown]
     tournament_listeners += [calls.tournament_changed]
     first_items += [calls.first_items]
     accounts.on_shut_out(sessions.shut_out)
@@ -109,6 +136,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         tournaments=tournaments,
         ratings=ratings,
         policy=policy,
+        follower=Follower(journal, log_listeners, log("arbiter.store")),
     )
 
 

@@ -12,6 +12,7 @@ from arbiter.service.ports.journal import (
     Filter,
     Journal,
     MatchSummary,
+    NewRecord,
     PlayerResult,
     StoredRecord,
     StoreFailed,
@@ -90,6 +91,11 @@ class FaultyJournal:
         """Return the records of all matches after a journal position, in order."""
         await self.before_reading()
         return await self._journal.read_all(after, most)
+
+    async def new_records(self, after: int, most: int) -> list[NewRecord]:
+        """Return where the records after a journal position stand, in order."""
+        await self.before_reading()
+        return await self._journal.new_records(after, most)
 
     async def head(self) -> int:
         """Return the journal position of the last record, 0 if there is none."""

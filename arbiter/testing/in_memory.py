@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ class InMemoryArbiter:
         self._requests = 0
 
     def _wire(self) -> Arbiter:
-        store, rules = Store(self.journal, self._store.directory), self.rules
+        store, rules = self._store._replace(journal=self.journal), self.rules
         world = World(
             store, self.clock, self.ids, rules, rules, self._signer, InProcessPairing(), InProcessRating(), self._judges
         )
@@ -62,6 +63,11 @@ class InMemoryArbiter:
     def beside(self) -> InMemoryArbiter:
         """Return another server over the same store; it serves nothing yet, and faults are injected into each alone."""
         return InMemoryArbiter(self._store, self._signer, self._judges, self.ids, **self._given)
+
+    async def follow(self) -> None:
+        """Follow the log, as a server does that shares its store, until the test ends."""
+        await self.arbiter.follower.begin()
+        self._following = asyncio.create_task(self.arbiter.follower.run())
 
     async def restart(self) -> int:
         """Restart from the stored data, as after a crash; return the number of matches that go on."""

@@ -24,12 +24,15 @@ from arbiter.matches.commands import Play
 from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
+from arbiter.service.play.session import EndedItem, TurnItem
+from arbiter.service.play.sessions import items_of
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord, StoreFailed
 from arbiter.store import postgres as adapter
 from arbiter.store.database import opened
 from arbiter.store.looking import look
-from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from tests.service.tournaments.contest import GAME
 from tests.store.postgres import Cluster
 from tests.store.test_journal import bodies, opening, records
 
@@ -121,6 +124,36 @@ async def test_of_two_servers_that_take_the_same_move_one_plays_it_and_both_answ
             event.kind.value for event in check_chain([record.body for record in await here.journal.read(match.id)])
         ]
         assert kinds == ["created", "started"] + ["moved"] * 20
+
+
+async def test_players_on_two_servers_play_each_other_to_the_end(postgres: str) -> None:
+    """Each hears of the other's moves by the log alone; nothing is interrupted, and both are told each result once."""
+    async with open_store(postgres) as here, open_store(postgres) as there:
+        one = InMemoryArbiter(here._replace(shared=True))
+        other = InMemoryArbiter(there._replace(shared=True), ids=one.ids)
+        with capture_logs() as logs:
+            for server in (one, other):
+                await server.follow()
+            matches = [await one.create(GAME, policy=Policy(start=ClockStart.AT_ONCE)) for _ in range(3)]
+            alice, bob = await one.connect("alice"), await other.connect("bob")
+            ids = sorted(match.id for match in matches)
+            assert sorted(await asyncio.gather(play_to_the_end(alice, 3), play_to_the_end(bob, 3))) == [ids, ids]
+        assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
+        for match_id in ids:
+            events = check_chain([record.body for record in await here.journal.read(match_id)])
+            assert "interrupted" not in [event.kind.value for event in events]
+
+
+async def play_to_the_end(reader: StreamReader, matches: int) -> list[str]:
+    """Answer the turns on a stream until it has told so many results; return the ids of their matches, sorted."""
+    ended: list[str] = []
+    while len(ended) < matches:
+        for item in await items_of(reader.session):
+            if isinstance(item, TurnItem):
+                reader.reply(item)
+            elif isinstance(item, EndedItem):
+                ended.append(item.match_id)
+    return sorted(ended)
 
 
 class MatchWriter:

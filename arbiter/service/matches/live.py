@@ -53,6 +53,7 @@ class LiveMatches:
     `secret` makes the key of a match's comments, from the event that made the match. Matches that have ended go to
     `ended`. `listeners` are called in their order with each match and its events once these are durable,
     `failure_listeners` with each match whose append has failed, or was overtaken by another server's.
+    `shared`: other servers may use the store.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class LiveMatches:
         ended: EndedMatches,
         listeners: list[MatchListener],
         failure_listeners: list[FailureListener],
+        shared: bool,
         log: Logger,
     ) -> None:
         self._journal = journal
@@ -73,6 +75,7 @@ class LiveMatches:
         self._ended = ended
         self._listeners = listeners
         self._failure_listeners = failure_listeners
+        self._shared = shared
         self._live: dict[str, LiveMatch] = {}
         self._of_player: dict[str, dict[str, None]] = {}  # ids in the order of their making
         self._timers = Timers(clock, self._timer_rang)
@@ -177,7 +180,7 @@ class LiveMatches:
         """Remove a match whose record is damaged; that is the answer to the commands that wait in it."""
         self._log.error("match_set_aside", match=live.newest.id, error=damage.why)
         self.leave(live)
-        self._refuse_waiting(live, damage)
+        self.refuse_waiting(live, damage)
 
     def decide(self, live: LiveMatch, command: Command) -> asyncio.Future[Answer]:
         """Decide a command now; the answer comes when the events that it depends on are durable."""
@@ -193,8 +196,12 @@ class LiveMatches:
             self.note_request(live, player)
             self.submit(live, command, then)
 
-    def submit(self, live: LiveMatch, command: Command, then: AnswerCallback) -> None:
-        """Decide a command now; `then` gets the answer once the events that it depends on are durable."""
+    def submit(self, live: LiveMatch, command: Command, then: AnswerCallback, level: bool = False) -> None:
+        """Decide a command now; `then` gets the answer once the events that it depends on are durable.
+
+        Where servers share a store, a refusal that leaves no event might be that of an old state. So what is refused is
+        decided anew on what the store has, unless the match is known to be `level` with that.
+        """
         if live.failed:
             then(StoreFailed())
             return
@@ -208,7 +215,11 @@ class LiveMatches:
                 live.newest = evolution.evolve(live.newest, event)
             self.append(live, decision.events, sealed, then=partial(self._give, live, command, then, decision.answer))
         elif live.tail is None:
-            then(decision.answer)
+            if self._shared and not level and isinstance(decision.answer, Refusal):
+                self.fall_behind(live, lost=False)
+                live.waiting = [(command, then)]
+            else:
+                then(decision.answer)
         else:
             live.tail.add_done_callback(partial(self._give, live, command, then, decision.answer))
 
@@ -282,7 +293,7 @@ class LiveMatches:
             pass  # it builds on what was overtaken, and is decided anew too
         elif live.durable is not None:
             if isinstance(error, JournalConflict):
-                self.fall_behind(live)
+                self.fall_behind(live, lost=True)
             else:
                 self.fail(live, error)
         if then is not None:
@@ -307,13 +318,16 @@ class LiveMatches:
         live.failed = True
         live.failures += 1
         self._log.error("match_not_stored", match=live.newest.id, error=str(error))
-        self._refuse_waiting(live, error if isinstance(error, Refusal) else StoreFailed())
+        self.refuse_waiting(live, error if isinstance(error, Refusal) else StoreFailed())
         for listener in self._failure_listeners:
             listener(live)
 
-    def fall_behind(self, live: LiveMatch) -> None:
-        """Note that another server has stored events: commands wait until a listener has taken these in."""
-        live.waiting = []
+    def fall_behind(self, live: LiveMatch, lost: bool) -> None:
+        """Note that another server may have stored events: commands wait until a listener has taken these in.
+
+        `lost`: it surely has, because an append was refused. Otherwise there must be no append under way.
+        """
+        live.waiting, live.lost = [], lost
         for listener in self._failure_listeners:
             listener(live)
 
@@ -326,15 +340,17 @@ class LiveMatches:
         same_turn = before is not None and (before.ply, before.turn_started) == (match.ply, match.turn_started)
         live.newest = with_position(match)
         live.basis = Basis()
-        self.became_durable(live, live.newest, records, events)
+        if records:
+            self.became_durable(live, live.newest, records, events)
         waiting, live.waiting = live.waiting or [], None
         for command, then in waiting:
             if isinstance(command, Play) and not same_turn:
                 command = command._replace(handed_over=None, round_trip_ms=None)
-            self.submit(live, command, then)
+            self.submit(live, command, then, level=True)
         self._timers.set(live)
 
-    def _refuse_waiting(self, live: LiveMatch, refusal: Refusal) -> None:
+    def refuse_waiting(self, live: LiveMatch, refusal: Refusal) -> None:
+        """Refuse the commands that wait in a match; those that come after them do not wait."""
         waiting, live.waiting = live.waiting or [], None
         for _, then in waiting:
             then(refusal)

@@ -26,10 +26,23 @@ class LiveMatch:
     writing: how many appends are under way; tail: the last of them. rings_ms: the deadline that the timer was set for.
     failed: an append failed, so `newest` is ahead of the record, and it takes no commands until the record has been
     read again; failures: so many in a row. basis: what its appends build on.
-    waiting: None, or, while it catches up with what another server has appended, the commands that are decided then.
+    waiting: None, or, while it catches up with what another server has appended, the commands that are decided then;
+    lost: it does so because an append was refused.
     """
 
-    __slots__ = ("basis", "durable", "failed", "failures", "newest", "rings_ms", "tail", "timer", "waiting", "writing")
+    __slots__ = (
+        "basis",
+        "durable",
+        "failed",
+        "failures",
+        "lost",
+        "newest",
+        "rings_ms",
+        "tail",
+        "timer",
+        "waiting",
+        "writing",
+    )
 
     def __init__(self, newest: Match, durable: Match | None) -> None:
         self.newest = newest
@@ -41,8 +54,15 @@ class LiveMatch:
         self.failed = False
         self.failures = 0
         self.basis = Basis()
+        self.lost = False
         self.waiting: list[tuple[Command, AnswerCallback]] | None = None
 
 
+AdoptionListener = Callable[[Match], None]
+"""Called with a match that has become live here as another server has stored it."""
+
 FailureListener = Callable[[LiveMatch], None]
-"""Called with a match when an append of its events has failed: it is `failed` by then, or has commands `waiting`."""
+"""Called with a match when an append of its events has failed: it is `failed` by then, or has commands `waiting`.
+
+Also if the log may have more of the match than is known here.
+"""

@@ -7,7 +7,8 @@ the last of them stay in memory (`ended`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
@@ -20,9 +21,10 @@ from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import seal_first
 from arbiter.matches.requests import Receipt
 from arbiter.service.lookup import findable
+from arbiter.service.matches.elsewhere import MatchesElsewhere
 from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live import DRAINING, LiveMatches, answered_now, seat_of
-from arbiter.service.matches.live_match import Answer, FailureListener, MatchListener
+from arbiter.service.matches.live_match import AdoptionListener, Answer, FailureListener, MatchListener
 from arbiter.service.matches.presence import Presence
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.matches.unfinished import unfinished_matches
@@ -32,6 +34,7 @@ from arbiter.service.ports.journal import (
     Journal,
     JournalConflict,
     MatchSummary,
+    NewRecord,
     PlayerResult,
     RecordDamaged,
     StoredRecord,
@@ -51,6 +54,8 @@ class MatchRegistry:
 
     `secret` makes the key of a match's comments, from the event that made it. `listeners` are called in their order
     with each match and its events once these are durable; the list may still grow until the first match is made.
+    `adoption_listeners` are called with each match that becomes live here as another server has stored it. `shared`:
+    other servers may use the store.
     """
 
     def __init__(
@@ -62,6 +67,8 @@ class MatchRegistry:
         secret: Callable[[Created], bytes],
         presence: Presence,
         listeners: list[MatchListener],
+        adoption_listeners: list[AdoptionListener],
+        shared: bool,
         log: Logger,
     ) -> None:
         self._journal = journal
@@ -69,11 +76,15 @@ class MatchRegistry:
         self._ids = ids
         self._limits = limits
         self._presence = presence
+        self._shared = shared
         self._ended = EndedMatches()
         self._begun = EndedMatches()  # the same, as they began
         failure_listeners: list[FailureListener] = []
-        self._live = LiveMatches(journal, clock, secret, presence, self._ended, listeners, failure_listeners, log)
-        self._recovery = Recovery(journal, self._live, log)
+        self._live = LiveMatches(
+            journal, clock, secret, presence, self._ended, listeners, failure_listeners, shared, log
+        )
+        self._recovery = Recovery(journal, self._live, adoption_listeners, log)
+        self._elsewhere = MatchesElsewhere(journal, self._live, self._recovery, presence, log)
         failure_listeners.append(self._recovery.append_failed)
         self._shielded = Shielded()
         self._began = 0  # the place of the journal's last record at the start
@@ -107,7 +118,7 @@ class MatchRegistry:
         self._live.stop()
         await self._live.interrupt_all(Interruption.DRAIN)
         self._live.cancel_timers()
-        await self._recovery.stop()
+        await asyncio.gather(self._elsewhere.stop(), self._recovery.stop())
 
     @property
     def draining(self) -> bool:
@@ -123,6 +134,23 @@ class MatchRegistry:
     def recoveries(self) -> int:
         """How many failed writes are being recovered from."""
         return self._recovery.pending
+
+    def log_grown(self, news: Sequence[NewRecord]) -> None:
+        """Take in what other servers have written; see `MatchesElsewhere`."""
+        self._elsewhere.log_grown(news)
+
+    def gathered(self, player: str) -> AbstractAsyncContextManager[None]:
+        """Have all matches of a player live that have not ended, and those too that are made during the context.
+
+        On a store that no other server uses they are.
+        """
+        return self._elsewhere.gathered(player) if self._shared else nullcontext()
+
+    async def gather(self, player: str) -> None:
+        """Have all matches of a player live that have not ended; if the store can't be read, those that are."""
+        with suppress(StoreFailed):
+            async with self.gathered(player):
+                pass
 
     # -- commands ------------------------------------------------------------------------------------------------
 

@@ -94,6 +94,7 @@ class Subscription(Generic[T]):
         "_since",
         "_turns",
         "_waiting",
+        "missing",
         "most",
         "overrun",
         "player",
@@ -112,6 +113,12 @@ class Subscription(Generic[T]):
         self._since = 0.0  # when the wait began
         self._alarm: asyncio.TimerHandle | None = None
         self.overrun = False
+        self.missing = False
+
+    def note_missing(self) -> None:
+        """Note that the journal has items that are not put here: `missing` says so until the reader resets it."""
+        self.missing = True
+        self._be_due()
 
     def put(self, item: T) -> None:
         """Add an item."""
@@ -119,6 +126,9 @@ class Subscription(Generic[T]):
             self._items.append(item)
         else:
             self.overrun = True
+        self._be_due()
+
+    def _be_due(self) -> None:
         if self._waiting is not None and not self._is_due:
             self._is_due = True
             self._turns.add(self)
@@ -131,7 +141,7 @@ class Subscription(Generic[T]):
     def wait(self) -> asyncio.Future[bool]:
         """Return a future: True as soon as there are items, False if none arrive for `idle_s` seconds."""
         waiting = self._waiting = self._loop.create_future()
-        if self._items or self.overrun:
+        if self._items or self.overrun or self.missing:
             self._is_due = True
             self._turns.add(self)
         else:

@@ -23,7 +23,7 @@ from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, WakeOrder
 from arbiter.service.observing.history import History, ReadingTurn
-from arbiter.service.ports.journal import Journal
+from arbiter.service.ports.journal import Journal, NewRecord
 from arbiter.service.record.published import Published
 
 MOST_TOLD: Final = 200  #: events in one message of what happens now: one that is not read takes little room
@@ -98,6 +98,8 @@ class Stream:
                 return Reached(self._last)
             overrun = self._subscription.overrun
             fresh = self._next(self._subscription.take())
+            if self._subscription.missing:
+                self._subscription.missing, self._behind = False, True
             if not self._behind:
                 self._too_slow = overrun
                 if fresh:
@@ -198,6 +200,7 @@ class Feed:
         self._of_match: dict[str, _Subscriptions] = {}
         self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
         self._open = 0
+        self._published = 0  # the last journal place that was handed out
 
     @property
     def observers(self) -> int:
@@ -211,10 +214,17 @@ class Feed:
     def publish(self, events: Iterable[Published]) -> None:
         """Hand out events that have just become durable, in their order in the journal."""
         for event in events:
+            self._published = event.sequence
             for subscription in self._of_match.get(event.match_id, ()):
                 subscription.put(event)
             for subscription in self._of_all.get("", ()):
                 subscription.put(event)
+
+    def log_grown(self, news: Sequence[NewRecord]) -> None:
+        """Have the observers of everything read what other servers have written, and nobody has handed out here."""
+        if news and news[-1].sequence > self._published:
+            for subscription in self._of_all.get("", ()):
+                subscription.note_missing()
 
     @asynccontextmanager
     async def of_match(self, match_id: str, after: int, reader: str = "") -> AsyncIterator[Stream]:

@@ -63,6 +63,14 @@ class Delivery:
         if match.phase is Phase.ENDED:
             self._sent.pop(match.id, None)
 
+    def match_adopted(self, match: Match) -> None:
+        """Tell the players of a match that has become live here how it stands, and whose turn it is."""
+        for player in match.holders:
+            session = self._sessions.get(player)
+            if session is not None:
+                self.put_state(session, match)
+                self.offer_turn(session, match)
+
     def _put_events(self, session: Session, match: Match, seat: Seat, events: Sequence[Published]) -> None:
         turns = False
         for published in events:

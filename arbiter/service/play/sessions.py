@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
@@ -99,8 +100,11 @@ class Sessions:
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
-        missed = await self._catch_up.read(player, hello.seeks)
-        # From here to the end nothing is awaited: what happens next is told on this stream.
+        async with self._matches.gathered(caller.player):
+            return self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
+
+    def _opened(self, caller: Caller, hello: Hello, missed: Iterable[Item]) -> Session:
+        """Open a stream; `missed`: what the bot is told first. What happens from now on is told on this stream."""
         self._accounts.check(caller)
         if self._matches.draining:
             raise DRAINING
@@ -147,6 +151,7 @@ class Sessions:
         self._connections.add_other(player)
         if not self._openings.take(player, self._clock.now_ms()):
             self._matches.player_present(player)
+            self._spawn(self._matches.gather(player))
         try:
             yield
         finally:
@@ -210,9 +215,12 @@ class Sessions:
     def acknowledge(self, session: Session, cursor: str) -> None:
         """Note which results the bot has seen. A cursor beyond the last result that this server has sent is ignored."""
         if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18 and int(cursor) <= session.last_result:
-            task = asyncio.create_task(self._acknowledge(session.player, int(cursor)))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._spawn(self._acknowledge(session.player, int(cursor)))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _acknowledge(self, player: str, cursor: int) -> None:
         with suppress(StoreFailed):  # then the results are told again

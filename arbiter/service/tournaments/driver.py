@@ -56,6 +56,7 @@ class TournamentDriver:
         self._finishing: set[str] = set()  # matches that are being ended
         self._hurry = asyncio.Event()  # set while the tournament is about to end: no further match is made
         self._pairing = False
+        self._revision_elsewhere = 0  # up to which the log has been written, as its follower says
         self._pairer = formats.of(log.tournament.spec)
         plugin = log.tournament.spec.adjudication.plugin
         self._judging = PluginAdjudication(
@@ -117,6 +118,12 @@ class TournamentDriver:
     def wake(self) -> None:
         """Have the task look at the tournament now."""
         self._wake.set()
+
+    def log_grown(self, revision: int) -> None:
+        """Note that the log has been written up to a revision; if that was another server, it is taken in."""
+        if revision > self.tournament.revision:
+            self._revision_elsewhere = revision
+            self.wake()
 
     def match_changed(self, match: Match, published: Sequence[Published]) -> None:
         """Queue what the events of a match mean for this tournament, and ask the plug-in about its moves."""
@@ -185,6 +192,9 @@ class TournamentDriver:
 
         If another server was first, they wait in the queue again, to be decided anew.
         """
+        asked = self._dependencies.shared and any(isinstance(each.command, do.Request) for each in self._queue)
+        if asked or self._revision_elsewhere > self.tournament.revision:  # nobody is refused by an old state
+            await self._follow()
         self._cancels += [each for each in self._queue if isinstance(each.command, do.Cancel)]
         waiting = [each for each in self._queue if not isinstance(each.command, do.Cancel)]
         self._queue = []
@@ -222,6 +232,11 @@ class TournamentDriver:
         revision = self._state.durable.revision
         self._log.info("tournament_caught_up", known=known, revision=revision)
         return revision > known
+
+    async def _follow(self) -> None:
+        """Take in what another server has written: nothing is decided here and not stored."""
+        await self._state.follow()
+        self._rebuild()
 
     async def _read_again(self, pause_s: float = RETRY_S) -> None:
         await self._state.read_again(pause_s)

@@ -20,6 +20,7 @@ from arbiter.service.tournaments.matches import RETRY_S
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.codec import MalformedLogError
 from arbiter.tournaments.tournament import Tournament, replay
 
 Listener = Callable[[Tournament, Sequence[ev.Event]], None]
@@ -89,6 +90,18 @@ class TournamentLog:
             known = self.durable.revision
             self._became_durable(records[known:], log.events[known:])
             return
+
+    async def follow(self) -> None:
+        """Take in what another server has written, while nothing is decided here that is not stored."""
+        try:
+            records = await self._journal.read(self.id, self.durable.revision, subject=Subject.TOURNAMENT)
+            events = self._chain.follow(record.body for record in records)
+        except (StoreFailed, MalformedLogError):  # the chain may stand anywhere now
+            await self.read_again()
+            return
+        for event in events:
+            self.newest.apply(event)
+        self._became_durable(records, events)
 
     def _stored(self, records: Sequence[Record], events: Sequence[ev.Event], future: asyncio.Future[int]) -> None:
         if not future.cancelled() and future.exception() is None:

@@ -69,7 +69,10 @@ class InProcessPairing:
 
 
 class Dependencies(NamedTuple):
-    """What a tournament needs from the rest of the arbiter. policy: of matches, where a specification says nothing."""
+    """What a tournament needs from the rest of the arbiter. policy: of matches, where a specification says nothing.
+
+    shared: other servers may use the store.
+    """
 
     journal: Journal
     matches: MatchRegistry
@@ -80,4 +83,5 @@ class Dependencies(NamedTuple):
     ratings: Strengths
     policy: Policy
     judges: Adjudicators
+    shared: bool
     log: Logger

@@ -22,6 +22,7 @@ from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import (
     Append,
     JournalConflict,
+    NewRecord,
     RecordDamaged,
     StoreDamaged,
     StoredRecord,
@@ -187,6 +188,16 @@ class TournamentRegistry:
                 if any(player in driver.tournament.entrants for player in match.players):
                     driver.wake()
 
+    def log_grown(self, news: Sequence[NewRecord]) -> None:
+        """Let tournaments know what other servers have written, and take those up that these have made."""
+        for record in news:
+            if record.subject is Subject.TOURNAMENT:
+                driver = self._drivers.get(record.match_id)
+                if driver is not None:
+                    driver.log_grown(record.revision)
+                elif record.match_id not in self._ended and not self._stopped:
+                    self._take_up(record.match_id, record.revision)
+
     # -- reading -------------------------------------------------------------------------------------------------
 
     async def get(self, tournament_id: str) -> Tournament:
@@ -200,11 +211,7 @@ class TournamentRegistry:
         ended = self._ended.get(tournament_id)
         if ended is not None:
             return ended
-        reading = self._reading.get(tournament_id)
-        if reading is None:
-            reading = self._reading[tournament_id] = asyncio.create_task(self._read(tournament_id))
-            reading.add_done_callback(partial(self._has_read, tournament_id))
-        log, last = await asyncio.shield(reading)  # others may wait for it too
+        log, last = await asyncio.shield(self._read_soon(tournament_id))  # others may wait for it too
         if log.tournament.phase is not Phase.ENDED and last <= self._began and tournament_id not in self._drivers:
             raise RecordDamaged(tournament_id, log.chain.revision, SET_ASIDE, "tournament")
         return self._admit(log)
@@ -233,6 +240,28 @@ class TournamentRegistry:
             raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
         async with self._turn:  # long ones one after the other, so that they do not fill the memory
             return await self._dependencies.pairing.load(tournament_id, records), records[-1].sequence
+
+    def _read_soon(self, tournament_id: str) -> asyncio.Task[tuple[StoredLog, int]]:
+        """Return the reading of a tournament's log that is under way, or begin one."""
+        reading = self._reading.get(tournament_id)
+        if reading is None:
+            reading = self._reading[tournament_id] = asyncio.create_task(self._read(tournament_id))
+            reading.add_done_callback(partial(self._has_read, tournament_id))
+        return reading
+
+    def _take_up(self, tournament_id: str, revision: int) -> None:
+        """Take up a tournament that another server has made, and take in its log up to a revision."""
+        self._read_soon(tournament_id).add_done_callback(partial(self._take_up_read, tournament_id, revision))
+
+    def _take_up_read(self, tournament_id: str, revision: int, reading: asyncio.Task[tuple[StoredLog, int]]) -> None:
+        if reading.cancelled() or reading.exception() is not None or self._stopped:
+            return  # whoever asks for it, or its next record, takes it up
+        log, _ = reading.result()
+        if tournament_id not in self._drivers and tournament_id not in self._ended:
+            self._call_listeners(self._admit(log), log.events)
+        driver = self._drivers.get(tournament_id)
+        if driver is not None:
+            driver.log_grown(revision)
 
     def _has_read(self, tournament_id: str, reading: asyncio.Task[tuple[StoredLog, int]]) -> None:
         del self._reading[tournament_id]

@@ -1,0 +1,227 @@
+"""Several servers over one store, each of which follows the log: whatever one does, the others tell soon."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+import pytest
+from structlog.testing import capture_logs
+
+from arbiter.bootstrap import Store
+from arbiter.matches import Receipt
+from arbiter.matches.commands import Abort, Resign
+from arbiter.matches.policy import ClockStart, Policy
+from arbiter.matches.record import check_chain
+from arbiter.service.observing.feed import Reached, Stream
+from arbiter.service.play.session import StateItem, TurnItem
+from arbiter.service.record.following import LOOK_S
+from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from arbiter.tournaments import commands as do
+from arbiter.tournaments.spec import Format
+from arbiter.tournaments.tournament import Phase as TournamentPhase
+from tests.service.tournaments.contest import Contest, spec_of
+
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
+SOON_S = 3 * LOOK_S
+
+
+async def servers(number: int) -> list[InMemoryArbiter]:
+    """Return servers over one store, which all follow its log."""
+    first = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), shared=True))
+    made = [first, *(first.beside() for _ in range(number - 1))]
+    for server in made:
+        await server.follow()
+    return made
+
+
+async def kinds(server: InMemoryArbiter, match_id: str) -> list[str]:
+    return [event.kind.value for event in check_chain([stored.body for stored in await server.journal.read(match_id)])]
+
+
+async def observed(stream: Stream, to: list[int]) -> None:
+    """Collect the journal places that a stream tells."""
+    async for batch in stream:
+        if not isinstance(batch, Reached):
+            to += [event.sequence for event in batch]
+
+
+@virtually
+async def test_players_on_two_servers_play_each_other() -> None:
+    one, other = await servers(2)
+    alice, bob = await one.connect("alice"), await other.connect("bob")
+    match = await one.create("pondlife", policy=AT_ONCE)
+    with capture_logs() as logs:
+        for mover, waiting in [(alice, bob), (bob, alice)] * 3:
+            await asyncio.sleep(SOON_S)
+            request = mover.reply(await mover.turn())
+            await mover.receive()
+            assert isinstance(mover.answer(request), Receipt)
+            assert not any(isinstance(item, TurnItem) for item in await waiting.receive()), "it hears of it by the log"
+    assert (await kinds(one, match.id))[-6:] == ["moved"] * 6
+    assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
+
+
+@virtually
+async def test_a_match_that_is_made_elsewhere_is_told_to_its_players_here() -> None:
+    one, other = await servers(2)
+    bob = await other.connect("bob")
+    match = await one.create("pondlife", ("bob", "alice"), policy=AT_ONCE)
+    await asyncio.sleep(SOON_S)
+    told = await bob.receive()
+    assert [item.match.id for item in told if isinstance(item, StateItem)] == [match.id]
+    assert [item.match.ply for item in told if isinstance(item, TurnItem)] == [0]
+    assert other.arbiter.matches.live.find(match.id) is not None
+
+
+@virtually
+async def test_a_match_of_nobody_who_is_here_is_not_held_here() -> None:
+    one, other = await servers(2)
+    match = await one.create("pondlife", policy=AT_ONCE)
+    await asyncio.sleep(SOON_S)
+    assert other.arbiter.matches.live.find(match.id) is None
+
+
+@virtually
+async def test_a_match_that_was_made_and_has_ended_elsewhere_is_told_once() -> None:
+    one, other = await servers(2)
+    bob = await other.connect("bob")
+    await asyncio.sleep(SOON_S)
+    match = await one.create("pondlife", policy=AT_ONCE)
+    await one.arbiter.matches.answer(match.id, Abort("org", "end"))
+    await asyncio.sleep(SOON_S)
+    await bob.receive()
+    assert [result.match_id for result in bob.results] == [match.id]
+    assert other.arbiter.matches.live.find(match.id) is None
+
+
+@virtually
+async def test_a_player_who_comes_finds_the_matches_that_others_serve() -> None:
+    one, other = await servers(2)
+    match = await one.create("pondlife", ("bob", "alice"), policy=AT_ONCE)
+    ended = await one.create("pondlife")
+    await one.arbiter.matches.answer(ended.id, Abort("org", "end"))
+    bob = await other.connect("bob")
+    told = await bob.receive()
+    assert [item.match.id for item in told if isinstance(item, StateItem)] == [match.id]
+    assert [result.match_id for result in bob.results] == [ended.id]
+    assert [item.match.id for item in told if isinstance(item, TurnItem)] == [match.id]
+
+
+@virtually
+async def test_an_end_elsewhere_ends_it_here() -> None:
+    one, other = await servers(2)
+    bob = await other.connect("bob")
+    match = await one.create("pondlife", policy=AT_ONCE)
+    await asyncio.sleep(SOON_S)
+    await one.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "resign"))
+    await asyncio.sleep(SOON_S)
+    await bob.receive()
+    assert [result.end.reason for result in bob.results] == ["resignation"]
+    assert other.arbiter.matches.live.find(match.id) is None
+    assert await other.stuck_matches() == []
+
+
+@virtually
+async def test_a_store_that_can_not_be_read_for_a_while_costs_nobody_anything() -> None:
+    one, other = await servers(2)
+    alice, bob = await one.connect("alice"), await other.connect("bob")
+    match = await one.create("pondlife", policy=AT_ONCE)
+    await asyncio.sleep(SOON_S)
+    other.journal.mute = True
+    with capture_logs() as logs:
+        alice.reply(await alice.turn())
+        await asyncio.sleep(5)
+    assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == ["log_not_followed"]
+    assert not any(isinstance(item, TurnItem) and item.match.ply == 1 for item in await bob.receive())
+    other.journal.mute = False
+    await asyncio.sleep(2)
+    assert (await bob.turn()).match.ply == 1
+    assert "interrupted" not in await kinds(one, match.id)
+
+
+@pytest.mark.parametrize("here", [False, True])
+@virtually
+async def test_observers_hear_what_happens_elsewhere(here: bool) -> None:
+    """Those of a match, and those of everything; in order and without a gap."""
+    one, other, third = await servers(3)
+    if here:
+        await third.connect("bob")
+    everything, of_match = list[int](), list[int]()
+    async with asyncio.TaskGroup() as group, third.arbiter.feed.of_all(0, "") as stream:
+        match = await one.create("pondlife", policy=AT_ONCE)
+        async with third.arbiter.feed.of_match(match.id, 0) as of_one:
+            told = group.create_task(observed(of_one, of_match))
+            told_all = group.create_task(observed(stream, everything))
+            for number in range(4):
+                await asyncio.sleep(SOON_S if number % 2 else LOOK_S / 3)
+                now = await one.arbiter.matches.match(match.id)
+                reader = await (one, other)[number % 2].connect(now.players[now.turn - 1])
+                reader.play(match.id, now.ply, min(now.game.moves(now.position)))
+                await asyncio.sleep(SOON_S)
+            await other.arbiter.matches.answer(match.id, Abort("org", "end"))
+            await told
+            await asyncio.sleep(SOON_S)
+            told_all.cancel()
+    assert of_match == [stored.sequence for stored in await one.journal.read(match.id)]
+    assert everything == [stored.sequence for stored in await one.journal.read_all(0, 1_000)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@virtually
+async def test_whoever_sits_where_matches_are_played_to_their_end(seed: int) -> None:
+    """Five players on three servers; reads of the store fail now and then."""
+    dice = Random(seed)
+    made = await servers(3)
+    names = [f"player-{number}" for number in range(5)]
+    readers = [await dice.choice(made).connect(name) for name in names]
+    matches = [
+        await dice.choice(made).create("pondlife", dice.sample(names, 2), request=f"m{n}", policy=AT_ONCE)
+        for n in range(5)
+    ]
+    ids = {match.id for match in matches}
+    async with asyncio.timeout(3_600):
+        while any(await made[0].journal._journal.unfinished()):
+            await asyncio.sleep(dice.choice((0.001, LOOK_S / 2, LOOK_S)))
+            for server in made:
+                server.journal.mute = dice.random() < 0.02
+            for reader in readers:
+                for item in await reader.receive():
+                    if isinstance(item, TurnItem):
+                        reader.play(item.match.id, item.match.ply, dice.choice(sorted(moves(item))))
+    for server in made:
+        server.journal.mute = False
+    await asyncio.sleep(3)
+    for match_id in ids:
+        told = await kinds(made[0], match_id)
+        assert told.count("ended") == 1
+        assert "interrupted" not in told
+    for reader, name in zip(readers, names, strict=True):
+        await reader.receive()
+        mine = [match.id for match in matches if name in match.players]
+        assert sorted(result.match_id for result in reader.results) == sorted(mine)
+    for server in made:
+        assert await server.stuck_matches() == []
+
+
+def moves(turn: TurnItem) -> list[str]:
+    return list(turn.match.game.moves(turn.match.position))
+
+
+@virtually
+async def test_a_tournament_goes_on_wherever_it_was_made_and_whoever_is_asked() -> None:
+    """Each of three servers drives it: the conditions of the log, and the names of requests, keep it one."""
+    one, other, third = await servers(3)
+    contest = Contest(4, server=third)
+    made = await one.arbiter.tournaments.create(spec_of(Format.ROUND_ROBIN), "org", "make")
+    for name in contest.names:
+        await contest.connect(name)
+        await other.arbiter.tournaments.act(made.id, do.Enter(name, "org", f"enter {name}"))
+    await one.arbiter.tournaments.act(made.id, do.Start("org", "start"))
+    log = await contest.ended(made.id)
+    assert len(log.tournament.results) == 6
+    for server in (one, other):
+        seen = await server.arbiter.tournaments.get(made.id)
+        assert (seen.phase, seen.results) == (TournamentPhase.ENDED, log.tournament.results)
