@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated, Literal
 
 from arbiter_client import ClientError, Player, Scope, credentials
+from arbiter_client.addresses import server_addresses
 from cyclopts import App, Parameter
 
 from arbiter.cli.connection import Connection, connected
@@ -170,7 +171,7 @@ def register(
 
 def _save_token(server: str, name: str, secret: str) -> None:
     try:
-        credentials.save(server, name, secret)
+        credentials.save(server_addresses(server), name, secret)
     except ClientError as error:
         raise Failure(f"{error}; the token is {secret}") from None
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from arbiter_client import NO_TLS, Tls, bots
+from arbiter_client.addresses import server_addresses
 from arbiter_client.channel import TLS_VARIABLES
 
 from arbiter.cli.failure import Failure
@@ -63,9 +64,10 @@ async def playing(name: str, server: str, token: str, tls: Tls | None) -> AsyncI
 
     The environment gives its transport security, unless `tls` is NO_TLS.
     """
-    host, _, port = server.rpartition(":")
+    addresses = server_addresses(server)
+    host, _, port = addresses[0].rpartition(":")
     files = {} if tls is NO_TLS else {each: os.environ[each] for each in TLS_VARIABLES if os.environ.get(each)}
-    sandbox = _sandbox(host, bool(files))
+    sandbox = _sandbox(host, bool(files)) if len(addresses) == 1 else None  # which shows a bot one address
     inside = f"{HOST}:{port}" if sandbox is not None and not files else server
     command = (sys.executable, "-m", f"arbiter_client.bots.{name}", "--server", inside)
     # The token is not an argument, because every user could read it there.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from arbiter_client import DEFAULT_SERVER, ArbiterError, BlockingClient, ClientError, Reason, Tls, credentials
-from arbiter_client.channel import server_address
+from arbiter_client.addresses import server_addresses
 from cyclopts import Group, Parameter
 
 from arbiter.cli.failure import Failure
@@ -25,7 +25,10 @@ CONNECTION = Group("Connection", sort_key=10)
 class Connection:
     """A server, a token and the transport's security, as given on the command line."""
 
-    server: Annotated[str, Parameter(env_var="ARBITER_SERVER", help="The arbiter, as HOST:PORT.")] = DEFAULT_SERVER
+    server: Annotated[
+        str,
+        Parameter(env_var="ARBITER_SERVER", help="The arbiter, as HOST:PORT; several of its addresses with commas."),
+    ] = DEFAULT_SERVER
     token: Annotated[
         str | None, Parameter(help="The token (default: $ARBITER_TOKEN, or the entry in the credentials file).")
     ] = None
@@ -54,13 +57,12 @@ class Connection:
         from_environment = os.environ.get("ARBITER_TOKEN", "")
         if from_environment and not self.as_:
             return from_environment
-        address = server_address(self.server)
-        kept = credentials.entries().get(address, {})
+        kept = credentials.players(server_addresses(self.server))
         if self.as_:
             if self.as_ not in kept:
                 known = ", ".join(sorted(kept)) or "nobody"
                 raise Failure(
-                    f"{credentials.path()} has no token of {self.as_} for {address} (it knows {known}): "
+                    f"{credentials.path()} has no token of {self.as_} for {self.server} (it knows {known}): "
                     f"make one with `arbiter token create {self.as_} --save`"
                 )
             return kept[self.as_]

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple
 
 import arbiter_client as arb
 from arbiter_client import credentials
-from arbiter_client.channel import server_address
+from arbiter_client.addresses import server_addresses
 
 from arbiter.bootstrap import serving
 from arbiter.cli import bundled_bot, logs
@@ -168,11 +168,11 @@ async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Login, str, TakeBack]]:
 
 async def _on_server(connection: Connection) -> Login:
     """Return how the person connects to a server: with the given token, or under a name that is registered if new."""
-    server, tls = server_address(connection.server), connection.security()
+    server, tls = connection.server, connection.security()
     token = connection.token or ("" if connection.as_ else os.environ.get("ARBITER_TOKEN", ""))
     if not token:
         name = connection.as_ or _login_name()
-        token = credentials.find(server, name) or await _registered(server, tls, name)
+        token = credentials.find(server_addresses(server), name) or await _registered(server, tls, name)
     async with arb.Client(server, token=token, tls=tls) as client:
         return Login(server, (await client.myself()).player.name, token, tls)
 
@@ -182,13 +182,13 @@ async def _bot_on_server(place: Login, bot: str) -> tuple[str, str]:
     if place.tls is not None:
         raise Failure("bundled bots can't use TLS: choose an --opponent who is connected to the server already")
     name = f"{place.name[: LONGEST_NAME - len(bot) - 1].rstrip('_.-')}-{bot}"
-    return name, credentials.find(place.server, name) or await _registered(place.server, None, name)
+    return name, credentials.find(server_addresses(place.server), name) or await _registered(place.server, None, name)
 
 
 async def _registered(server: str, tls: arb.Tls | None, name: str) -> str:
     async with arb.Client(server, token="", tls=tls) as client:
         registered = await client.register_player(name)
-    credentials.save(server, name, registered.token)
+    credentials.save(server_addresses(server), name, registered.token)
     return registered.token
 
 

@@ -14,10 +14,11 @@
 `Client` and `BlockingClient` make every other call of a server.
 """
 
+from arbiter_client.addresses import DEFAULT_SERVER
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.bot import Bot, Choice, ClaimDraw, Extras, Move, OfferDraw, Resign
 from arbiter_client.calling import OnError
-from arbiter_client.channel import DEFAULT_SERVER, NO_TLS, Tls
+from arbiter_client.channel import NO_TLS, Tls
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, BotFailed, ClientError, ConnectionFailed, CredentialsError, Reason
 from arbiter_client.playing import play, run

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import grpc
 from arbiter_protos.v1 import (
@@ -17,15 +18,15 @@ from arbiter_protos.v1 import (
     play_pb2_grpc,
     player_pb2_grpc,
     rating_pb2_grpc,
+    server_pb2,
     server_pb2_grpc,
     tournament_pb2_grpc,
 )
 from google.protobuf.message import Message
 
-from arbiter_client.backoff import Backoff
-from arbiter_client.errors import ConnectionFailed, CredentialsError, from_rpc
+from arbiter_client.addresses import Addresses, Tries
+from arbiter_client.errors import ArbiterError, ConnectionFailed, CredentialsError, from_rpc
 
-DEFAULT_SERVER: Final = "127.0.0.1:7400"
 LARGEST_MESSAGE_BYTES: Final = 64 * 1024 * 1024
 
 Q = TypeVar("Q", bound=Message)
@@ -78,26 +79,26 @@ def _pem(path: str | Path | None) -> bytes | None:
         raise CredentialsError(f"can't read {path}: {error.strerror or error}") from None
 
 
-def server_address(server: str | None) -> str:
-    """Return the address to connect to: the argument, or ARBITER_SERVER, or the default of `arbiter serve`."""
-    address = server or os.environ.get("ARBITER_SERVER") or DEFAULT_SERVER
-    host, colon, port = address.rpartition(":")
-    if not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 65536):
-        raise ConnectionFailed(f"{address!r} is no address: write HOST:PORT, such as {DEFAULT_SERVER}")
-    return address
-
-
 class Connection:
-    """A channel to one server, opened when it is first used, with a token for every call."""
+    """The way to one arbiter, at one of its addresses at a time, with a token for every call.
 
-    def __init__(self, address: str, token: str, tls: Tls, timeout_s: float, patience_s: float) -> None:
-        self.address = address
+    Channels are opened when they are first used. A call goes to the address that is current as it begins.
+    """
+
+    def __init__(self, addresses: tuple[str, ...], token: str, tls: Tls, timeout_s: float, patience_s: float) -> None:
+        self.addresses = Addresses(addresses)
         self.token = token
         self.timeout_s = timeout_s
         self.patience_s = patience_s
         self.outages = 0  #: how many calls have failed because the arbiter was away or busy
         self.on_wait: Callable[[ConnectionFailed], None] = lambda error: None  #: told of what a call waits for
         self._tls = tls
+        self._channels: dict[str, grpc.aio.Channel] = {}
+
+    @property
+    def address(self) -> str:
+        """The address in use, HOST:PORT."""
+        return self.addresses.current
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
@@ -106,8 +107,14 @@ class Connection:
 
     @cached_property
     def channel(self) -> grpc.aio.Channel:
-        """The channel; the first use opens it, on the running event loop."""
-        return self._open()
+        """A channel whose calls go to the current address; the first one opens that, on the running event loop."""
+        return cast("grpc.aio.Channel", _Current(self))
+
+    def channel_now(self) -> grpc.aio.Channel:
+        """Return the channel to the current address."""
+        if self.address not in self._channels:
+            self._channels[self.address] = self._open(self.address)
+        return self._channels[self.address]
 
     @cached_property
     def server(self) -> server_pb2_grpc.ServerServiceAsyncStub:
@@ -144,8 +151,8 @@ class Connection:
         """The methods of RatingService."""
         return rating_pb2_grpc.RatingServiceStub(self.channel)
 
-    def _open(self) -> grpc.aio.Channel:
-        loopback = self.address.startswith(("127.", "localhost:", "[::1]:"))
+    def _open(self, address: str) -> grpc.aio.Channel:
+        loopback = address.startswith(("127.", "localhost:", "[::1]:"))
         options: list[tuple[str, int]] = [
             ("grpc.max_receive_message_length", LARGEST_MESSAGE_BYTES),
             ("grpc.max_send_message_length", LARGEST_MESSAGE_BYTES),
@@ -159,8 +166,8 @@ class Connection:
             ("grpc.use_local_subchannel_pool", 1),
         ]
         if not self._tls.on:
-            return grpc.aio.insecure_channel(self.address, options=options)
-        return grpc.aio.secure_channel(self.address, self._tls.credentials(), options=options)
+            return grpc.aio.insecure_channel(address, options=options)
+        return grpc.aio.secure_channel(address, self._tls.credentials(), options=options)
 
     async def ask(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, A], request: Q, again: bool = True) -> A:
         """Return the answer to a request; with `again`, send it again while the server can't be reached.
@@ -183,27 +190,61 @@ class Connection:
         return await self.persist(attempt)
 
     async def persist(self, attempt: Callable[[], Awaitable[V]], again: bool = True) -> V:
-        """Return what an attempt at a call returns; with `again`, try again as `ask` does. Raises as `ask` does."""
+        """Return what an attempt at a call returns; with `again`, try again as `ask` does. Raises as `ask` does.
+
+        Where an address is of no use, the next one is tried at once; all of them are tried before it is given up.
+        """
         clock = asyncio.get_running_loop().time
         give_up_s = clock() + self.patience_s
-        backoff = Backoff()
+        tries = self.tries()
+        if not again:
+            await self._find()
         while True:
+            address = self.address
             try:
                 return await attempt()
             except grpc.aio.AioRpcError as failure:
-                error = from_rpc(failure, self.address)
+                error = from_rpc(failure, address)
             passes = isinstance(error, ConnectionFailed) or error.temporary
             self.outages += passes
-            may_pass = again and passes
-            asked_s = 0.0 if isinstance(error, ConnectionFailed) else error.retry_after_s
-            pause_s = backoff.next_s(asked_s)
-            if not may_pass or clock() + pause_s > give_up_s:
+            pause_s = tries.failed(address, error)
+            if not (again and passes):
                 raise error
-            if isinstance(error, ConnectionFailed):
+            if pause_s and clock() + pause_s > give_up_s:
+                raise tries.all_failed(error)
+            if pause_s and isinstance(error, ConnectionFailed):
                 self.on_wait(error)
             await asyncio.sleep(pause_s)
 
+    def tries(self) -> Tries:
+        """Return what says where and when to try again, for one caller."""
+        return Tries(self.addresses)
+
+    async def _find(self) -> None:
+        """Turn to an address that answers, before a request that is sent once. Raises ConnectionFailed."""
+        if len(self.addresses.listed) > 1:
+            with contextlib.suppress(ArbiterError):
+                await self.ask(self.server.GetServerInfo, server_pb2.GetServerInfoRequest())
+
     async def close(self) -> None:
-        """Close the channel for good; calls under way end."""
-        if "channel" in vars(self):
-            await self.channel.close()
+        """Close the channels for good; calls under way end."""
+        for channel in self._channels.values():
+            await channel.close()
+
+
+class _Current:
+    """A channel for generated stubs: each call of theirs is made on the channel to the address that is then current."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def __getattr__(self, kind: str) -> Callable[..., Callable[..., Any]]:
+        """Return what makes the methods of a kind: `unary_unary`, `unary_stream`, `stream_unary`, `stream_stream`."""
+
+        def method(*arguments: Any, **options: Any) -> Callable[..., Any]:
+            def call(*request: Any, **more: Any) -> Any:
+                return getattr(self._connection.channel_now(), kind)(*arguments, **options)(*request, **more)
+
+            return call
+
+        return method

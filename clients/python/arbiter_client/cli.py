@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from arbiter_client import log
+from arbiter_client.addresses import DEFAULT_SERVER
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.bot import Bot
-from arbiter_client.channel import DEFAULT_SERVER, Tls, security
+from arbiter_client.channel import Tls, security
 from arbiter_client.errors import ClientError
 from arbiter_client.playing import run
 from arbiter_client.values.player import Terms
@@ -61,7 +62,8 @@ def connection_parser(description: str) -> Parser:
     """
     parser = Parser(description=description.partition("\n")[0])
     add = parser.add_argument
-    add("--server", metavar="HOST:PORT", help=f"the arbiter (default: $ARBITER_SERVER or {DEFAULT_SERVER})")
+    place = f"the arbiter; several of its addresses with commas (default: $ARBITER_SERVER or {DEFAULT_SERVER})"
+    add("--server", metavar="HOST:PORT", help=place)
     add("--name", default="", help="the player (default: $ARBITER_NAME or the bot's name)")
     add("--token", help="the player's token (default: $ARBITER_TOKEN or the credentials file)")
     add("--tls", action="store_true", help="speak TLS, and trust the system's certificates")

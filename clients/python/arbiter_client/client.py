@@ -6,23 +6,25 @@ from types import TracebackType
 from typing import Self
 
 from arbiter_client import credentials
+from arbiter_client.addresses import server_addresses
 from arbiter_client.calls.games import GameCalls
 from arbiter_client.calls.matches import MatchCalls
 from arbiter_client.calls.observing import ObserveCalls
 from arbiter_client.calls.players import PlayerCalls
 from arbiter_client.calls.ratings import RatingCalls
 from arbiter_client.calls.tournaments import TournamentCalls
-from arbiter_client.channel import Connection, Tls, security, server_address
+from arbiter_client.channel import Connection, Tls, security
 
 
 class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls, TournamentCalls, RatingCalls):
-    """A client of one server.
+    """A client of one arbiter.
 
-    `server` is HOST:PORT (default: ARBITER_SERVER, or 127.0.0.1:7400). The token is the argument, or ARBITER_TOKEN, or
-    the entry of player `name` in the credentials file, or none. Without `tls` the certificates of the environment are
-    used (ARBITER_ROOT_CERTIFICATE, ARBITER_CLIENT_CERTIFICATE, ARBITER_CLIENT_KEY), or plain text. `timeout_s` is for
-    one call, `patience_s` for how long a server that can't be reached is tried. Refusals are raised as ArbiterError;
-    where no arbiter answers, it is ConnectionFailed. Use it in one event loop:
+    `server` is HOST:PORT, or several addresses of that arbiter with commas between them (default: ARBITER_SERVER, or
+    127.0.0.1:7400): the client goes on at the next one where one is gone or about to stop. The token is the argument,
+    or ARBITER_TOKEN, or the entry of player `name` in the credentials file, or none. Without `tls` the certificates of
+    the environment are used (ARBITER_ROOT_CERTIFICATE, ARBITER_CLIENT_CERTIFICATE, ARBITER_CLIENT_KEY), or plain text.
+    `timeout_s` is for one call, `patience_s` for how long a server that can't be reached is tried. Refusals are raised
+    as ArbiterError; where no arbiter answers, it is ConnectionFailed. Use it in one event loop:
 
         async with Client("127.0.0.1:7400") as client:
             print(await client.list_games())
@@ -38,14 +40,19 @@ class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls, TournamentCalls, 
         timeout_s: float = 30.0,
         patience_s: float = 1.0,
     ) -> None:
-        address = server_address(server)
-        secret = credentials.token_for(address, name, token)
-        self.connection = Connection(address, secret, security(tls), timeout_s, patience_s)
+        addresses = server_addresses(server)
+        secret = credentials.token_for(addresses, name, token)
+        self.connection = Connection(addresses, secret, security(tls), timeout_s, patience_s)
 
     @property
     def server(self) -> str:
-        """The server's address, HOST:PORT."""
+        """The address in use, HOST:PORT."""
         return self.connection.address
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """All addresses, HOST:PORT, as they were given."""
+        return self.connection.addresses.listed
 
     async def close(self) -> None:
         """Close the connection; calls under way end."""

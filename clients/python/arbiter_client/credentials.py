@@ -13,7 +13,7 @@ import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from arbiter_client.errors import CredentialsError
@@ -51,26 +51,41 @@ def entries() -> Entries:
     return content
 
 
-def find(server: str, name: str) -> str | None:
+def players(servers: str | Sequence[str]) -> dict[str, str]:
+    """Return the tokens of a server by player. Raises CredentialsError as `entries` does.
+
+    Of several addresses of one arbiter, the first that has an entry for a player counts.
+    """
+    kept = entries()
+    return {name: token for each in reversed(_each(servers)) for name, token in kept.get(each, {}).items()}
+
+
+def find(servers: str | Sequence[str], name: str) -> str | None:
     """Return the token of a player on a server, or None. Raises CredentialsError as `entries` does."""
-    return entries().get(server, {}).get(name)
+    return players(servers).get(name)
 
 
-def token_for(server: str, name: str, token: str | None = None) -> str:
+def token_for(servers: str | Sequence[str], name: str, token: str | None = None) -> str:
     """Return the token to use: the argument, or ARBITER_TOKEN, or the file's entry for the player, or ''."""
-    return token or os.environ.get("ARBITER_TOKEN") or (find(server, name) if name else None) or ""
+    return token or os.environ.get("ARBITER_TOKEN") or (find(servers, name) if name else None) or ""
 
 
-def save(server: str, name: str, token: str) -> None:
-    """Keep a player's token; one that was there before is replaced. Raises CredentialsError."""
+def save(servers: str | Sequence[str], name: str, token: str) -> None:
+    """Keep a player's token, at each address; one that was there before is replaced. Raises CredentialsError."""
     with _change() as content:
-        content.setdefault(server, {})[name] = token
+        for each in _each(servers):
+            content.setdefault(each, {})[name] = token
 
 
-def forget(server: str, name: str) -> bool:
+def forget(servers: str | Sequence[str], name: str) -> bool:
     """Remove a player's token, and return whether there was one. Raises CredentialsError."""
     with _change() as content:
-        return content.get(server, {}).pop(name, None) is not None
+        found = [content.get(each, {}).pop(name, None) for each in _each(servers)]
+        return any(token is not None for token in found)
+
+
+def _each(servers: str | Sequence[str]) -> Sequence[str]:
+    return [servers] if isinstance(servers, str) else servers
 
 
 @contextlib.contextmanager

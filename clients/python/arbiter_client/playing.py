@@ -65,7 +65,7 @@ async def play(
         connection.on_wait = waiting.say
         if not connection.token:
             await _register(client, name, invitation)
-        elif connection.token == credentials.find(client.server, name):
+        elif connection.token == credentials.find(client.servers, name):
             await _renew(client, name, invitation)
         outbox = Outbox()
         runner = BotRunner(bot, client, outbox, on_error, thinkers, matches)
@@ -117,7 +117,7 @@ async def _register(client: Client, name: str, invitation: str) -> None:
         raise ArbiterError(
             error.reason, f"there is a player {error.facts.get('id', name)} already: {hint}", error.code, error.facts
         ) from error
-    credentials.save(client.server, name, registered.token)
+    credentials.save(client.servers, name, registered.token)
     client.connection.token = registered.token
 
 

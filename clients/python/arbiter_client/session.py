@@ -11,7 +11,6 @@ from typing import Final
 import grpc
 from arbiter_protos.v1.play_pb2 import ClientHello, PlayAct, PlayRequest, PlayResponse, Pong, TurnExtras
 
-from arbiter_client.backoff import Backoff
 from arbiter_client.bot import Bot
 from arbiter_client.channel import Connection
 from arbiter_client.errors import PASSING, ArbiterError, ClientError, ConnectionFailed, Reason, from_refusal, from_rpc
@@ -47,7 +46,8 @@ class Waiting:
 class Session:
     """A bot's session: one stream after another, until it is stopped or the server does not want it.
 
-    The first connection is given `patience_s`; one that is lost is tried again until it is back.
+    The first connection is given `patience_s`; one that is lost is tried again until it is back, at any
+    address.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Session:
         self._runner = runner
         self._patience_s = patience_s
         self._waiting = waiting
-        self._backoff = Backoff()
+        self._tries = connection.tries()
         self._silence_s = HELLO_WAIT_S
         self._met = False
         self._stopping = asyncio.Event()
@@ -76,18 +76,19 @@ class Session:
         clock = asyncio.get_running_loop().time
         give_up_s = clock() + self._patience_s
         while True:
+            address = self._connection.address
             error = await self._one_stream()
             if self._stopping.is_set():
                 return
             if isinstance(error, ArbiterError) and not passes(error):
                 raise error
-            asked_s = error.retry_after_s if isinstance(error, ArbiterError) else 0.0
-            pause_s = self._backoff.next_s(asked_s)
-            if not self._met and clock() + pause_s > give_up_s:
-                raise error
+            pause_s = self._tries.failed(address, error)
+            if not self._met and pause_s and clock() + pause_s > give_up_s:
+                raise self._tries.all_failed(error)
             if self._met:
-                logger.warning("connection lost, trying again in %.1f s: %s", pause_s, error)
-            else:
+                where = f" at {self._connection.address}" if self._connection.address != address else ""
+                logger.warning("connection lost, trying again%s in %.1f s: %s", where, pause_s, error)
+            elif pause_s:
                 self._waiting.say(error)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
@@ -104,11 +105,11 @@ class Session:
         self._notice = None
         self._silence_s = HELLO_WAIT_S
         self._outbox.hold(self._hello())
+        address = self._connection.address
         call = self._connection.play.Play(metadata=self._connection.metadata)
         writer = asyncio.create_task(self._write(call))
-        address = self._connection.address
         try:
-            await self._read(call)
+            await self._read(call, address)
         except grpc.aio.AioRpcError as failure:
             error = from_rpc(failure, address)
             return self._announced(error) if isinstance(error, ConnectionFailed) else error
@@ -124,7 +125,7 @@ class Session:
         """Return the refusal that the server gave notice of, or else the error."""
         return self._notice or error
 
-    async def _read(self, call: Call) -> None:
+    async def _read(self, call: Call, address: str) -> None:
         clock = asyncio.get_running_loop().time
         async with asyncio.timeout(self._silence_s) as limit:
             while True:
@@ -136,11 +137,11 @@ class Session:
                     if arm == "ping":
                         self._outbox.say(PlayAct(pong=Pong(number=item.ping.number)), at_once=True)
                     elif arm == "hello":
-                        logger.info("connected to %s as %s", self._connection.address, item.hello.player)
+                        logger.info("connected to %s as %s", address, item.hello.player)
                         self._runner.greeted(item.hello.player)
                         self._silence_s = item.hello.silence_most_ms / 1000 or HELLO_WAIT_S
                         self._met = True
-                        self._backoff.reset()
+                        self._tries.reset()
                         self._outbox.release()
                     elif arm == "notice":
                         self._notice = from_refusal(item.notice)

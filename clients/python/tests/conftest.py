@@ -7,6 +7,7 @@ import itertools
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -274,9 +275,9 @@ def no_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return file
 
 
-@pytest.fixture
-async def peer() -> AsyncIterator[Peer]:
-    """A peer that listens on a free port of the loopback."""
+@asynccontextmanager
+async def listening() -> AsyncIterator[Peer]:
+    """Return a peer that listens on a free port of the loopback."""
     peer = Peer()
     server = grpc.aio.server()
     play_pb2_grpc.add_PlayServiceServicer_to_server(peer, server)
@@ -289,6 +290,20 @@ async def peer() -> AsyncIterator[Peer]:
     await server.start()
     yield peer
     await server.stop(grace=None)
+
+
+@pytest.fixture
+async def peer() -> AsyncIterator[Peer]:
+    """A peer that listens."""
+    async with listening() as peer:
+        yield peer
+
+
+@pytest.fixture
+async def other() -> AsyncIterator[Peer]:
+    """Another one."""
+    async with listening() as peer:
+        yield peer
 
 
 @pytest.fixture

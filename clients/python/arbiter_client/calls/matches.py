@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import grpc
 from arbiter_protos.v1 import match_pb2
 
 from arbiter_client.calls.base import Calls, collect, new_request_id
-from arbiter_client.errors import from_rpc
 from arbiter_client.values.match import Match, Phase, Policy, Receipt, ResultKind, StartRule, comment_message
 from arbiter_client.values.reading import read
 
@@ -151,13 +149,9 @@ class MatchCalls(Calls):
 
     async def transcript(self, match_id: str) -> bytes:
         """Return the record of a match: one canonical JSON text a line. Refusals: MATCH_NOT_FOUND."""
-        connection = self.connection
         request = match_pb2.GetTranscriptRequest(match_id=match_id)
-        call = connection.matches.GetTranscript(request, timeout=connection.timeout_s, metadata=connection.metadata)
-        try:
-            return b"".join([part.lines async for part in call])
-        except grpc.aio.AioRpcError as failure:
-            raise from_rpc(failure, connection.address) from failure
+        parts = await self.connection.ask_all(self.connection.matches.GetTranscript, request)
+        return b"".join(part.lines for part in parts)
 
 
 def _policy(policy: Policy | None) -> match_pb2.Policy | None:

@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator
 import grpc
 from arbiter_protos.v1 import match_pb2
 
-from arbiter_client.backoff import Backoff
 from arbiter_client.calls.base import Calls
-from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason, from_rpc
+from arbiter_client.errors import ArbiterError, Reason, from_rpc
 from arbiter_client.values.match import MatchEvent, read_event
 from arbiter_client.values.tournament_event import TournamentEvent, read_tournament_event
 
@@ -69,27 +68,28 @@ class ObserveCalls(Calls):
     async def _follow(self, request: match_pb2.ObserveRequest) -> AsyncIterator[match_pb2.ObserveItem]:
         """Yield the items of a stream; after a lost connection, ask again with the request as the caller moved it on.
 
-        The first connection is given `patience_s`; one that is lost is tried again until it is back.
+        The first connection is given `patience_s`; one that is lost is tried again until it is back, at any address.
         """
         connection = self.connection
-        backoff = Backoff()
+        tries = connection.tries()
         clock = asyncio.get_running_loop().time
         give_up_s = clock() + connection.patience_s
         while True:
+            address = connection.address
             try:
                 call = connection.matches.Observe(request, metadata=connection.metadata)
                 async for response in call:
                     give_up_s = float("inf")
-                    backoff.reset()
+                    tries.reset()
                     for item in response.items:
                         yield item
                 return
             except grpc.aio.AioRpcError as failure:
-                error = from_rpc(failure, connection.address)
+                error = from_rpc(failure, address)
             if isinstance(error, ArbiterError) and not (error.temporary or error.reason == Reason.READER_TOO_SLOW):
                 raise error
-            pause_s = backoff.next_s(0.0 if isinstance(error, ConnectionFailed) else error.retry_after_s)
-            if clock() + pause_s > give_up_s:
-                raise error
+            pause_s = tries.failed(address, error)
+            if pause_s and clock() + pause_s > give_up_s:
+                raise tries.all_failed(error)
             logger.warning("watching stopped, trying again: %s", error)
             await asyncio.sleep(pause_s)
