@@ -163,7 +163,7 @@ class _Round(NamedTuple):
         return percentile(self.latencies, 99)
 
 
-def _round(seconds: float, server: BenchProcess, players: tuple[BenchProcess, BenchProcess]) -> _Round:
+def _round(seconds: float, server: BenchProcess, players: tuple[BenchProcess, ...]) -> _Round:
     """Play a round; if it was too short for any move, play one that is twice as long."""
     began = server.cpu_s()
     for side in reversed(players):
@@ -179,7 +179,7 @@ def _measure(
     plan: BudgetPlan,
     attack: Attack,
     server_process: ServerProcess,
-    players: tuple[BenchProcess, BenchProcess],
+    players: tuple[BenchProcess, ...],
     before: int,
     report: Report,
     progress: Progress,

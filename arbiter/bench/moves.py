@@ -1,39 +1,49 @@
 """Durable moves on real Play streams: rate, latency of the acknowledgement, and memory of a match.
 
-There is one server process on SQLite, where a commit flushes to the disk (synchronous=FULL), and two processes of
-players who know their moves in advance. In the same run, a bare echo server measures what the gRPC library alone can do
-on this machine: it has messages of the same sizes on as many streams, driven in the same way, and its rounds alternate
-with the arbiter's. A baseline server measures the least work that every arbiter on these libraries must do for a move,
-whatever else it guarantees (`arbiter.bench.bare`).
+There is one server process on SQLite, where a commit flushes to the disk (synchronous=FULL), or on PostgreSQL, and two
+processes of players who know their moves in advance. In the same run, a bare echo server measures what the gRPC library
+alone can do on this machine: it has messages of the same sizes on as many streams, driven in the same way, and its
+rounds alternate with the arbiter's. A baseline server measures the least work that every arbiter on these libraries
+must do for a move, whatever else it guarantees (`arbiter.bench.bare`): its own lines are interpreted, and on a second
+baseline server compiled, where the server's modules are. Ratios are medians of paired rounds.
+
+On PostgreSQL the database has a share of the same processors. So the goals there are for the server's own processor
+time, with a tenth more than on SQLite.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any, Final, Literal
 
+from arbiter.bench.loads import LOADS, LoadPlan, measure_loads
 from arbiter.bench.playing_server import PlayingServer, RoundResult, bare, playing
 from arbiter.bench.processes import BenchProcess
-from arbiter.bench.report import Bound, Progress, Report, percentile
+from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
+from arbiter.runtime.build import is_compiled
 
 FASTEST: Final = 12_000  #: moves a second for which enough matches are created
 ECHO: Final = "arbiter.bench.echo"
 WARM_UP_S: Final = 1.0
 
+Section = Literal["at-once", "coalesced", "offered", "thinking", "many"]
+EVERYTHING: Final[tuple[Section, ...]] = ("at-once", "coalesced", "offered", "thinking", "many")
 
-Section = Literal["at-once", "coalesced", "thinking", "many"]
-EVERYTHING: Final[tuple[Section, ...]] = ("at-once", "coalesced", "thinking", "many")
+OF_BARE_RATE: Final = 0.8  #: goal: moves a second, of the bare path's
+OF_ECHO: Final = 18  #: goal: moves a second, in percent of the echo's messages
+TOGETHER_OF_BARE_US: Final = 0.65  #: goal: processor time over two streams, of the bare path's with a stream a player
+ON_POSTGRES: Final = 1.1  #: multiple of the goals for processor time
 
 
 @dataclass(frozen=True, slots=True)
 class MovesPlan:
     """The size of the measurement: matches at once, rounds, their seconds, how long matches are held, the folder.
 
-    `profile`: the server's stages are timed too, which itself takes time.
+    `profile`: the server's stages are timed too, which itself takes time. `loads`: moves a second that are offered.
+    `store`: a database on the PostgreSQL server to measure on; '' for SQLite.
     """
 
     matches: int = 64
@@ -45,6 +55,8 @@ class MovesPlan:
     folder: Path | None = None
     profile: bool = False
     only: Sequence[Section] = EVERYTHING
+    loads: Sequence[int] = LOADS
+    store: str = ""
 
     @property
     def warm_up_s(self) -> float:
@@ -56,10 +68,19 @@ class MovesPlan:
         """The maximum number of moves if nobody thinks."""
         return FASTEST * (self.rounds * self.seconds + self.warm_up_s)
 
+    def on_sqlite(self, goal: float) -> float | None:
+        """Return a goal that is for SQLite only."""
+        return None if self.store else goal
+
+    def of_processor(self, goal: float) -> float:
+        """Return a goal for a multiple of processor time on this store."""
+        return goal * ON_POSTGRES if self.store else goal
+
 
 def bench_moves(plan: MovesPlan, progress: Progress) -> Report:
-    """Measure everything; takes about five minutes with the default plan."""
-    report = Report("moves", "durable moves on Play streams, SQLite with synchronous=FULL")
+    """Measure everything; takes about seven minutes with the default plan."""
+    where = "PostgreSQL" if plan.store else "SQLite with synchronous=FULL"
+    report = Report("moves", f"durable moves on Play streams, {where}")
     for section in plan.only:
         SECTIONS[section](plan, report, progress)
     return report
@@ -67,60 +88,102 @@ def bench_moves(plan: MovesPlan, progress: Progress) -> Report:
 
 def _at_once(plan: MovesPlan, report: Report, progress: Progress) -> None:
     """Measure pairs of players, with one stream and match each, who answer at once. The rate's goal is for these."""
-    matches = plan.matches
-    with (
-        playing(matches, 1, plan.most_moves, 0.0, plan.folder, plan.profile) as ours,
-        bare(matches, plan.most_moves, 0.0, plan.folder) as least,
-    ):
-        like = ours.round(plan.warm_up_s)
-        least.round(plan.warm_up_s)
+    matches, built = plan.matches, is_compiled()
+    with ExitStack() as stack:
+        enter, moves = stack.enter_context, plan.most_moves
+        contests = [enter(playing(matches, 1, moves, 0.0, plan.folder, plan.profile, store=plan.store))]
+        contests += [
+            enter(bare(matches, moves, 0.0, plan.folder, plan.store, compiled=compiled))
+            for compiled in (False, True)[: 1 + built]
+        ]
+        like, *_ = [contest.round(plan.warm_up_s) for contest in contests]
         with _echoing(2 * matches, matches, like) as echo:
-            (rounds, bare_rounds), echoes = _alternate(plan, (ours, least), echo, progress, f"{matches} pairs")
-    rate, echoed = median(item.rate for item in rounds), median(rate for rate, _ in echoes)
-    bare_rate = median(item.rate for item in bare_rounds)
-    report.add("moves_per_s", f"{matches} matches, a stream a player", rate, "moves/s", 5_000)
-    report.add("bare_moves_per_s", "the bare path: rules, chain, commit, two messages", bare_rate, "moves/s")
-    report.add("echo_per_s", f"bare echo, {matches} messages under way", echoed, "messages/s")
-    report.add("share_of_echo", "moves as a share of the echo", _share(rate, echoed), "%", 25)
-    report.add("bare_share_of_echo", "the bare path's moves as a share of the echo", _share(bare_rate, echoed), "%")
-    for key, whose, of_contest in (("server", "the server's", rounds), ("bare", "the bare path's", bare_rounds)):
-        spent = median(item.server_us for item in of_contest)
-        report.add(f"{key}_us_per_move", f"{whose} processor time", spent, "µs a move")
-    report.add("players_us_per_move", "the players' processor time", median(i.players_us for i in rounds), "µs a move")
-    report.add("echo_us", "the echo server's processor time", median(us for _, us in echoes), "µs a message")
-    report.add("moves_per_commit", "moves in a commit", median(item.group for item in rounds), "moves")
+            (rounds, *of_bare), echoes = _alternate(plan, contests, echo, progress, f"{matches} pairs")
+    echoed = [rate for rate, _ in echoes]
+    goal = plan.on_sqlite(5_000)
+    report.median("moves_per_s", f"{matches} matches, a stream a player", _rates(rounds), "moves/s", goal)
+    report.median("echo_per_s", f"bare echo, {matches} messages under way", echoed, "messages/s")
+    shares, goal = _shares(_rates(rounds), echoed), plan.on_sqlite(OF_ECHO)
+    report.median("share_of_echo", "moves as a share of the echo", shares, "%", goal)
+    report.median("server_us_per_move", "the server's processor time", _spent(rounds), "µs a move")
+    for (key, whose), least in zip(_BARE, of_bare, strict=False):
+        report.median(f"{key}_moves_per_s", f"{whose}: rules, chain, commit, two messages", _rates(least), "moves/s")
+        report.median(f"{key}_share_of_echo", f"{whose}: as a share of the echo", _shares(_rates(least), echoed), "%")
+        report.median(f"{key}_us_per_move", f"{whose}: processor time", _spent(least), "µs a move")
+        goal = plan.on_sqlite(OF_BARE_RATE) if key == "bare" else None
+        ratios = _ratios(_rates(rounds), _rates(least))
+        report.median(f"{key}_rate_ratio", f"moves a second, of {whose}'s", ratios, TIMES, goal)
+        goal = ON_POSTGRES / OF_BARE_RATE if plan.store and key == "bare" else None
+        ratios = _ratios(_spent(rounds), _spent(least))
+        report.median(f"{key}_us_ratio", f"processor time a move, of {whose}'s", ratios, TIMES, goal, Bound.MOST)
+    report.median("players_us_per_move", "the players' processor time", [i.players_us for i in rounds], "µs a move")
+    report.median("echo_us", "the echo server's processor time", [us for _, us in echoes], "µs a message")
+    report.median("moves_per_commit", "moves in a commit", [item.group for item in rounds], "moves")
     for stage in rounds[0].stages:
-        spent = median(item.stages[stage] for item in rounds)
-        report.add(f"stage: {stage}", f"· {stage}", spent, "µs a move")
+        report.median(f"stage: {stage}", f"· {stage}", [item.stages[stage] for item in rounds], "µs a move")
+
+
+_BARE: Final = (("bare", "the bare path"), ("compiled_bare", "the bare path, its own lines compiled"))
 
 
 def _coalesced(plan: MovesPlan, report: Report, progress: Progress) -> None:
-    """Measure two bots who play all matches against each other over one stream each, so that messages are batched."""
+    """Measure two bots who play all matches against each other over one stream each, so that messages are batched.
+
+    The bare path beside them has a stream for each player: the ratio shows what a bot saves that shares its stream.
+    """
     matches = plan.matches
-    with playing(1, matches, plan.most_moves, 0.0, plan.folder, plan.profile) as two:
+    with (
+        playing(1, matches, plan.most_moves, 0.0, plan.folder, plan.profile, store=plan.store) as two,
+        bare(matches, plan.most_moves, 0.0, plan.folder, plan.store) as least,
+    ):
         like = two.round(plan.warm_up_s)
+        least.round(plan.warm_up_s)
         with _echoing(2, 2, like) as echo:
-            (rounds,), echoes = _alternate(plan, (two,), echo, progress, f"{matches} matches of two bots")
-    rate, echoed = median(item.rate for item in rounds), median(rate for rate, _ in echoes)
-    together = median(item.moves_a_message for item in rounds)
-    report.add("coalesced_moves_per_s", f"{matches} matches of two bots, one stream each", rate, "moves/s")
-    report.add("coalesced_moves_per_message", "moves in a message", together, "moves")
-    report.add("coalesced_echo_per_s", "bare echo of such messages, two under way", echoed, "messages/s")
-    report.add("coalesced_server_us", "the server's processor time", median(i.server_us for i in rounds), "µs a move")
+            what = f"{matches} matches of two bots"
+            (rounds, of_bare), echoes = _alternate(plan, (two, least), echo, progress, what)
+    together = [item.moves_a_message for item in rounds]
+    report.median("coalesced_moves_per_s", f"{matches} matches of two bots, one stream each", _rates(rounds), "moves/s")
+    report.median("coalesced_moves_per_message", "moves in a message", together, "moves")
+    report.median(
+        "coalesced_echo_per_s", "bare echo of such messages, two under way", [r for r, _ in echoes], "messages/s"
+    )
+    report.median("coalesced_server_us", "the server's processor time", _spent(rounds), "µs a move")
+    report.median("coalesced_bare_us", "that of the bare path with a stream a player", _spent(of_bare), "µs a move")
+    title, goal = "processor time a move over two streams, of the bare path's", plan.of_processor(TOGETHER_OF_BARE_US)
+    ratios = _ratios(_spent(rounds), _spent(of_bare))
+    report.median("coalesced_us_ratio", title, ratios, TIMES, goal, Bound.MOST)
 
 
-def _share(part: float, whole: float) -> float:
-    return 100 * part / whole if whole else 0.0
+def _offered(plan: MovesPlan, report: Report, progress: Progress) -> None:
+    """Measure loads that do not wait for answers (`arbiter.bench.loads`)."""
+    size = LoadPlan(plan.matches, plan.rounds, plan.seconds, plan.loads, plan.folder, plan.store)
+    measure_loads(size, report, progress, ON_POSTGRES if plan.store else 1.0)
+
+
+def _rates(rounds: Sequence[RoundResult]) -> list[float]:
+    return [item.rate for item in rounds]
+
+
+def _spent(rounds: Sequence[RoundResult]) -> list[float]:
+    return [item.server_us for item in rounds]
+
+
+def _ratios(these: Sequence[float], those: Sequence[float]) -> list[float]:
+    return [ratio(this, that) for this, that in zip(these, those, strict=True)]
+
+
+def _shares(these: Sequence[float], those: Sequence[float]) -> list[float]:
+    return [100 * each for each in _ratios(these, those)]
 
 
 def _thinking(plan: MovesPlan, report: Report, progress: Progress) -> None:
     """Measure pairs of players who think: how much later than its commit a move is acknowledged."""
     matches, think, seconds = plan.matches, plan.think_ms, plan.rounds * plan.seconds
-    with playing(matches, 1, plan.most_moves, think, plan.folder, plan.profile) as thinkers:
+    with playing(matches, 1, plan.most_moves, think, plan.folder, plan.profile, store=plan.store) as thinkers:
         thinkers.round(plan.warm_up_s)
         progress(f"{matches} pairs who think {think:g} ms")
         found = thinkers.round(seconds)
-    with bare(matches, plan.most_moves, think, plan.folder) as thinkers:
+    with bare(matches, plan.most_moves, think, plan.folder, plan.store) as thinkers:
         thinkers.round(plan.warm_up_s)
         progress(f"{matches} pairs who think {think:g} ms, on the bare path")
         least = thinkers.round(seconds)
@@ -130,7 +193,7 @@ def _thinking(plan: MovesPlan, report: Report, progress: Progress) -> None:
         report.add(f"thinking_ack_p{percent}_ms", f"acknowledged, p{percent}", ack, "ms")
         report.add(f"thinking_commit_p{percent}_ms", f"commit, p{percent}", commit, "ms")
         title = f"acknowledged after its commit time, p{percent}"
-        report.add(f"thinking_beyond_p{percent}_ms", title, ack - commit, "ms", goal, Bound.MOST)
+        report.add(f"thinking_beyond_p{percent}_ms", title, ack - commit, "ms", plan.on_sqlite(goal), Bound.MOST)
         beyond = percentile(least.latencies, percent) - percentile(least.commits, percent)
         report.add(f"thinking_bare_p{percent}_ms", f"the same on the bare path, p{percent}", beyond, "ms")
 
@@ -139,12 +202,15 @@ def _many(plan: MovesPlan, report: Report, progress: Progress) -> None:
     """Measure many matches at one move a second each, and their memory before they begin."""
     many = plan.many
     progress(f"{many} matches: connecting {2 * many} players")
-    with playing(many, 1, 0, 1_000, plan.folder, plan.profile) as thinkers:
+    with playing(many, 1, 0, 1_000, plan.folder, plan.profile, store=plan.store) as thinkers:
         progress(f"{many} matches at one move a second, for {plan.hold_s:g} s")
         found = thinkers.round(plan.hold_s)
-    report.add("many_moves_per_s", f"{many} matches at a move a second", found.rate, "moves/s", 0.9 * many)
+    report.add(
+        "many_moves_per_s", f"{many} matches at a move a second", found.rate, "moves/s", plan.on_sqlite(0.9 * many)
+    )
     report.add("many_ack_p50_ms", "acknowledged, p50", percentile(found.latencies, 50), "ms")
-    report.add("many_ack_p99_ms", "acknowledged, p99", percentile(found.latencies, 99), "ms", 50, Bound.MOST)
+    slowest, goal = percentile(found.latencies, 99), plan.on_sqlite(50)
+    report.add("many_ack_p99_ms", "acknowledged, p99", slowest, "ms", goal, Bound.MOST)
     report.add("many_commit_p99_ms", "commit, p99", percentile(found.commits, 99), "ms")
     memory = thinkers.matches_bytes / 1024 / many
     report.add("match_kib", "memory of a live match and its two streams", memory, "KiB", 150, Bound.MOST)
@@ -153,6 +219,7 @@ def _many(plan: MovesPlan, report: Report, progress: Progress) -> None:
 SECTIONS: Final[Mapping[Section, Callable[[MovesPlan, Report, Progress], None]]] = {
     "at-once": _at_once,
     "coalesced": _coalesced,
+    "offered": _offered,
     "thinking": _thinking,
     "many": _many,
 }

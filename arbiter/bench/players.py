@@ -6,8 +6,14 @@ Plan: `address`, `tokens` (one per stream), `scripts` (lists of moves), `matches
 matches that these players may play), `at_once` (how many of them each stream plays at a time), `think_ms` (varied by up
 to a tenth: players with exactly equal thinking times would synchronise, which real bots do not). It sends an answer
 once every stream is open. An order `seconds` starts a round: turns are answered for this time; turns that came earlier
-are answered at its start. The answer is sent when no more messages are under way: `moves` acknowledged, `seconds`,
-`latencies` (milliseconds, from sending a move to its receipt), `sent` and `received` (messages, bytes), `refused`.
+are answered at its start. The answer is sent when no more messages are under way: `moves` acknowledged, `in_time` (how
+many of them within the round), `seconds`, `latencies` (milliseconds, from sending a move to its receipt), `sent` and
+`received` (messages, bytes), `refused`.
+
+An order with `offered` (moves a second) and `seed` starts a round in which moves fall due at drawn times
+(`arbiter.bench.arrivals`), and a latency counts from the time when its move was due. The round ends when every move is
+acknowledged, at most LATE_S later: one that is not yet counts with the time that has passed, and in `unanswered`. The
+answer also has `lags` (ms, how late this process noticed that a move was due).
 """
 
 from __future__ import annotations
@@ -16,11 +22,13 @@ import asyncio
 import os
 import time
 from collections import deque
+from contextlib import suppress
 from random import Random
 from typing import Any
 
 from arbiter_protos.v1 import play_pb2 as pb
 
+from arbiter.bench.arrivals import OfferedLoad, arrivals
 from arbiter.bench.h2 import RawCall
 from arbiter.bench.processes import answer, give_way, order
 from arbiter.bench.scripts import SEED
@@ -30,6 +38,7 @@ STREAM_ENDED = 3  #: exit code
 PLAY = "/arbiter.v1.PlayService/Play"
 VARIES = 0.1  #: variation of a thinking time, as a share of it
 QUIET_S = 0.3  #: after a round, for messages still under way
+LATE_S = 5.0  #: after a round of offered moves, for those that are not acknowledged yet
 OPENING = 50  #: streams that are being opened at the same time
 
 
@@ -46,6 +55,7 @@ class RoundCounts:
         """Return the counts as an answer."""
         return {
             "moves": self.moves,
+            "in_time": self.moves,
             "seconds": seconds,
             "latencies": [round(ms, 3) for ms in self.latencies],
             "sent": (self.sent, self.sent_bytes),
@@ -64,6 +74,7 @@ class SharedData:
         self.random = Random(SEED).random
         self.round = RoundCounts()
         self.round.playing = False
+        self.load: OfferedLoad | None = None
 
     def thought(self) -> float:
         """Return how long a player thinks this time, in seconds."""
@@ -86,8 +97,15 @@ class BenchBot:
         """Answer the waiting turns, because a round has begun."""
         waiting, self._held = self._held, deque()
         for turn in waiting:
+            if self._table.load is not None:
+                self.turn(turn)
+                continue
             # Thinking times that begin together end at different times, as those of real bots do.
             asyncio.get_running_loop().call_later(self._table.think_s * self._table.random(), self.turn, turn)
+
+    def late(self) -> list[float]:
+        """Return since when its moves that are not acknowledged have been due."""
+        return list(self._sent_at.values())
 
     async def connect(self, address: str, token: str) -> None:
         """Open the stream; return once the server has said hello."""
@@ -108,20 +126,23 @@ class BenchBot:
                 self._held.append(turn)
             return
         self._matches.add(match_id)
-        if table.think_s:
-            asyncio.get_running_loop().call_later(table.thought(), self._move, turn)
+        if table.load is not None:
+            table.load.wait((self, turn))
+        elif table.think_s:
+            asyncio.get_running_loop().call_later(table.thought(), self.move, turn)
         else:
-            self._move(turn)
+            self.move(turn)
 
     def _over(self, match_id: str) -> None:
         self._matches.discard(match_id)
         if self._held and self._table.round.playing:
             self.turn(self._held.popleft())
 
-    def _move(self, turn: pb.Turn) -> None:
+    def move(self, turn: pb.Turn, since: float | None = None) -> None:
+        """Answer a turn; its latency counts from a time by `time.perf_counter` (default: now)."""
         match_id, ply = turn.match_id, turn.ply
         move = pb.MoveAct(ply=ply, move=self._table.scripts[match_id][ply])
-        self._sent_at[match_id] = time.perf_counter()
+        self._sent_at[match_id] = time.perf_counter() if since is None else since
         self._say(pb.PlayAct(request_id=str(ply), match_id=match_id, move=move))
 
     def _say(self, act: pb.PlayAct) -> None:
@@ -155,6 +176,8 @@ class BenchBot:
                 round_.latencies.append((time.perf_counter() - self._sent_at.pop(match_id)) * 1000)
                 round_.moves += 1
                 round_.refused += item.answer.HasField("refusal")
+                if self._table.load is not None:
+                    self._table.load.answered()
             case "ended":
                 self._over(item.ended.match_id)
             case "ping":
@@ -178,6 +201,9 @@ async def run(
     answer(streams=len(players))
     while (told := await asyncio.to_thread(order)) is not None:
         table.round = RoundCounts()
+        if "offered" in told:
+            answer(**await _offer(table, players, **told))
+            continue
         started = time.perf_counter()
         for player in players:
             player.go_on()
@@ -186,6 +212,30 @@ async def run(
         report = table.round.report(time.perf_counter() - started)
         await asyncio.sleep(QUIET_S)
         answer(**report)
+
+
+async def _offer(
+    table: SharedData, players: list[BenchBot], seconds: float, offered: float, seed: str
+) -> dict[str, Any]:
+    """Play a round of offered moves; return its answer."""
+    round_, started = table.round, time.perf_counter()
+    load = table.load = OfferedLoad(arrivals(offered, seconds, seed), lambda work, since: work[0].move(work[1], since))
+    for player in players:
+        player.go_on()
+    await asyncio.sleep(started + seconds - time.perf_counter())
+    in_time = round_.moves
+    with suppress(TimeoutError):
+        await asyncio.wait_for(load.all_answered.wait(), LATE_S)
+    round_.playing, table.load = False, None
+    load.close()
+    for player, turn in load.waiting:
+        player.turn(turn)  # keeps it for a later round
+    now, late = time.perf_counter(), [*load.due, *(since for player in players for since in player.late())]
+    report = round_.report(seconds)
+    report["latencies"] += [round((now - since) * 1000, 3) for since in late]
+    await asyncio.sleep(QUIET_S)
+    lags = [round(ms, 3) for ms in load.lags]
+    return report | {"in_time": in_time, "lags": lags, "unanswered": len(late)}
 
 
 if __name__ == "__main__":

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, Final
 
 from arbiter.runtime.build import is_compiled
 
 Progress = Callable[[str], None]
 """Is told, in a line, what a benchmark does now."""
+
+
+TIMES: Final = "times"  #: the unit of a figure that is a multiple of another one
 
 
 class Bound(StrEnum):
@@ -25,7 +29,10 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure. `key` is its name for programs; if `goal` is None, the figure only explains others."""
+    """One figure. `key` is its name for programs; if `goal` is None, the figure only explains others.
+
+    rounds: what each round found, if the value is their median.
+    """
 
     key: str
     title: str
@@ -33,6 +40,7 @@ class Figure:
     unit: str
     goal: float | None = None
     bound: Bound = Bound.LEAST
+    rounds: tuple[float, ...] = ()
 
     @property
     def met(self) -> bool | None:
@@ -67,6 +75,19 @@ class Report:
     ) -> None:
         """Add a figure."""
         self.figures.append(Figure(key, title, value, unit, goal, bound))
+
+    def median(
+        self,
+        key: str,
+        title: str,
+        rounds: Iterable[float],
+        unit: str,
+        goal: float | None = None,
+        bound: Bound = Bound.LEAST,
+    ) -> None:
+        """Add the median of what the rounds found, and keep what each of them found."""
+        found = tuple(rounds)
+        self.figures.append(Figure(key, title, median(found), unit, goal, bound, found))
 
     def json(self) -> dict[str, Any]:
         """Return the report for programs."""
@@ -110,3 +131,8 @@ def percentile(values: Sequence[float], percent: float) -> float:
         return 0.0
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, max(0, round(percent / 100 * len(ranked)) - 1))]
+
+
+def ratio(this: float, that: float) -> float:
+    """Return this divided by that; 0 if that is 0."""
+    return this / that if that else 0.0

@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import grpc
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_grpc
 
 from arbiter.bench.processes import BenchProcess
+from arbiter.bench.stores import new_store
 
 CALL_S = 60.0  #: timeout of the organiser's calls
 AT_ONCE = 20  #: the organiser's concurrent calls
@@ -62,16 +62,18 @@ def opened(
     limits: Mapping[str, int] | None = None,
     metrics: bool = False,
     web: bool = False,
+    store: str = "",
 ) -> Iterator[ServerProcess]:
-    """Start a server whose database is in its own folder within `folder` (default: the system's temporary one).
+    """Start a server with a new database. For `folder` and `store` see `arbiter.bench.stores.new_store`.
 
     `limits`: those that differ from the defaults. `metrics`: whether it shows metrics. `web`: with its page.
     """
     with (
-        TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place,
+        new_store(folder, store) as place,
         BenchProcess(
             "arbiter.bench.server",
-            store=f"sqlite:///{place}/arbiter.db",
+            store=place.url,
+            keys=place.keys,
             profile=profile,
             limits=limits or {},
             metrics=metrics,

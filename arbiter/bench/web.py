@@ -61,7 +61,7 @@ class _Round(NamedTuple):
     server_s: float = 0.0
 
 
-Sides = tuple[BenchProcess, BenchProcess]
+Sides = tuple[BenchProcess, ...]
 
 
 def bench_web(plan: WebPlan, progress: Progress) -> Report:
@@ -131,7 +131,7 @@ def _watched(
         yield matches, people
 
 
-def _round(seconds: float, players: Sides, people: Sides | tuple[()], server_process: ServerProcess) -> _Round:
+def _round(seconds: float, players: Sides, people: Sides, server_process: ServerProcess) -> _Round:
     """Let all play for a while; return the moves and latencies of the bots that answer at once."""
     server_process.server.ask()
     for side in (*reversed(people), *reversed(players)):

@@ -87,14 +87,16 @@ def chart_svg(
     unit: str = "Elo",
     adapts: bool = False,
     with_bands: bool = True,
+    digits: int = 0,
 ) -> str:
     """Return a chart as a standalone SVG document. It shows the first eight curves, and no curve without marks.
 
     adapts: it is dark where the screen is. with_bands: with the intervals, which hide each other where curves are many.
+    digits: decimal places of the values that are told in words.
     """
     shown = _shown(curves)
     scale = _scale(shown)
-    told = "; ".join(_legend(curve, unit) for curve in shown) or "nothing to show yet"
+    told = "; ".join(_legend(curve, unit, digits) for curve in shown) or "nothing to show yet"
     bands = [polygon(_band(curve, scale), class_=f"band dye{n}", fill=COLOURS[n]) for n, curve in enumerate(shown)]
     return element(
         "svg",
@@ -106,7 +108,7 @@ def chart_svg(
         *_grid(scale, ticks, unit),
         *(bands if with_bands else ()),
         *(_line(curve, scale, n) for n, curve in enumerate(shown)),
-        *_names(shown, scale),
+        *_names(shown, scale, digits),
         *(() if shown else (label("nothing to show yet", (WIDTH / 2, HEIGHT / 2), 18.0, "tick"),)),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {number(WIDTH)} {number(HEIGHT)}",
@@ -153,9 +155,10 @@ def _shown(curves: Sequence[Curve]) -> list[Curve]:
     return [curve for curve in curves if curve.marks][:MOST_CURVES]
 
 
-def _legend(curve: Curve, unit: str) -> str:
+def _legend(curve: Curve, unit: str, digits: int = 0) -> str:
     mark = curve.marks[-1]
-    return f"{curve.name}: {mark.value:.0f} {unit}".rstrip() + f" ({mark.low:.0f} to {mark.high:.0f})"
+    value, low, high = (f"{each:.{digits}f}" for each in (mark.value, mark.low, mark.high))
+    return f"{curve.name}: {value} {unit}".rstrip() + f" ({low} to {high})"
 
 
 def _scale(curves: Sequence[Curve]) -> _Scale:
@@ -222,7 +225,7 @@ def _line(curve: Curve, scale: _Scale, n: int) -> str:
     return element("g", element("title", words(curve.name)), line, dot)
 
 
-def _names(curves: Sequence[Curve], scale: _Scale) -> Iterator[str]:
+def _names(curves: Sequence[Curve], scale: _Scale, digits: int) -> Iterator[str]:
     """Yield the names at the ends of the curves, moved apart where they would overlap."""
     ends = sorted((_place(curve.marks[-1].at, curve.marks[-1].value, scale)[1], n) for n, curve in enumerate(curves))
     lowest = HEIGHT - BOTTOM - APART * (len(ends) - 1)
@@ -231,7 +234,7 @@ def _names(curves: Sequence[Curve], scale: _Scale) -> Iterator[str]:
         y = max(y, min(wanted, lowest))
         lowest += APART
         mark = curves[n].marks[-1]
-        text = f"{_short(curves[n].name)} {mark.value:.0f}"
+        text = f"{_short(curves[n].name)} {mark.value:.{digits}f}"
         name = label(text, (WIDTH - RIGHT + 20, y), TEXT, "name", "start")
         yield element(
             "g", element("circle", class_=f"dye{n}", cx=WIDTH - RIGHT + 13, cy=y, r=3.0, fill=COLOURS[n]), name

@@ -38,10 +38,18 @@ def test_programs_get_the_same_figures_and_the_machine() -> None:
             "goal": 5_000,
             "bound": "least",
             "met": True,
+            "rounds": (),
         }
     ]
     assert found["machine"]["processors"] >= 1
     assert found["machine"]["stolen"] == 1.5
+
+
+def test_a_median_keeps_what_each_round_found() -> None:
+    report = Report("moves", "about")
+    report.median("ratio", "how much", (each for each in (3.0, 1.0, 2.0)), "times", 2, Bound.MOST)
+    (figure,) = report.json()["figures"]
+    assert (figure["value"], figure["rounds"], figure["met"]) == (2, (3, 1, 2), True)
 
 
 def test_what_the_host_gives_to_others_only_grows() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from arbiter.bench.__main__ import main
 from tests.cli.command import Arbiter
 from tests.clients.toolchains import require
+from tests.store.postgres import Cluster
 
 pytestmark = pytest.mark.long
 
@@ -66,7 +70,82 @@ def test_moves_stand_beside_the_bare_path_and_the_echo_of_the_same_run(arbiter: 
         assert found[moves]["value"] > 0
         expected = 100 * found[moves]["value"] / found["echo_per_s"]["value"]
         assert found[share]["value"] == pytest.approx(expected)
-    assert (found["moves_per_s"]["goal"], found["share_of_echo"]["goal"]) == (5_000, 25)
+    assert {key: figure["goal"] for key, figure in found.items() if figure["goal"]} == {
+        "moves_per_s": 5_000,
+        "share_of_echo": 18,
+        "bare_rate_ratio": 0.8,
+    }
+    assert found["bare_rate_ratio"]["value"] == pytest.approx(
+        found["moves_per_s"]["value"] / found["bare_moves_per_s"]["value"]
+    )
+
+
+def test_two_streams_of_many_matches_are_compared_with_the_bare_path(arbiter: Arbiter) -> None:
+    ran = arbiter("bench", "moves", *TINY["moves"][:-1], "coalesced", "--json")
+    assert ran.code == 0, ran.err
+    found = {figure["key"]: figure for figure in json.loads(ran.out)["figures"]}
+    assert {key: figure["goal"] for key, figure in found.items() if figure["goal"]} == {"coalesced_us_ratio": 0.65}
+    expected = found["coalesced_server_us"]["value"] / found["coalesced_bare_us"]["value"]
+    assert found["coalesced_us_ratio"]["value"] == pytest.approx(expected)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    made = Cluster()
+    yield made
+    made.remove()
+
+
+def test_moves_on_postgresql_have_goals_for_processor_time_and_leave_nothing_there(
+    arbiter: Arbiter, cluster: Cluster
+) -> None:
+    store = ("--store", cluster.url("postgres"))
+    before = cluster.ask("SELECT datname FROM pg_database ORDER BY 1")
+    ran = arbiter("bench", "moves", *TINY["moves"][:-1], "at-once", *store, "--json")
+    assert ran.code == 0, ran.err
+    found = {figure["key"]: figure for figure in json.loads(ran.out)["figures"]}
+    assert {key: figure["goal"] for key, figure in found.items() if figure["goal"]} == {
+        "bare_us_ratio": pytest.approx(1.375)
+    }
+    assert min(found[key]["value"] for key in ("moves_per_s", "bare_moves_per_s", "bare_us_ratio")) > 0
+    assert cluster.ask("SELECT datname FROM pg_database ORDER BY 1") == before
+
+
+def test_another_store_than_postgresql_is_refused(arbiter: Arbiter) -> None:
+    ran = arbiter("bench", "moves", *TINY["moves"], "--store", "sqlite:///arbiter.db")
+    assert ran.code == 1
+    assert "--store is for postgresql://USER@HOST/DATABASE" in ran.err
+
+
+def test_offered_loads_are_measured_beside_the_bare_path_and_drawn(arbiter: Arbiter, tmp_path: Path) -> None:
+    picture = tmp_path / "loads.svg"
+    sizes = ("--matches", "8", "--rounds", "1", "--seconds", "0.2")
+    ran = arbiter("bench", "moves", "--offered", "2500,500,1000", *sizes, "--svg", str(picture), "--json")
+    assert ran.code == 0, ran.err
+    found = {figure["key"]: figure for figure in json.loads(ran.out)["figures"]}
+    assert {key: figure["goal"] for key, figure in found.items() if figure["goal"]} == {
+        **{f"offered_{load}_commit_p50_ms": 1 for load in (500, 1_000, 2_500)},
+        "offered_1000_ack_p50_ms": 1.5,
+        "offered_1000_ack_p99_ms": 6,
+        "offered_2500_beyond_p50_ms": 1.5,
+        "offered_2500_beyond_p99_ms": 5,
+        "small_us_ratio": 2,
+    }
+    measured = ("moves_per_s", "ack_p50_ms", "commit_p50_ms", "us_per_move")
+    keys = [f"offered_{load}_{whose}{what}" for load in (500, 2_500) for whose in ("", "bare_") for what in measured]
+    assert all(found[key]["value"] > 0 for key in (*keys, "saturation_us", "bare_saturation_us", "flush_p50_ms"))
+    root = ElementTree.fromstring(picture.read_text())
+    curves = [each for each in root.iter() if each.get("class", "").startswith("curve")]
+    assert len(curves) == 4
+    assert {"500/s", "1,000/s", "2,500/s"} <= {each.text for each in root.iter()}
+
+
+def test_a_picture_of_what_is_not_measured_and_a_load_that_is_none_are_refused(arbiter: Arbiter) -> None:
+    ran = arbiter("bench", "moves", "--only", "many", "--svg", "x.svg")
+    assert ran.code == 1
+    assert "add --only offered" in ran.err
+    for offered in ("many", "0", "500,", "-5"):
+        assert arbiter("bench", "moves", "--offered", offered).code == 2
 
 
 def test_a_profile_says_where_the_time_of_a_move_goes_as_a_table(arbiter: Arbiter) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import arbiter
+from arbiter.bench import bare, bare_path
 from arbiter.runtime.build import is_compiled
 
 SOURCES = Path(__file__).parents[2] / "arbiter"
@@ -12,3 +13,9 @@ SOURCES = Path(__file__).parents[2] / "arbiter"
 
 def test_the_working_folder_is_interpreted_and_what_make_native_built_is_compiled() -> None:
     assert is_compiled() is not (Path(arbiter.__file__).parent == SOURCES)
+
+
+def test_the_bare_path_is_there_compiled_and_interpreted() -> None:
+    """What a move costs is compared with the interpreted one, whatever the server runs on."""
+    assert str(bare_path.__file__).endswith(".py") is not is_compiled()
+    assert bare.interpreted().__file__ == str(Path(bare.__file__).with_name("bare_path.py"))
