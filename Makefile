@@ -129,15 +129,14 @@ pictures: setup ## take the pictures of the pages anew; look at them before you 
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m tests.web.gallery deploy/pictures/pages
 
+# Where `make bench` keeps what each round found.
+BENCH ?= build/bench
 bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery, clocks, metrics and the budget, beside their goals
+	mkdir -p $(BENCH)
 	$(NATIVE) $(BIN)/python -m arbiter.bench games
-	$(NATIVE) $(BIN)/arbiter bench moves
-	$(NATIVE) $(BIN)/arbiter bench fanout
-	$(NATIVE) $(BIN)/arbiter bench recovery
-	$(NATIVE) $(BIN)/arbiter bench clocks
-	$(NATIVE) $(BIN)/arbiter bench metrics
-	$(NATIVE) $(BIN)/arbiter bench budget
 	$(NATIVE) $(BIN)/python -m arbiter.bench ratings
+	for name in moves fanout recovery clocks metrics budget; do $(NATIVE) $(BIN)/arbiter bench $$name --json $(BENCH)/$$name.json; done
+	$(NATIVE) $(BIN)/arbiter bench ratios $(BENCH)/{moves,fanout,recovery,clocks,metrics,budget}.json
 
 KILLS ?= 1000
 SEEDS ?= 2000

@@ -12,14 +12,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any, Final, NamedTuple
 
 from arbiter_protos.v1 import player_pb2
 
 from arbiter.bench.playing_server import connected
 from arbiter.bench.processes import BenchProcess
-from arbiter.bench.report import Bound, Progress, Report, percentile
+from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import ServerProcess, opened
 from arbiter.config import Limits
@@ -202,12 +201,11 @@ def _measure(
         report.add(f"{key}_moves_per_s", f"moves, {title}", sum(each.moves for each in rounds) / seconds, "moves/s")
         latencies = [ms for each in rounds for ms in each.latencies]
         report.add(f"{key}_p50_ms", "acknowledged, p50", percentile(latencies, 50), "ms")
-        report.add(f"{key}_p99_ms", "acknowledged, p99, median of the rounds", median(r.p99 for r in rounds), "ms")
-        report.add(f"{key}_cpu", "the server's share of a processor", 100 * median(r.cpu for r in rounds), "%")
-    ratio = median(after.p99 / without.p99 for without, after in zip(alone, beside, strict=True))
-    report.add(
-        f"{name}_ratio", "p99 of that alone, median of the pairs of rounds", ratio, "times", MOST_TIMES, Bound.MOST
-    )
+        report.median(f"{key}_p99_ms", "acknowledged, p99, median of the rounds", [r.p99 for r in rounds], "ms")
+        report.median(f"{key}_cpu", "the server's share of a processor", [100 * r.cpu for r in rounds], "%")
+    ratios = [after.p99 / without.p99 for without, after in zip(alone, beside, strict=True)]
+    title = f"beside one who {attack.what}: p99 of that alone, median of the pairs of rounds"
+    report.median(f"{name}_ratio", title, ratios, TIMES, MOST_TIMES, Bound.MOST)
     report.add(f"{name}_mib", "memory more, at most", grown, "MiB", attack.memory, Bound.MOST)
     report.add(f"{name}_read_mib", "read in the last round", found["bytes"] / MIB, "MiB")
     if "calls" in found:

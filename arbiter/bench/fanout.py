@@ -19,13 +19,14 @@ from arbiter_protos.v1 import player_pb2
 
 from arbiter.bench.playing_server import PLAYERS
 from arbiter.bench.processes import BenchError, BenchProcess
-from arbiter.bench.report import Bound, Progress, Report, percentile
+from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import ServerProcess, opened
 
 OBSERVERS: Final = "arbiter.bench.observers"
 BARE: Final = "arbiter.bench.bare_fanout"
 UNDER_WAY: Final = 2.5  #: thinking times until all matches are under way: a first move starts within one, takes another
+OF_BARE: Final = 1.25  #: goal: the most times the bare server's delay
 ALONE_S: Final = 0.25  #: seconds between two events of the baseline server: each is delivered long before the next
 
 
@@ -78,8 +79,12 @@ def bench_fanout(plan: FanoutPlan, progress: Progress) -> Report:
             side.next_answer()
         observers.ask(durable=[])
         server_process.server.ask()  # ignore what was written before the window
-        _measure(plan, server_process, players, observers, report, progress)
-    _measure_bare(plan, report, progress)
+        ours = _measure(plan, server_process, players, observers, report, progress)
+    least = _measure_bare(plan, report, progress)
+    for percent in (50, 99):
+        times = ratio(percentile(ours, percent), percentile(least, percent))
+        title = f"from commit to observer, p{percent}, of the bare server's"
+        report.add(f"delivery_p{percent}_ratio", title, times, TIMES, OF_BARE, Bound.MOST)
     return report
 
 
@@ -90,7 +95,8 @@ def _measure(
     observers: BenchProcess,
     report: Report,
     progress: Progress,
-) -> None:
+) -> list[float]:
+    """Play; return the delay of each event at each observer, in milliseconds."""
     progress(f"{plan.seconds:g} s of {plan.offered / plan.observers:g} moves a second")
     for side in reversed(players):
         side.send(seconds=plan.lead_s + plan.seconds)
@@ -108,9 +114,11 @@ def _measure(
     report.add("delivery_p99_ms", "from commit to observer, p99", percentile(latencies, 99), "ms", 60, Bound.MOST)
     report.add("server_us_per_delivery", "the server's processor time", server_us, "µs a delivery")
     report.add("observers_us", "the observers' processor time", observers_us, "µs a delivery")
+    return latencies
 
 
-def _measure_bare(plan: FanoutPlan, report: Report, progress: Progress) -> None:
+def _measure_bare(plan: FanoutPlan, report: Report, progress: Progress) -> list[float]:
+    """Write single messages; return the delay of each at each observer, in milliseconds."""
     progress(f"a bare server: connecting {plan.observers} observers")
     with BenchProcess(BARE) as server:
         address = f"127.0.0.1:{server.next_answer()['port']}"
@@ -120,6 +128,7 @@ def _measure_bare(plan: FanoutPlan, report: Report, progress: Progress) -> None:
             latencies = _latencies(plan, observers, durable)
     report.add("bare_p50_ms", "one message written to as many by a bare server, p50", percentile(latencies, 50), "ms")
     report.add("bare_p99_ms", "and p99", percentile(latencies, 99), "ms")
+    return latencies
 
 
 def _latencies(plan: FanoutPlan, observers: BenchProcess, durable: list[Any]) -> list[float]:

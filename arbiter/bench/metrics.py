@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from arbiter.bench.playing_server import playing
@@ -45,8 +44,8 @@ def bench_metrics(plan: MetricsPlan, progress: Progress) -> Report:
             order = (plain, measured) if number % 2 else (measured, plain)
             found = {server: server.round(plan.seconds).server_us for server in order}
             rounds.append((found[plain], found[measured]))
-    report.add("plain_us", "processor time without metrics", median(us for us, _ in rounds), "µs a move")
-    report.add("measured_us", "processor time with metrics", median(us for _, us in rounds), "µs a move")
-    more = median(100 * (after / before - 1) for before, after in rounds)
-    report.add("more", "more with metrics, median of the pairs of rounds", more, "%", MOST_PERCENT, Bound.MOST)
+    report.median("plain_us", "processor time without metrics", (us for us, _ in rounds), "µs a move")
+    report.median("measured_us", "processor time with metrics", (us for _, us in rounds), "µs a move")
+    more = (100 * (after / before - 1) for before, after in rounds)
+    report.median("more", "more with metrics, median of the pairs of rounds", more, "%", MOST_PERCENT, Bound.MOST)
     return report

@@ -31,7 +31,7 @@ class Bound(StrEnum):
 class Figure:
     """One figure. `key` is its name for programs; if `goal` is None, the figure only explains others.
 
-    rounds: what each round found, if the value is their median.
+    rounds: what each round found, if there were several.
     """
 
     key: str
@@ -71,10 +71,17 @@ class Report:
     stolen: float = 0.0
 
     def add(
-        self, key: str, title: str, value: float, unit: str, goal: float | None = None, bound: Bound = Bound.LEAST
+        self,
+        key: str,
+        title: str,
+        value: float,
+        unit: str,
+        goal: float | None = None,
+        bound: Bound = Bound.LEAST,
+        rounds: Iterable[float] = (),
     ) -> None:
-        """Add a figure."""
-        self.figures.append(Figure(key, title, value, unit, goal, bound))
+        """Add a figure, and what each round found if it comes from several."""
+        self.figures.append(Figure(key, title, value, unit, goal, bound, tuple(rounds)))
 
     def median(
         self,
@@ -87,7 +94,7 @@ class Report:
     ) -> None:
         """Add the median of what the rounds found, and keep what each of them found."""
         found = tuple(rounds)
-        self.figures.append(Figure(key, title, median(found), unit, goal, bound, found))
+        self.add(key, title, median(found), unit, goal, bound, found)
 
     def json(self) -> dict[str, Any]:
         """Return the report for programs."""

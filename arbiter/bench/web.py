@@ -14,13 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from typing import Any, Final, NamedTuple
 
 from arbiter.bench.browser import lacking
 from arbiter.bench.playing_server import connected
 from arbiter.bench.processes import BenchError, BenchProcess
-from arbiter.bench.report import Bound, Progress, Report, percentile
+from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import ServerProcess, opened
 
@@ -169,14 +168,14 @@ def _report(report: Report, alone: Sequence[_Round], beside: Sequence[_Round]) -
     report.add("delivery_p50_ms", "from commit to viewer, p50", percentile(delays, 50), "ms")
     report.add("delivery_p99_ms", "from commit to viewer, p99", percentile(delays, 99), "ms")
     for key, title, rounds in (("alone", "without viewers", alone), ("beside", "beside viewers", beside)):
-        report.add(f"{key}_moves_per_s", f"moves, {title}", median(each.rate for each in rounds), "moves/s")
+        report.median(f"{key}_moves_per_s", f"moves, {title}", [each.rate for each in rounds], "moves/s")
         for percent in (50, 99):
-            found = median(percentile(each.latencies, percent) for each in rounds)
-            report.add(f"{key}_p{percent}_ms", f"acknowledged, p{percent}, median of the rounds", found, "ms")
+            found = [percentile(each.latencies, percent) for each in rounds]
+            report.median(f"{key}_p{percent}_ms", f"acknowledged, p{percent}, median of the rounds", found, "ms")
     for percent in (50, 99):
-        ratio = median(
+        ratios = [
             percentile(after.latencies, percent) / percentile(before.latencies, percent)
             for before, after in zip(alone, beside, strict=True)
-        )
+        ]
         title = f"p{percent} of that without viewers, median of the pairs of rounds"
-        report.add(f"p{percent}_ratio", title, ratio, "times", MOST_TIMES, Bound.MOST)
+        report.median(f"p{percent}_ratio", title, ratios, TIMES, MOST_TIMES, Bound.MOST)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -31,8 +32,13 @@ GOALS = {
         "thinking_beyond_p50_ms": 2,
         "thinking_beyond_p99_ms": 10,
     },
-    "fanout": {"deliveries_per_s": 20_000, "delivery_p99_ms": 60},
-    "recovery": {"serving_s": 3},
+    "fanout": {
+        "deliveries_per_s": 20_000,
+        "delivery_p99_ms": 60,
+        "delivery_p50_ratio": 1.25,
+        "delivery_p99_ratio": 1.25,
+    },
+    "recovery": {"serving_s": 1},
     "metrics": {"more": 3},
     "budget": {
         **dict.fromkeys((f"{attack}_ratio" for attack in ("reading", "unread", "watching")), 2),
@@ -43,34 +49,56 @@ GOALS = {
 }
 
 
+Bench = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def bench(arbiter: Arbiter, tmp_path: Path) -> Bench:
+    """Run a benchmark; return what it keeps."""
+
+    def run(name: str, *options: str) -> dict[str, Any]:
+        kept = tmp_path / f"{name}.json"
+        ran = arbiter("bench", name, *options, "--json", str(kept))
+        assert ran.code == 0, ran.err
+        assert ran.err  # progress
+        found: dict[str, Any] = json.loads(kept.read_text())
+        assert found["bench"] == name
+        titles = [line.partition("\t")[0] for line in ran.out.splitlines()[2:]]
+        assert titles == [figure["title"] for figure in found["figures"]]
+        return found
+
+    return run
+
+
+def by_key(found: dict[str, Any]) -> dict[str, Any]:
+    return {figure["key"]: figure for figure in found["figures"]}
+
+
+def goals(found: dict[str, Any]) -> dict[str, float]:
+    return {figure["key"]: figure["goal"] for figure in found["figures"] if figure["goal"]}
+
+
 @pytest.mark.parametrize("name", TINY)
-def test_every_goal_has_its_figure(arbiter: Arbiter, name: str) -> None:
+def test_every_goal_has_its_figure(bench: Bench, name: str) -> None:
     if name == "web":
         require("chromium", why="a page's update is measured in it")
-    ran = arbiter("bench", name, *TINY[name], "--json")
-    assert ran.code == 0, ran.err
-    found = json.loads(ran.out)
-    assert found["bench"] == name
-    assert {figure["key"]: figure["goal"] for figure in found["figures"] if figure["goal"]} == pytest.approx(
-        GOALS[name]
-    )
+    found = bench(name, *TINY[name])
+    assert goals(found) == pytest.approx(GOALS[name])
     assert all(
         figure["value"] > 0
         for figure in found["figures"]
         if figure["key"] in ("thinking_moves_per_s", "serving_s", "measured_us")
     )
-    assert ran.err  # progress
 
 
-def test_moves_stand_beside_the_bare_path_and_the_echo_of_the_same_run(arbiter: Arbiter) -> None:
-    ran = arbiter("bench", "moves", *TINY["moves"][:-1], "at-once", "--json")
-    assert ran.code == 0, ran.err
-    found = {figure["key"]: figure for figure in json.loads(ran.out)["figures"]}
+def test_moves_stand_beside_the_bare_path_and_the_echo_of_the_same_run(bench: Bench) -> None:
+    kept = bench("moves", *TINY["moves"][:-1], "at-once")
+    found = by_key(kept)
     for moves, share in (("moves_per_s", "share_of_echo"), ("bare_moves_per_s", "bare_share_of_echo")):
         assert found[moves]["value"] > 0
         expected = 100 * found[moves]["value"] / found["echo_per_s"]["value"]
         assert found[share]["value"] == pytest.approx(expected)
-    assert {key: figure["goal"] for key, figure in found.items() if figure["goal"]} == {
+    assert goals(kept) == {
         "moves_per_s": 5_000,
         "share_of_echo": 18,
         "bare_rate_ratio": 0.8,
@@ -80,11 +108,46 @@ def test_moves_stand_beside_the_bare_path_and_the_echo_of_the_same_run(arbiter: 
     )
 
 
-def test_two_streams_of_many_matches_are_compared_with_the_bare_path(arbiter: Arbiter) -> None:
-    ran = arbiter("bench", "moves", *TINY["moves"][:-1], "coalesced", "--json")
+def test_what_is_kept_has_every_round_and_makes_one_table(arbiter: Arbiter, tmp_path: Path) -> None:
+    moves, recovery = tmp_path / "moves.json", tmp_path / "recovery.json"
+    size = ("--matches", "2", "--rounds", "3", "--seconds", "0.1", "--only", "coalesced")
+    ran = arbiter("bench", "moves", *size, "--json", str(moves))
     assert ran.code == 0, ran.err
-    found = {figure["key"]: figure for figure in json.loads(ran.out)["figures"]}
-    assert {key: figure["goal"] for key, figure in found.items() if figure["goal"]} == {"coalesced_us_ratio": 0.65}
+    assert "processor time a move over two streams, of the bare path's" in ran.out
+    (figure,) = (each for each in json.loads(moves.read_text())["figures"] if each["key"] == "coalesced_us_ratio")
+    assert len(figure["rounds"]) == 3
+    assert figure["value"] == sorted(figure["rounds"])[1]
+    assert arbiter("bench", "recovery", *TINY["recovery"], "--json", str(recovery)).code == 0
+    ran = arbiter("bench", "ratios", str(moves), str(recovery))
+    assert ran.code == 0, ran.err
+    rows = [line.split("\t") for line in ran.out.splitlines()]
+    assert rows[0] == ["benchmark", "what", "figure", "unit", "goal"]
+    assert [(row[0], row[1], row[3], row[4].partition("  ")[0]) for row in rows[1:]] == [
+        ("moves", "processor time a move over two streams, of the bare path's", "times", "≤ 0.65"),
+        ("moves", "the machine's steal", "%", ""),
+        ("recovery", "from the start until all matches are served", "s", "≤ 1.00"),
+        ("recovery", "the machine's steal", "%", ""),
+    ]
+
+
+def test_a_file_that_was_not_kept_or_can_not_be_is_named(arbiter: Arbiter, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    for text in ("{", "[]", '{"bench": "moves", "figures": [{}], "machine": {"stolen": 0}}'):
+        other.write_text(text)
+        ran = arbiter("bench", "ratios", str(other))
+        assert ran.code == 1
+        assert ran.complaint == f"{other} is not what `arbiter bench … --json FILE` keeps: measure again"
+    ran = arbiter("bench", "ratios", str(tmp_path / "none.json"))
+    assert (ran.code, ran.complaint) == (1, f"{tmp_path}/none.json can't be read: No such file or directory")
+    ran = arbiter("bench", "recovery", "--json", str(tmp_path / "none" / "here.json"))
+    assert ran.code == 1
+    assert "can't be written: No such file or directory" in ran.err
+
+
+def test_two_streams_of_many_matches_are_compared_with_the_bare_path(bench: Bench) -> None:
+    kept = bench("moves", *TINY["moves"][:-1], "coalesced")
+    found = by_key(kept)
+    assert goals(kept) == {"coalesced_us_ratio": 0.65}
     expected = found["coalesced_server_us"]["value"] / found["coalesced_bare_us"]["value"]
     assert found["coalesced_us_ratio"]["value"] == pytest.approx(expected)
 
@@ -97,16 +160,13 @@ def cluster() -> Iterator[Cluster]:
 
 
 def test_moves_on_postgresql_have_goals_for_processor_time_and_leave_nothing_there(
-    arbiter: Arbiter, cluster: Cluster
+    bench: Bench, cluster: Cluster
 ) -> None:
     store = ("--store", cluster.url("postgres"))
     before = cluster.ask("SELECT datname FROM pg_database ORDER BY 1")
-    ran = arbiter("bench", "moves", *TINY["moves"][:-1], "at-once", *store, "--json")
-    assert ran.code == 0, ran.err
-    found = {figure["key"]: figure for figure in json.loads(ran.out)["figures"]}
-    assert {key: figure["goal"] for key, figure in found.items() if figure["goal"]} == {
-        "bare_us_ratio": pytest.approx(1.375)
-    }
+    kept = bench("moves", *TINY["moves"][:-1], "at-once", *store)
+    found = by_key(kept)
+    assert goals(kept) == {"bare_us_ratio": pytest.approx(1.375)}
     assert min(found[key]["value"] for key in ("moves_per_s", "bare_moves_per_s", "bare_us_ratio")) > 0
     assert cluster.ask("SELECT datname FROM pg_database ORDER BY 1") == before
 
@@ -117,13 +177,12 @@ def test_another_store_than_postgresql_is_refused(arbiter: Arbiter) -> None:
     assert "--store is for postgresql://USER@HOST/DATABASE" in ran.err
 
 
-def test_offered_loads_are_measured_beside_the_bare_path_and_drawn(arbiter: Arbiter, tmp_path: Path) -> None:
+def test_offered_loads_are_measured_beside_the_bare_path_and_drawn(bench: Bench, tmp_path: Path) -> None:
     picture = tmp_path / "loads.svg"
     sizes = ("--matches", "8", "--rounds", "1", "--seconds", "0.2")
-    ran = arbiter("bench", "moves", "--offered", "2500,500,1000", *sizes, "--svg", str(picture), "--json")
-    assert ran.code == 0, ran.err
-    found = {figure["key"]: figure for figure in json.loads(ran.out)["figures"]}
-    assert {key: figure["goal"] for key, figure in found.items() if figure["goal"]} == {
+    kept = bench("moves", "--offered", "2500,500,1000", *sizes, "--svg", str(picture))
+    found = by_key(kept)
+    assert goals(kept) == {
         **{f"offered_{load}_commit_p50_ms": 1 for load in (500, 1_000, 2_500)},
         "offered_1000_ack_p50_ms": 1.5,
         "offered_1000_ack_p99_ms": 6,
