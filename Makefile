@@ -67,8 +67,13 @@ PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadsco
 quick: setup ## run every check, and every test that takes a moment and needs no other language's tools
 	@$(MAKE) --no-print-directory -j2 check quick-tests
 
-quick-tests: setup
-	$(PYTEST) -n 3 -m "not long and not toolchain"
+quick-tests: $(VENV)/.collected
+	$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick
+
+# In a fresh clone each of several workers would compile all tests: one process does it before.
+$(VENV)/.collected: $(VENV)/.ready
+	$(BIN)/pytest --collect-only -qq >/dev/null || $(BIN)/pytest --collect-only -qq
+	@touch $@
 
 # The tests of the compiled modules: those of the modules themselves, except the ones marked `interpreted`; a real server
 # that is killed once at each kind of record; and the installation of the distribution, with a game played on it. What
@@ -84,7 +89,7 @@ test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs
 	@$(MAKE) --no-print-directory -j2 every-test $(if $(NATIVE),compiled-tests)
 
-every-test: check
+every-test: check $(VENV)/.collected
 	$(PYTEST) -n $(WORKERS)
 
 compiled-tests: native

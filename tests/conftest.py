@@ -21,6 +21,7 @@ gc.disable()
 # No test is timed: a busy machine is no bug.
 settings.register_profile("short", max_examples=50, deadline=None)
 settings.load_profile("short")
+settings.register_profile("quick", max_examples=15, deadline=None)
 settings.register_profile("whole", max_examples=200, deadline=None)
 settings.register_profile("soak", max_examples=5_000, deadline=None)
 

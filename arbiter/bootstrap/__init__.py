@@ -16,8 +16,10 @@ from arbiter.bootstrap.store import (
 from arbiter.bootstrap.tokens import create_token, create_tokens, replace_token
 from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import NO_JUDGES, World, open_world
+from arbiter.service.players.accounts import ADMIN
 
 __all__ = [
+    "ADMIN",
     "NO_JUDGES",
     "Arbiter",
     "Copied",

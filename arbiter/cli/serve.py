@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from google.protobuf.internal import api_implementation
 
 from arbiter import __version__
-from arbiter.bootstrap import RunningServer, serving, shown_store
+from arbiter.bootstrap import ADMIN, RunningServer, serving, shown_store
 from arbiter.cli import logs
 from arbiter.cli.counts import counted
 from arbiter.cli.terminal import say
@@ -161,16 +161,14 @@ def _announce(settings: Settings, running: RunningServer, save_token: bool) -> N
 
 
 def _show_token(token: str, address: str, save: bool) -> None:
-    # It takes a tenth of the time of all imports, and only the first start on a store needs it.
-    from arbiter_client import ClientError, credentials
-
-    from arbiter.cli.connection import OPERATOR
-
-    say(f"First start: the token of {OPERATOR}, shown only now: {token}")
+    say(f"First start: the token of {ADMIN}, shown only now: {token}")
     if not save:
         return
+    # It takes a fifth of the time of all imports, and only the first start on a store saves a token.
+    from arbiter_client import ClientError, credentials
+
     try:
-        credentials.save(address, OPERATOR, token)
+        credentials.save(address, ADMIN, token)
     except ClientError as error:  # the token is on the screen, so the server can start anyway
         print(f"arbiter: {error}", file=sys.stderr)
     else:

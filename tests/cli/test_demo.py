@@ -89,11 +89,10 @@ def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path
     assert ends(list(tmp_path.glob("run-1/ladder/transcripts/hop-it/*.jsonl"))).total() > 0
 
 
-def test_a_bot_that_dies_is_started_again_and_a_run_that_is_killed_takes_everybody_along(tmp_path: Path) -> None:
+@pytest.mark.soak
+def test_a_run_that_is_killed_takes_everybody_along(tmp_path: Path) -> None:
     run = begin(tmp_path, *SHORT)
     heard(run, " 1/2  hop-it: ")
-    kill(run, "bots.random")
-    heard(run, "random ended by itself (signal SIGKILL), is started again in 0.5 s")
     everybody = descendants(run.pid)
     assert len(everybody) > len(BOTS)
     run.kill()
@@ -102,9 +101,11 @@ def test_a_bot_that_dies_is_started_again_and_a_run_that_is_killed_takes_everybo
         wait_for_end(process)
 
 
-def test_a_server_that_dies_ends_the_run_with_one_line(tmp_path: Path) -> None:
+def test_a_bot_that_dies_is_started_again_and_a_server_that_dies_ends_the_run_with_one_line(tmp_path: Path) -> None:
     run = begin(tmp_path, *SHORT)
     heard(run, " 1/2  hop-it: ")
+    kill(run, "bots.random")
+    heard(run, "random ended by itself (signal SIGKILL), is started again in 0.5 s")
     everybody = descendants(run.pid)
     kill(run, " serve ")
     _, complaint = run.communicate(timeout=WAIT_S)

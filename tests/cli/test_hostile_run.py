@@ -68,7 +68,7 @@ CUP = """
 name = "With a hostile bot"
 format = "round_robin"
 games = ["hop-it"]
-time = "20s"
+time = "10s"
 rated = false
 
 [sandbox]

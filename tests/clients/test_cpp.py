@@ -26,6 +26,7 @@ def test_the_cpp_client() -> None:
     print(f"{passed[1]} tests ran")
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(3_600)
 def test_a_project_elsewhere_takes_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
     require(*TOOLS, why="a bot is built with the C++ client from an archive of the tree")

@@ -37,6 +37,7 @@ def contents(jar: str) -> set[str]:
         return set(file.namelist())
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(3_600)
 def test_a_project_elsewhere_takes_it_from_an_archive_as_its_readme_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

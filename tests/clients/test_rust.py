@@ -36,6 +36,7 @@ def test_it_builds_without_what_is_optional(features: str) -> None:
     run("rust", ["cargo", "build", "--lib", "--locked", "--no-default-features", "--features", features], LINTED)
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(3_600)
 def test_its_package_builds_by_itself_and_a_bot_with_it_as_its_readme_says(tmp_path: Path) -> None:
     require("cargo", "git", why="the package of the Rust client is made from an archive of the tree")

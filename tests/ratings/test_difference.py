@@ -66,7 +66,7 @@ def test_intervals_of_few_pairs_hold_the_truth(elo: float, pairs: int) -> None:
 
 @pytest.mark.long
 def test_who_looks_after_every_pair_finds_a_miss_far_more_often(seeds: int) -> None:
-    runs, longest = 2 * seeds, max(LOOKED)
+    runs, longest = seeds, max(LOOKED)
     shares = [0.1, 0.2, 0.4, 0.2, 0.1]
     rng = np.random.default_rng(3)
     looks = (np.eye(5, dtype=np.int64)[rng.choice(5, longest, p=shares)].cumsum(axis=0) for _ in range(runs))

@@ -56,7 +56,14 @@ def coverage(seeds: int, size: int, cycles: int, spread: float) -> tuple[float, 
 
 
 @pytest.mark.parametrize(
-    ("size", "cycles", "spread"), [(10, 2, 150.0), (10, 2, 300.0), (10, 2, 600.0), (10, 2, 800.0), (6, 5, 400.0)]
+    ("size", "cycles", "spread"),
+    [
+        (10, 2, 150.0),
+        (10, 2, 300.0),
+        pytest.param(10, 2, 600.0, marks=pytest.mark.soak),
+        pytest.param(10, 2, 800.0, marks=pytest.mark.soak),
+        (6, 5, 400.0),
+    ],
 )
 def test_95_in_100_intervals_hold_the_truth(size: int, cycles: int, spread: float) -> None:
     of_ratings, of_advantage, of_draws = coverage(60, size, cycles, spread)

@@ -147,12 +147,9 @@ WAYS = {
 @pytest.mark.parametrize(
     ("way", "stranger"),
     [
-        *(pytest.param(way, False, id=f"{way}-the user of the tests") for way in WAYS),
-        pytest.param("bot run", True, id="bot run-another user"),
-        *(
-            pytest.param(way, True, id=f"{way}-another user", marks=pytest.mark.soak)
-            for way in ("tournament run", "conformance")
-        ),
+        pytest.param(way, stranger, id=f"{way}-{who}", marks=() if way == "bot run" else pytest.mark.soak)
+        for stranger, who in ((False, "the user of the tests"), (True, "another user"))
+        for way in WAYS
     ],
 )
 def test_by_each_command_that_starts_bots_no_attempt_gets_out(base: Path, stranger: bool, way: str) -> None:
@@ -169,7 +166,13 @@ def bots_of(process: int) -> list[int]:
     return [number for number, line in below if "-m arbiter_client.bots" in line.split(" -- ")[0]]
 
 
-@pytest.mark.parametrize("words", [("play", "hop-it"), ("demo", "--games", "hop-it")], ids=["play", "demo"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("play", "hop-it"), id="play"),
+        pytest.param(("demo", "--games", "hop-it"), id="demo", marks=pytest.mark.soak),
+    ],
+)
 def test_the_bots_that_come_with_the_arbiter_are_in_a_sandbox_too(base: Path, words: Sequence[str]) -> None:
     process = subprocess.Popen([*COMMAND, *words], cwd=base, stdin=PIPE, stdout=DEVNULL, env=clean_environment())
     try:

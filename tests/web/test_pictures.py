@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.toolchain, pytest.mark.long, pytest.mark.asyncio(loop_
 
 PICTURES: Final = Path(__file__).parents[2] / "deploy" / "pictures" / "pages"
 NAMES: Final = tuple(sorted(file.stem for file in PICTURES.glob("*.webp")))
+IN_SHORT: Final = ("dark", "front", "match", "phone", "round-robin")  #: the others are for `make soak`
 MOST: Final = 0.04  #: share of the points that may differ, so that another version of a font or browser is no failure
 LARGEST: Final = 120_000  #: bytes of a picture
 
@@ -69,7 +70,9 @@ async def test_every_page_has_its_picture(studio: Studio) -> None:
     assert all(file.stat().st_size <= LARGEST for file in PICTURES.iterdir())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name in IN_SHORT else pytest.param(name, marks=pytest.mark.soak) for name in NAMES]
+)
 async def test_a_page_looks_as_in_its_picture(studio: Studio, name: str) -> None:
     (picture,) = [each for each in studio.shown.pictures if each.name == name]
     now = await taken(studio.browser, studio.shown, picture)

@@ -32,7 +32,7 @@ LINES: Final = {
 }
 """Short games to their end; the person has seat 1. In the last one the position stands for the third time."""
 
-IN_SHORT: Final = ("pods(size=3)", "elevation")  #: those with moves of one part and of many
+IN_SHORT: Final = ("pods(size=3)",)  #: moves of many parts are played in the explorer
 LONGER: Final = tuple(variant for variant in LINES if variant not in IN_SHORT)
 
 
