@@ -136,12 +136,12 @@ pictures: setup ## take the pictures of the pages anew; look at them before you 
 
 # Where `make bench` keeps what each round found.
 BENCH ?= build/bench
-bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery, clocks, metrics and the budget, beside their goals
+bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery, growth, clocks, metrics and the budget, beside their goals
 	mkdir -p $(BENCH)
 	$(NATIVE) $(BIN)/python -m arbiter.bench games
 	$(NATIVE) $(BIN)/python -m arbiter.bench ratings
-	for name in moves fanout recovery clocks metrics budget; do $(NATIVE) $(BIN)/arbiter bench $$name --json $(BENCH)/$$name.json; done
-	$(NATIVE) $(BIN)/arbiter bench ratios $(BENCH)/{moves,fanout,recovery,clocks,metrics,budget}.json
+	for name in moves fanout recovery growth clocks metrics budget; do $(NATIVE) $(BIN)/arbiter bench $$name --json $(BENCH)/$$name.json; done
+	$(NATIVE) $(BIN)/arbiter bench ratios $(BENCH)/{moves,fanout,recovery,growth,clocks,metrics,budget}.json
 
 KILLS ?= 1000
 SEEDS ?= 2000

@@ -10,6 +10,8 @@ are answered at its start. The answer is sent when no more messages are under wa
 many of them within the round), `seconds`, `latencies` (milliseconds, from sending a move to its receipt), `sent` and
 `received` (messages, bytes), `refused`.
 
+An order `turns` waits until so many turns have come outside of rounds, and is answered by their number.
+
 An order with `offered` (moves a second) and `seed` starts a round in which moves fall due at drawn times
 (`arbiter.bench.arrivals`), and a latency counts from the time when its move was due. The round ends when every move is
 acknowledged, at most LATE_S later: one that is not yet counts with the time that has passed, and in `unanswered`. The
@@ -75,6 +77,22 @@ class SharedData:
         self.round = RoundCounts()
         self.round.playing = False
         self.load: OfferedLoad | None = None
+        self._turns = 0
+        self._enough: tuple[int, asyncio.Event] = (0, asyncio.Event())
+
+    def turn_came(self) -> None:
+        """Count a turn that came outside of rounds."""
+        self._turns += 1
+        wanted, come = self._enough
+        if self._turns >= wanted:
+            come.set()
+
+    async def turns(self, wanted: int) -> int:
+        """Wait until so many turns have come outside of rounds; return their number."""
+        if self._turns < wanted:
+            self._enough = (wanted, asyncio.Event())
+            await self._enough[1].wait()
+        return self._turns
 
     def thought(self) -> float:
         """Return how long a player thinks this time, in seconds."""
@@ -170,6 +188,8 @@ class BenchBot:
     def _take(self, item: pb.PlayItem, round_: RoundCounts) -> None:
         match item.WhichOneof("item"):
             case "turn":
+                if not round_.playing:
+                    self._table.turn_came()
                 self.turn(item.turn)
             case "answer":
                 match_id = item.answer.match_id
@@ -200,6 +220,9 @@ async def run(
         await asyncio.gather(*(player.connect(address, token) for player, token in some))
     answer(streams=len(players))
     while (told := await asyncio.to_thread(order)) is not None:
+        if "turns" in told:
+            answer(turns=await table.turns(told["turns"]))
+            continue
         table.round = RoundCounts()
         if "offered" in told:
             answer(**await _offer(table, players, **told))

@@ -15,28 +15,17 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import grpc
-from arbiter_protos.v1 import match_pb2, match_pb2_grpc
+from arbiter_protos.v1 import match_pb2_grpc
 
+from arbiter.bench.live_matches import write_matches
 from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report
-from arbiter.bench.scripts import GAME, SCRIPTS, scripts
-from arbiter.bootstrap import create_token, open_store
-from arbiter.config import load
-from arbiter.matches import creation, evolution, transitions
-from arbiter.matches.commands import Arrive, Create, Play
-from arbiter.matches.events import Created, Event
-from arbiter.matches.record import seal, seal_first
-from arbiter.runtime.clock import SystemClock
-from arbiter.runtime.ids import SystemIds
+from arbiter.bench.server_process import live_matches
+from arbiter.bench.stores import NewStore
+from arbiter.bootstrap import create_token
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
-from arbiter.service.ports.environment import Ids
-from arbiter.service.ports.journal import Append, Journal, Record, Subject
-from arbiter.service.record.matches import summary_of
 
-PAGE: Final = 500
-AT_ONCE: Final = 50  #: matches that are being stored at the same time
-CALL_S: Final = 60.0
 GOAL_S: Final = 1.0  #: the most seconds until all matches are served, with up to FEW of them
 FEW: Final = 1_000
 MANY_GOAL_S: Final = 6.0  #: the same with more, up to ten times as many
@@ -57,13 +46,13 @@ def bench_recovery(plan: RecoveryPlan, progress: Progress) -> Report:
     report = Report("recovery", f"{plan.matches} live matches of {plan.plies} moves in the log")
     found = []
     with TemporaryDirectory(prefix="arbiter-bench-", dir=plan.folder) as folder:
-        store = f"sqlite:///{folder}/arbiter.db"
+        place = NewStore(f"sqlite:///{folder}/arbiter.db", Path(folder))
         progress(f"writing {plan.matches} matches of {plan.plies} moves")
-        asyncio.run(_write(store, plan))
-        token = asyncio.run(create_token(store, "bench", [Scope.OBSERVE.value], ""))
+        asyncio.run(write_matches(place, plan.matches, plan.plies, plan.matches))
+        token = asyncio.run(create_token(place.url, "bench", [Scope.OBSERVE.value], ""))
         for number in range(1, plan.rounds + 1):
             progress(f"start {number} of {plan.rounds}")
-            found.append(_start(store, token, plan.matches, Path(folder)))
+            found.append(_start(place.url, token, plan.matches, Path(folder)))
     # The fastest start is the real cost; other work on the machine only adds to it.
     served, spent = [seconds for seconds, _ in found], [processor_s for _, processor_s in found]
     title, goal = "from the start until all matches are served", GOAL_S if plan.matches <= FEW else MANY_GOAL_S
@@ -73,57 +62,11 @@ def bench_recovery(plan: RecoveryPlan, progress: Progress) -> Report:
     return report
 
 
-async def _write(store: str, plan: RecoveryPlan) -> None:
-    """Write the log as a server would have written it."""
-    games = scripts(GAME, SCRIPTS)
-    ids = SystemIds(SystemClock())
-    async with open_store(store, ring=load(None, store=store).key_ring) as opened:
-        for first in range(0, plan.matches, AT_ONCE):
-            some = range(first, min(first + AT_ONCE, plan.matches))
-            await asyncio.gather(
-                *(_write_match(opened.journal, ids, n, games[n % len(games)][: plan.plies]) for n in some)
-            )
-
-
-async def _write_match(journal: Journal, ids: Ids, number: int, moves: list[str]) -> None:
-    players = (f"first-{number}", f"second-{number}")
-    command = Create(game=GAME, players=players, time="30m+1s", creator="bench", request=f"bench-{number}")
-    match_id, now = ids.new("m"), SystemClock().now_ms()
-    events = creation.create(match_id, command, now).events
-    created = events[0]
-    assert isinstance(created, Created)
-    match = evolution.begin(created)
-    records = [Record(match_id, item.revision, item.data, Subject.MATCH) for item in seal_first(match_id, events)]
-    done: tuple[Event, ...]
-    for ply in range(-2, len(moves)):
-        seat = match.turn if ply >= 0 else (1 if ply == -2 else 2)
-        act = Play(seat, str(ply), ply, moves[ply], now) if ply >= 0 else Arrive(seat)
-        done = transitions.decide(match, act, now).events
-        records += [Record(match_id, item.revision, item.data, Subject.MATCH) for item in seal(match, done)]
-        for event in done:
-            match = evolution.evolve(match, event)
-    await journal.append(Append(tuple(records), summary_of(created)))
-
-
 def _start(store: str, token: str, matches: int, folder: Path) -> tuple[float, float]:
     """Start a server; return the seconds until it has sent every match, and its processor time until then."""
     port, began = free_port(), time.perf_counter()
     with _serving(store, port, folder) as process, grpc.insecure_channel(f"127.0.0.1:{port}", _EAGER) as channel:
-        stub = match_pb2_grpc.MatchServiceStub(channel)
-        found, page = 0, ""
-        while True:
-            request = match_pb2.ListMatchesRequest(
-                phase=match_pb2.PHASE_ACTIVE, page_size=PAGE, page_token=page
-            )  # not ended
-            try:
-                listed = stub.ListMatches(
-                    request, metadata=(("authorization", f"Bearer {token}"),), timeout=CALL_S, wait_for_ready=True
-                )
-            except grpc.RpcError as error:
-                raise BenchError(f"the server gave no answer: {error}") from None
-            found, page = found + len(listed.matches), listed.next_page_token
-            if not page:
-                break
+        found = live_matches(match_pb2_grpc.MatchServiceStub(channel), (("authorization", f"Bearer {token}"),))
         seconds = time.perf_counter() - began
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     if found != matches:

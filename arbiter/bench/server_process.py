@@ -11,10 +11,11 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_grpc
 
-from arbiter.bench.processes import BenchProcess
-from arbiter.bench.stores import new_store
+from arbiter.bench.processes import BenchError, BenchProcess
+from arbiter.bench.stores import NewStore, new_store
 
 CALL_S = 60.0  #: timeout of the organiser's calls
+PAGE = 500  #: matches in a page of a list
 AT_ONCE = 20  #: the organiser's concurrent calls
 
 
@@ -45,6 +46,10 @@ class ServerProcess:
         )
         return [made.match.match_id for made in self._call(self._matches.CreateMatch, requests)]
 
+    def live(self) -> int:
+        """Return how many live matches it lists. Raises BenchError if it gives no answer."""
+        return live_matches(self._matches, self._metadata)
+
     def _call(self, method: Any, requests: Iterable[Any]) -> Iterator[Any]:
         waiting: list[Any] = []
         for request in requests:
@@ -53,6 +58,20 @@ class ServerProcess:
                 yield from (call.result() for call in waiting)
                 waiting = []
         yield from (call.result() for call in waiting)
+
+
+def live_matches(stub: match_pb2_grpc.MatchServiceStub, metadata: tuple[tuple[str, str], ...]) -> int:
+    """Return how many live matches a server lists, once it serves. Raises BenchError if it gives no answer."""
+    found, page = 0, ""
+    while True:
+        request = match_pb2.ListMatchesRequest(phase=match_pb2.PHASE_ACTIVE, page_size=PAGE, page_token=page)
+        try:
+            listed = stub.ListMatches(request, metadata=metadata, timeout=CALL_S, wait_for_ready=True)
+        except grpc.RpcError as error:
+            raise BenchError(f"the server gave no answer: {error}") from None
+        found, page = found + len(listed.matches), listed.next_page_token
+        if not page:
+            return found
 
 
 @contextmanager
@@ -66,20 +85,33 @@ def opened(
 ) -> Iterator[ServerProcess]:
     """Start a server with a new database. For `folder` and `store` see `arbiter.bench.stores.new_store`.
 
+    For the others see `started`.
+    """
+    with new_store(folder, store) as place, started(place, profile, limits, metrics, web) as server_process:
+        yield server_process
+
+
+@contextmanager
+def started(
+    place: NewStore,
+    profile: bool = False,
+    limits: Mapping[str, int] | None = None,
+    metrics: bool = False,
+    web: bool = False,
+) -> Iterator[ServerProcess]:
+    """Start a server on a store.
+
     `limits`: those that differ from the defaults. `metrics`: whether it shows metrics. `web`: with its page.
     """
-    with (
-        new_store(folder, store) as place,
-        BenchProcess(
-            "arbiter.bench.server",
-            store=place.url,
-            keys=place.keys,
-            profile=profile,
-            limits=limits or {},
-            metrics=metrics,
-            web="127.0.0.1:0" if web else "",
-        ) as server,
-    ):
+    with BenchProcess(
+        "arbiter.bench.server",
+        store=place.url,
+        keys=place.keys,
+        profile=profile,
+        limits=limits or {},
+        metrics=metrics,
+        web="127.0.0.1:0" if web else "",
+    ) as server:
         serves = server.next_answer()
         with grpc.insecure_channel(f"127.0.0.1:{serves['port']}") as channel:
             yield ServerProcess(server, serves["port"], serves["token"], serves["page"], channel)

@@ -45,10 +45,15 @@ Count = Annotated[int, Parameter(validator=Number(gte=1))]
 Seconds = Annotated[float, Parameter(validator=Number(gt=0))]
 
 
-def _loads_only(_type: object, offered: str) -> None:
-    """Refuse what is not a list of loads."""
-    if offered and not all(each.isdecimal() and int(each) > 0 for each in offered.split(",")):
-        raise ValueError("write moves a second, separated by commas, such as 500,1000,2500")
+def _numbers_only(_type: object, text: str) -> None:
+    """Refuse what is not a list of numbers."""
+    if text and not all(each.isascii() and each.isdecimal() and int(each) > 0 for each in text.split(",")):
+        raise ValueError("write whole numbers from 1, separated by commas, such as 500,1000")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers of a list, each once, in their order."""
+    return tuple(sorted({int(each) for each in text.split(",")}))
 
 
 @app.command
@@ -59,7 +64,7 @@ def moves(
     seconds: Seconds = 3.0,
     many: Count = 1_000,
     hold: Seconds = 60.0,
-    offered: Annotated[str, Parameter(validator=_loads_only)] = "",
+    offered: Annotated[str, Parameter(validator=_numbers_only)] = "",
     only: Annotated[Sequence[Section], Parameter(negative=())] = (),
     svg: Path | None = None,
     profile: Annotated[bool, Parameter(negative=())] = False,
@@ -103,7 +108,7 @@ def moves(
     wanted: Sequence[Section] = ("at-once",) if profile else asked
     if svg is not None and "offered" not in wanted:
         raise Failure("--svg draws the latency by offered load, which is not measured: add --only offered")
-    loads = tuple(sorted({int(each) for each in offered.split(",")})) if offered else LOADS
+    loads = _numbers(offered) if offered else LOADS
     plan = MovesPlan(
         matches, rounds, seconds, many, hold, folder=folder, profile=profile, only=wanted, loads=loads, store=store
     )
@@ -151,6 +156,35 @@ def recovery(
 
     plan = RecoveryPlan(matches, plies, rounds, folder)
     _measure(lambda progress: bench_recovery(plan, progress), json)
+
+
+@app.command
+def growth(
+    *,
+    live: Annotated[str, Parameter(validator=_numbers_only)] = "10,100,1000,10000",
+    plies: Count = 5,
+    offered: Count = 250,
+    rounds: Count = 3,
+    seconds: Seconds = 2.0,
+    folder: Folder = None,
+    json: Json = None,
+) -> None:
+    """Measure what many live matches cost: processor time a move, memory a match, time to start.
+
+    Ten pairs of players share all matches, a stream a player; the moves offered a second are the same for every number
+    of matches. Goals: at most 1.25 times the processor time a move with the fewest; all served within 1 s of the start
+    with 1,000, and 6 s with 10,000.
+
+    :param live: Numbers of live matches, separated by commas.
+    :param plies: Moves of each match in the log.
+    :param offered: Moves that fall due a second, in all matches together.
+    :param rounds: Starts of each server. The result is their median.
+    :param seconds: How long is played after each start.
+    """
+    from arbiter.bench.growth import GrowthPlan, bench_growth
+
+    plan = GrowthPlan(_numbers(live), plies, offered, rounds, seconds, folder)
+    _measure(lambda progress: bench_growth(plan, progress), json)
 
 
 @app.command

@@ -23,6 +23,7 @@ TINY = {
     "moves": ("--matches", "2", "--rounds", "1", "--seconds", "0.2", "--only", "thinking"),
     "fanout": ("--observers", "5", "--matches", "2", "--offered", "200", "--seconds", "1"),
     "recovery": ("--matches", "3", "--plies", "4", "--rounds", "1"),
+    "growth": ("--live", "4,8", "--offered", "50", "--rounds", "1", "--seconds", "0.5"),
     "metrics": ("--matches", "2", "--rounds", "1", "--seconds", "0.2"),
     "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),
     "web": ("--viewers", "3", "--grid-viewers", "2", "--grid", "2", "--matches", "2", *SHORT),
@@ -40,6 +41,7 @@ GOALS = {
         "delivery_p99_ratio": 1.25,
     },
     "recovery": {"serving_s": 1},
+    "growth": {"us_ratio_8": 1.25},
     "metrics": {"more": 3},
     "budget": {
         **dict.fromkeys((f"{attack}_ratio" for attack in ("reading", "unread", "watching")), 2),
@@ -206,8 +208,23 @@ def test_a_picture_of_what_is_not_measured_and_a_load_that_is_none_are_refused(a
     ran = arbiter("bench", "moves", "--only", "many", "--svg", "x.svg")
     assert ran.code == 1
     assert "add --only offered" in ran.err
-    for offered in ("many", "0", "500,", "-5"):
-        assert arbiter("bench", "moves", "--offered", offered).code == 2
+    for numbers in ("many", "0", "500,", "²"):
+        assert arbiter("bench", "moves", "--offered", numbers).code == 2
+        assert arbiter("bench", "growth", "--live", numbers).code == 2
+
+
+def test_growth_has_processor_time_memory_and_start_of_each_number_of_live_matches(bench: Bench) -> None:
+    found = by_key(bench("growth", *TINY["growth"]))
+    assert {"start_s_0", "memory_mib_0", "match_kib_4", "match_kib_8"} <= set(found)
+    expected = found["us_8"]["value"] / found["us_4"]["value"]
+    assert found["us_ratio_8"]["value"] == pytest.approx(expected)
+    assert min(found[f"{key}_{count}"]["value"] for key in ("us", "start_s") for count in (4, 8)) > 0
+
+
+def test_matches_that_would_be_over_too_soon_are_refused(arbiter: Arbiter) -> None:
+    ran = arbiter("bench", "growth", "--live", "1,10", "--offered", "1000")
+    assert ran.code == 1
+    assert ran.complaint == "1 live matches are over before 2400 moves: offer fewer, or play shorter"
 
 
 def test_a_profile_says_where_the_time_of_a_move_goes_as_a_table(arbiter: Arbiter) -> None:
