@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -80,32 +80,25 @@ func unwrapped(err error) error {
 	return err
 }
 
-func checkedAddress(address string) (string, error) {
-	host, port, err := net.SplitHostPort(address)
-	number, digits := strconv.ParseUint(port, 10, 16)
-	if err != nil || host == "" || digits != nil || number == 0 {
-		return "", &ConnectionError{Message: fmt.Sprintf("%q is no address: write HOST:PORT, such as %s", address, DefaultServer)}
-	}
-	return address, nil
-}
-
-// connection is a channel to one server, with a token for every call.
+// connection is the way to one arbiter, at one of its addresses at a time, with a token for every call.
 type connection struct {
-	address  string
+	*addresses
 	patience time.Duration
 	timeout  time.Duration
-	channel  *grpc.ClientConn
+	channel  grpc.ClientConnInterface // to the address that is current as a call begins
+	channels map[string]*grpc.ClientConn
 	token    atomic.Pointer[string]
 	outages  atomic.Int64                // how many calls have failed because the arbiter was away or busy
 	onWait   atomic.Pointer[func(error)] // told of what a call that is tried again waits for
 }
 
-func newConnection(address, token string, security *TLS, timeout, patience time.Duration) (*connection, error) {
+func newConnection(listed []string, token string, security *TLS, timeout, patience time.Duration) (*connection, error) {
 	transport, err := security.credentials()
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{address: address, patience: patience, timeout: timeout}
+	c := &connection{addresses: &addresses{listed: listed}, patience: patience, timeout: timeout, channels: map[string]*grpc.ClientConn{}}
+	c.channel = currentChannel{c}
 	c.setToken(token)
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
@@ -124,15 +117,20 @@ func newConnection(address, token string, security *TLS, timeout, patience time.
 			return open(c.authorized(ctx), description, channel, method, options...)
 		}),
 	}
-	if host, _, _ := net.SplitHostPort(address); host == "localhost" || net.ParseIP(host).IsLoopback() {
-		options = append(options, grpc.WithNoProxy())
-	}
-	c.channel, err = grpc.NewClient(address, options...)
-	if err != nil {
-		return nil, &ConnectionError{Message: fmt.Sprintf("can't connect to %s: %v", address, err), Cause: err}
+	for _, address := range listed {
+		own := slices.Clone(options)
+		if host, _, _ := net.SplitHostPort(address); host == "localhost" || net.ParseIP(host).IsLoopback() {
+			own = append(own, grpc.WithNoProxy())
+		}
+		c.channels[address], err = grpc.NewClient(address, own...) // it connects with its first call
+		if err != nil {
+			return nil, &ConnectionError{Message: fmt.Sprintf("can't connect to %s: %v", address, err), Cause: err}
+		}
 	}
 	return c, nil
 }
+
+func (c *connection) channelNow() *grpc.ClientConn { return c.channels[c.now()] }
 
 func (c *connection) setToken(token string) { c.token.Store(&token) }
 
@@ -144,12 +142,20 @@ func (c *connection) authorized(ctx context.Context) context.Context {
 }
 
 // ask makes a call that is answered once. A request that may be carried out twice, or that carries its id, is sent again
-// while the server can't be reached, for as long as the connection's patience. It returns *ArbiterError or
-// *ConnectionError, or the context's error.
+// while the server can't be reached, for as long as the connection's patience, and at each address at least once. It
+// returns *ArbiterError or *ConnectionError, or the context's error.
 func ask[A any](ctx context.Context, c *connection, again bool, call func(context.Context) (A, error)) (A, error) {
 	giveUp := time.Now().Add(c.patience)
-	pauses := newBackoff()
+	tries := newTries(c.addresses)
+	if !again && len(c.listed) > 1 { // what is sent once is sent to an address that answers
+		_, err := (&Client{c}).ServerInfo(ctx)
+		var nobody *ConnectionError
+		if errors.As(err, &nobody) || ctx.Err() != nil {
+			return *new(A), err
+		}
+	}
 	for {
+		address := c.now()
 		bounded, cancel := context.WithTimeout(ctx, c.timeout)
 		answer, err := call(bounded)
 		cancel()
@@ -159,13 +165,19 @@ func ask[A any](ctx context.Context, c *connection, again bool, call func(contex
 		if ctx.Err() != nil {
 			return answer, ctx.Err()
 		}
-		failure := fromRPC(err, c.address)
+		failure := fromRPC(err, address)
 		if wasAway(failure) {
 			c.outages.Add(1)
 		}
-		pause := pauses.next(retryAfter(failure))
-		if !again || !mayPass(failure) || time.Now().Add(pause).After(giveUp) {
+		pause := tries.after(address, failure)
+		if !again || !mayPass(failure) {
 			return answer, failure
+		}
+		if pause == 0 {
+			continue
+		}
+		if time.Now().Add(pause).After(giveUp) {
+			return answer, tries.allFailed(failure)
 		}
 		if told := c.onWait.Load(); told != nil {
 			(*told)(failure)

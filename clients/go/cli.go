@@ -103,7 +103,7 @@ func ParseConnection() (ClientOptions, []string) {
 
 func connectionFlags(flags *flag.FlagSet, verbose, quiet *bool) *Flags {
 	found := &Flags{}
-	flags.StringVar(&found.Server, "server", "", "the arbiter, `HOST:PORT` (default: $ARBITER_SERVER or "+DefaultServer+")")
+	flags.StringVar(&found.Server, "server", "", "the arbiter, `HOST:PORT`; several of its addresses with commas (default: $ARBITER_SERVER or "+DefaultServer+")")
 	flags.StringVar(&found.Token, "token", "", "the player's token (default: $ARBITER_TOKEN or the credentials file)")
 	flags.BoolVar(&found.plain, "tls", false, "speak TLS, and trust the system's certificates")
 	flags.StringVar(&found.tls.RootCertificate, "root-certificate", os.Getenv("ARBITER_ROOT_CERTIFICATE"), "speak TLS, and trust this (PEM `FILE`)")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,7 +19,7 @@ import (
 
 // ClientOptions say which server a client asks, and as whom.
 type ClientOptions struct {
-	Server   string        // HOST:PORT; default $ARBITER_SERVER, or DefaultServer
+	Server   string        // HOST:PORT, or several addresses of one arbiter with commas; default $ARBITER_SERVER, or DefaultServer
 	Token    string        // default $ARBITER_TOKEN, or the credentials file's entry for Name
 	Name     string        // the player; default $ARBITER_NAME
 	TLS      *TLS          // default $ARBITER_ROOT_CERTIFICATE and so on, or none
@@ -35,13 +36,13 @@ type Client struct {
 // NewClient returns a client; it connects with its first call. It returns *ConnectionError for what is no address, and
 // *CredentialsError.
 func NewClient(options ClientOptions) (*Client, error) {
-	address, err := checkedAddress(either(options.Server, os.Getenv("ARBITER_SERVER"), DefaultServer))
+	listed, err := checkedAddresses(either(options.Server, os.Getenv("ARBITER_SERVER"), DefaultServer))
 	if err != nil {
 		return nil, err
 	}
 	token := either(options.Token, os.Getenv("ARBITER_TOKEN"))
 	if name := either(options.Name, os.Getenv("ARBITER_NAME")); token == "" && name != "" {
-		if token, err = FindToken(address, name); err != nil {
+		if token, err = FindToken(strings.Join(listed, ","), name); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +50,7 @@ func NewClient(options ClientOptions) (*Client, error) {
 	if security == nil {
 		security = tlsOfEnvironment()
 	}
-	c, err := newConnection(address, token, security, orDefault(options.Timeout), orDefault(options.Patience))
+	c, err := newConnection(listed, token, security, orDefault(options.Timeout), orDefault(options.Patience))
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +74,17 @@ func orDefault(given time.Duration) time.Duration {
 }
 
 // Close closes the connection.
-func (c *Client) Close() { c.channel.Close() }
+func (c *Client) Close() {
+	for _, channel := range c.channels {
+		channel.Close()
+	}
+}
 
-// Server returns the address that the client asks.
-func (c *Client) Server() string { return c.address }
+// Server returns the address that the client asks now.
+func (c *Client) Server() string { return c.now() }
+
+// servers returns all addresses, with commas between them.
+func (c *Client) servers() string { return strings.Join(c.listed, ",") }
 
 // Channel returns the channel, on which every call carries the token, for stubs of arbiterpb.
 func (c *Client) Channel() grpc.ClientConnInterface { return c.channel }
@@ -318,13 +326,14 @@ func (c *Client) ObserveAll(ctx context.Context, afterToken, label string) iter.
 }
 
 // follow yields the items of a stream; after a lost connection it asks again with what request then returns. The first
-// connection is given the client's patience; one that is lost is tried again until it is back.
+// connection is given the client's patience; one that is lost is tried again until it is back, at any address.
 func (c *Client) follow(ctx context.Context, request func() *pb.ObserveRequest) iter.Seq2[*pb.ObserveItem, error] {
 	return func(yield func(*pb.ObserveItem, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		pauses, giveUp := newBackoff(), time.Now().Add(c.patience)
+		tries, giveUp := newTries(c.addresses), time.Now().Add(c.patience)
 		for {
+			address := c.now()
 			stream, err := pb.NewMatchServiceClient(c.channel).Observe(ctx, request())
 			for err == nil {
 				var response *pb.ObserveResponse
@@ -332,7 +341,7 @@ func (c *Client) follow(ctx context.Context, request func() *pb.ObserveRequest) 
 					break
 				}
 				giveUp = time.Time{}
-				pauses.reset()
+				tries.reset()
 				for _, item := range response.GetItems() {
 					if !yield(item, nil) {
 						return
@@ -346,12 +355,16 @@ func (c *Client) follow(ctx context.Context, request func() *pb.ObserveRequest) 
 				yield(nil, ctx.Err())
 				return
 			}
-			failure := fromRPC(err, c.address)
+			failure := fromRPC(err, address)
 			var refusal *ArbiterError
 			slow := errors.As(failure, &refusal) && refusal.Reason == ReasonReaderTooSlow
-			pause := pauses.next(retryAfter(failure))
-			if !(mayPass(failure) || slow) || !giveUp.IsZero() && time.Now().Add(pause).After(giveUp) {
+			pause := tries.after(address, failure)
+			if !(mayPass(failure) || slow) {
 				yield(nil, failure)
+				return
+			}
+			if pause > 0 && !giveUp.IsZero() && time.Now().Add(pause).After(giveUp) {
+				yield(nil, tries.allFailed(failure))
 				return
 			}
 			if !sleep(ctx, pause) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 )
@@ -27,7 +28,8 @@ func CredentialsPath() (string, error) {
 	return filepath.Join(home, ".config", "arbiter", "credentials.toml"), nil
 }
 
-// FindToken returns the token that is kept for a player on a server, or "". It returns a *CredentialsError for a file
+// FindToken returns the token that is kept for a player on a server, or "". Of several addresses, with commas between
+// them, the first with an entry counts. It returns a *CredentialsError for a file
 // that can't be read or is no credentials file.
 func FindToken(server, player string) (string, error) {
 	path, err := CredentialsPath()
@@ -35,10 +37,15 @@ func FindToken(server, player string) (string, error) {
 		return "", err
 	}
 	entries, err := readCredentials(path)
-	return entries[server][player], err
+	for _, address := range strings.Split(server, ",") {
+		if token := entries[address][player]; token != "" {
+			return token, err
+		}
+	}
+	return "", err
 }
 
-// SaveToken keeps a player's token; one that was there before is replaced. Only the file's owner can read it.
+// SaveToken keeps a player's token, at each address of the server; one that was there before is replaced. Only the file's owner can read it.
 func SaveToken(server, player, token string) error {
 	path, err := CredentialsPath()
 	if err != nil {
@@ -63,10 +70,12 @@ func SaveToken(server, player, token string) error {
 	if err != nil {
 		return err
 	}
-	if entries[server] == nil {
-		entries[server] = map[string]string{}
+	for _, address := range strings.Split(server, ",") {
+		if entries[address] == nil {
+			entries[address] = map[string]string{}
+		}
+		entries[address][player] = token
 	}
-	entries[server][player] = token
 	var text bytes.Buffer
 	if err := toml.NewEncoder(&text).Encode(entries); err != nil {
 		return failed(err)

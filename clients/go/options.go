@@ -16,7 +16,7 @@ const (
 
 // Options say where and as whom a bot plays. The zero value takes everything from the environment.
 type Options struct {
-	Server     string        // HOST:PORT; default $ARBITER_SERVER, or DefaultServer
+	Server     string        // HOST:PORT, or several addresses of one arbiter with commas; default $ARBITER_SERVER, or DefaultServer
 	Name       string        // the player; default $ARBITER_NAME, or the profile's name
 	Token      string        // default $ARBITER_TOKEN, or the credentials file; without one the player is registered
 	TLS        *TLS          // default $ARBITER_ROOT_CERTIFICATE and so on, or none

@@ -60,7 +60,7 @@ func play(ctx context.Context, bot Bot, profile Profile, options Options) error 
 	box := newOutbox()
 	player := newRunner(bot, profile, client, box, &options)
 	defer player.close()
-	live := &session{client: client, hello: profile.hello(), outbox: box, runner: player, log: options.log(), pauses: newBackoff()}
+	live := &session{client: client, hello: profile.hello(), outbox: box, runner: player, log: options.log(), tries: newTries(client.addresses)}
 	stopping, ended := make(chan struct{}), make(chan error, 1)
 	streams, cut := context.WithCancel(context.Background())
 	defer cut()
@@ -104,7 +104,7 @@ func saysItWaits(log *slog.Logger, patience time.Duration) func(error) {
 // the server does not know, because it began a new life.
 func identify(ctx context.Context, client *Client, name string, options Options) error {
 	if *client.token.Load() != "" {
-		kept, err := FindToken(client.address, name)
+		kept, err := FindToken(client.servers(), name)
 		if err != nil || kept == "" || kept != *client.token.Load() {
 			return err
 		}
@@ -132,7 +132,7 @@ func identify(ctx context.Context, client *Client, name string, options Options)
 	if err != nil {
 		return err
 	}
-	if err := SaveToken(client.address, name, token); err != nil {
+	if err := SaveToken(client.servers(), name, token); err != nil {
 		return err
 	}
 	client.setToken(token)

@@ -16,14 +16,14 @@ import (
 const helloWait = 10 * time.Second // how long the server's hello may take
 
 // session is a bot's session: one stream after another, until it is stopped or the server does not want it. The first
-// connection is given the connection's patience; one that is lost is tried again until it is back.
+// connection is given the connection's patience; one that is lost is tried again until it is back, at any address.
 type session struct {
 	client *Client
 	hello  *pb.ClientHello
 	outbox *outbox
 	runner *runner
 	log    *slog.Logger
-	pauses *backoff
+	tries  *tries
 	met    bool
 }
 
@@ -32,7 +32,8 @@ type session struct {
 func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 	giveUp := time.Now().Add(s.client.patience)
 	for {
-		err := s.oneStream(ctx)
+		address := s.client.now()
+		err := s.oneStream(ctx, address)
 		select {
 		case <-stopping:
 			return nil
@@ -44,13 +45,13 @@ func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 		if errors.As(err, &refusal) && !passes(refusal) {
 			return err
 		}
-		pause := s.pauses.next(retryAfter(err))
-		if !s.met && time.Now().Add(pause).After(giveUp) {
-			return err
+		pause := s.tries.after(address, err)
+		if !s.met && pause > 0 && time.Now().Add(pause).After(giveUp) {
+			return s.tries.allFailed(err)
 		}
 		if s.met {
-			s.log.Warn("connection lost, trying again", "in", pause, "error", err)
-		} else if told := s.client.onWait.Load(); told != nil {
+			s.log.Warn("connection lost, trying again", "at", s.client.now(), "in", pause, "error", err)
+		} else if told := s.client.onWait.Load(); told != nil && pause > 0 {
 			(*told)(err)
 		}
 		select {
@@ -64,33 +65,33 @@ func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 }
 
 // oneStream holds one stream for as long as it lasts, and returns why it ended.
-func (s *session) oneStream(ctx context.Context) error {
+func (s *session) oneStream(ctx context.Context, address string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.outbox.hold(s.hello)
 	watch := newWatchdog(helloWait, cancel)
 	defer watch.stop()
-	stream, err := pb.NewPlayServiceClient(s.client.channel).Play(ctx)
+	stream, err := pb.NewPlayServiceClient(s.client.channels[address]).Play(ctx)
 	if err != nil {
-		return s.ended(err, nil, watch)
+		return s.ended(address, err, nil, watch)
 	}
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
 		s.write(ctx, stream)
 	}()
-	notice, err := s.read(stream, watch)
+	notice, err := s.read(address, stream, watch)
 	cancel()
 	<-written
-	return s.ended(err, notice, watch)
+	return s.ended(address, err, notice, watch)
 }
 
 // ended returns why a stream ended: what its status says, or the notice before, or that nothing was heard.
-func (s *session) ended(err error, notice *ArbiterError, watch *watchdog) error {
+func (s *session) ended(address string, err error, notice *ArbiterError, watch *watchdog) error {
 	if watch.barked.Load() {
-		return &ConnectionError{Message: fmt.Sprintf("the arbiter at %s has been silent for %v", s.client.address, watch.limit())}
+		return &ConnectionError{Message: fmt.Sprintf("the arbiter at %s has been silent for %v", address, watch.limit())}
 	}
-	failure := fromRPC(err, s.client.address)
+	failure := fromRPC(err, address)
 	var refusal *ArbiterError
 	if notice != nil && !errors.As(failure, &refusal) {
 		return notice
@@ -98,7 +99,7 @@ func (s *session) ended(err error, notice *ArbiterError, watch *watchdog) error 
 	return failure
 }
 
-func (s *session) read(stream grpc.BidiStreamingClient[pb.PlayRequest, pb.PlayResponse], watch *watchdog) (notice *ArbiterError, err error) {
+func (s *session) read(address string, stream grpc.BidiStreamingClient[pb.PlayRequest, pb.PlayResponse], watch *watchdog) (notice *ArbiterError, err error) {
 	for {
 		response, err := stream.Recv()
 		if err != nil {
@@ -116,8 +117,8 @@ func (s *session) read(stream grpc.BidiStreamingClient[pb.PlayRequest, pb.PlayRe
 					watch.allow(time.Duration(most) * time.Millisecond)
 				}
 				s.met = true
-				s.log.Info(fmt.Sprintf("connected to %s as %s", s.client.address, item.Hello.GetPlayer()))
-				s.pauses.reset()
+				s.log.Info(fmt.Sprintf("connected to %s as %s", address, item.Hello.GetPlayer()))
+				s.tries.reset()
 				s.outbox.release()
 			case *pb.PlayItem_Notice:
 				notice = fromRefusal(item.Notice)
