@@ -58,10 +58,10 @@ dist: $(if $(NATIVE),native,setup) ## build all distributions: sdists and pure w
 demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a live table
 	$(BIN)/arbiter demo
 
-# Many tests wait: on two cores four at a time, a module on one worker. What takes long begins first (tests/conftest.py).
+# Many tests wait: on two cores five at a time, a module on one worker. What takes long begins first (tests/conftest.py).
 # Those of `make quick` wait less: three at a time, since each worker collects all tests first.
 # cargo and ninja shall not look for this make's jobs.
-WORKERS ?= 4
+WORKERS ?= 5
 PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadscope-reorder
 
 quick: setup ## run every check, and every test that takes a moment and needs no other language's tools

@@ -84,7 +84,7 @@ async def stuck(server: Server) -> AsyncIterator[None]:
                 call.cancel()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
 async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, number: signal.Signals) -> None:
     async with at_the_board(server) as (anna, ben), stuck(server):
         match_id = await new_match(server)
@@ -131,7 +131,7 @@ async def watch(server: Server, match_id: str, begun: asyncio.Event) -> list[str
     return kinds
 
 
-@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("second", [pytest.param(signal.SIGTERM, marks=pytest.mark.soak), signal.SIGINT])
 async def test_a_second_signal_ends_a_server_that_waits_for_others(server: Server, second: signal.Signals) -> None:
     async with stuck(server):
         server.signal(signal.SIGTERM)

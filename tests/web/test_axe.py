@@ -1,9 +1,14 @@
-"""What axe finds in the pages, in a real browser, in light and dark: nothing serious."""
+"""What axe finds in the pages, in a real browser, in light and dark: nothing serious.
+
+In `make test` each page is looked at in light or in dark, in `make soak` in both.
+"""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Literal
 
@@ -20,9 +25,8 @@ from tests.web.chromium import Open, playing
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
 
-COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-SCHEMES: dict[Literal["light", "dark"], dict[str, object]] = {"light": {}, "dark": COLOURS}
-"""What axe is asked in each colour scheme: its options."""
+Scheme = Literal["light", "dark"]
+BOTH: tuple[Scheme, ...] = ("light", "dark")
 
 SCRIPT = Path(arbiter.__file__).parent / "web" / "script"
 
@@ -40,13 +44,13 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
 
 
-async def found(page: Page, axe: str) -> list[str]:
-    """Return what axe finds in a page that is serious or worse: in light all of it, in dark what depends on colours."""
+async def found(page: Page, axe: str, schemes: Sequence[Scheme]) -> list[str]:
+    """Return what axe finds in a page that is serious or worse, in colour schemes."""
     await page.evaluate(axe)
     wrong = []
-    for scheme, asked in SCHEMES.items():
+    for scheme in schemes:
         await page.emulate_media(color_scheme=scheme)
-        answer = await page.evaluate("options => axe.run(options)", {**asked, "resultTypes": ["violations"]})
+        answer = await page.evaluate("options => axe.run(options)", {"resultTypes": ["violations"]})
         wrong += [
             f"{page.url}: {scheme}: {each['id']}: "
             f"{each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary'][:300]}"
@@ -56,12 +60,14 @@ async def found(page: Page, axe: str) -> list[str]:
     return wrong
 
 
-async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str) -> None:
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)])
+async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str, whole: bool) -> None:
+    turns = cycle([BOTH] if whole else [BOTH[:1], BOTH[1:]])
     ((_, bearer),) = await server.token("alice", Scope.PLAY, Scope.OBSERVE, Scope.ORGANISE)
     wrong = []
     spec = Spec("Cup", Format.KNOCKOUT, ("hop-it",), "1m")
     tournaments = server.running.arbiter.tournaments
-    cup = (await tournaments.create(spec, "alice", "make")).id
+    cup = (await tournaments.create(spec, "alice", f"make {whole}")).id
     for name in ("alice", "bob", "carol"):
         await server.token(name)
         await tournaments.act(cup, Enter(name, "alice", f"enter {name}"))
@@ -83,12 +89,12 @@ async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str
         )
         for path in (*paths, "/games/pondlife", f"/tournaments/{cup}", "/sign-in", "/register"):
             await page.goto(path)
-            wrong += await found(page, axe)
+            wrong += await found(page, axe, next(turns))
         await page.goto("/sign-in?onward=/play")
         await page.fill("[name=token]", bearer.partition(" ")[2])
         await page.keyboard.press("Enter")
         await expect(page.locator("h1")).to_have_text("Play")
-        wrong += await found(page, axe)
+        wrong += await found(page, axe, next(turns))
         for path in (
             "/tournaments",
             "/tournaments/new",
@@ -99,13 +105,13 @@ async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str
         ):
             await page.goto(path)
             await expect(page.locator("h1")).not_to_have_text("Sign in")
-            wrong += await found(page, axe)
+            wrong += await found(page, axe, next(turns))
         await match.moves(match_parity(await match.moves(0)))
         await page.goto(match.address)
         await page.locator(".pick").first.focus()
         await page.keyboard.press("Enter")
         await expect(page.locator(".picked")).to_have_count(1)
-        wrong += await found(page, axe)
+        wrong += await found(page, axe, next(turns))
     assert wrong == []
 
 
