@@ -19,6 +19,7 @@ from arbiter.runtime.seals import RingSeals
 from arbiter.runtime.watermark import Watermark
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import Journal, Seals, StoreFailed
+from arbiter.service.ports.replicas import Replicas
 from arbiter.store import derived
 from arbiter.store.database import named, opened, shown
 from arbiter.store.directory import SqlDirectory
@@ -26,6 +27,7 @@ from arbiter.store.journal import SqlJournal
 from arbiter.store.looking import look
 from arbiter.store.reader import Reader
 from arbiter.store.records import head, keys_of_seals, seal_records
+from arbiter.store.replicas import SqlReplicas
 from arbiter.store.writer import Committed, Writer
 
 MARK_S = 1.0  #: interval between two writes of the watermark
@@ -35,37 +37,47 @@ LAST_RECORDS = 100  #: records whose instants are read at the start
 class Store(NamedTuple):
     """The adapters for one database. `queued_writes`: how many writes wait for the next transaction.
 
-    shared: other servers may use the database at the same time. For now no server opens it so: its lock refuses them.
+    replicas: where other servers may use the database at the same time. For now no server opens it so: its lock refuses
+    them.
     """
 
     journal: Journal
     directory: Directory
     queued_writes: Callable[[], int] = lambda: 0
-    shared: bool = False
+    replicas: Replicas | None = None
+
+    @property
+    def shared(self) -> bool:
+        """Whether other servers may use the database at the same time."""
+        return self.replicas is not None
 
 
 @asynccontextmanager
 async def open_store(
-    url: str, committed: Committed | None = None, alone: bool = False, ring: Path | None = None
+    url: str, committed: Committed | None = None, alone: bool = False, ring: Path | None = None, shared: bool = False
 ) -> AsyncIterator[Store]:
     """Open a database and its adapters. `alone` locks out other servers. Raises OperatorError, StoreTooNew.
 
     For `committed` see `Writer`. `ring`: the file of the signing keys that seal the records; without it, records are
-    neither sealed nor checked.
+    neither sealed nor checked. `shared`: as one of several servers; only on a database that tells the time.
     """
     with opened(url, alone) as engine:
         keys = open_ring(ring, structlog.get_logger("arbiter.keys")) if ring is not None else None
-        async with adapters(engine, committed, RingSeals(keys) if keys is not None else None) as store:
+        async with adapters(engine, committed, RingSeals(keys) if keys is not None else None, shared) as store:
             yield store
 
 
 @asynccontextmanager
-async def adapters(engine: Engine, committed: Committed | None, seals: Seals | None) -> AsyncIterator[Store]:
+async def adapters(
+    engine: Engine, committed: Committed | None, seals: Seals | None, shared: bool = False
+) -> AsyncIterator[Store]:
     """Make the adapters for a database that is open; their threads end with the context."""
     log = structlog.get_logger("arbiter.store")
     writer, reader = Writer(engine, log, committed), Reader(engine, log)
     try:
-        yield Store(SqlJournal(engine, writer, reader, seals), SqlDirectory(writer, reader), writer.queued)
+        replicas = SqlReplicas(engine, writer, reader) if shared else None
+        journal = SqlJournal(engine, writer, reader, seals)
+        yield Store(journal, SqlDirectory(writer, reader), writer.queued, replicas)
     finally:
         await asyncio.to_thread(writer.close)
         reader.close()

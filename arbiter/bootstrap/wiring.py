@@ -22,7 +22,9 @@ from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
+from arbiter.service.play.membership import Membership
 from arbiter.service.play.move_lists import MoveLists
+from arbiter.service.play.replica import SILENCE_MS, Replica
 from arbiter.service.play.sessions import FirstItems, Sessions
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.meter import NO_METER
@@ -39,8 +41,9 @@ from arbiter.service.tournaments.registry import TournamentRegistry
 class Arbiter(NamedTuple):
     """The use cases, wired together.
 
-    `match_listeners`: callbacks for durable events of matches, called in this order. `follower`: of the log, where
-    other servers write it too; whoever starts the arbiter runs it.
+    `match_listeners`: callbacks for durable events of matches, called in this order. `follower`: of the log, and
+    `replica`: where other servers use the store too. Whoever starts the arbiter starts the replica before it reads what
+    has not ended, and runs both.
     """
 
     matches: MatchRegistry
@@ -56,6 +59,7 @@ class Arbiter(NamedTuple):
     ratings: Ratings
     policy: Policy
     follower: Follower
+    replica: Replica | None
 
 
 def wire(settings: Settings, world: World) -> Arbiter:
@@ -94,7 +98,11 @@ def wire(settings: Settings, world: World) -> Arbiter:
     move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms, log("arbiter.sessions"))
     delivery = Delivery(connections, matches.live, catch_up, move_lists, clock)
     acts = PlayActs(matches, delivery, clock, limits, world.metrics or NO_METER)
-    sessions = Sessions(connections, matches, accounts, directory, catch_up, delivery, first_items, clock, limits)
+    replicas = world.store.replicas
+    membership = Membership(replicas, world.ids, SILENCE_MS) if replicas is not None else None
+    sessions = Sessions(
+        connections, matches, accounts, directory, catch_up, delivery, first_items, membership, clock, limits
+    )
     challenges = Challenges(directory, accounts, matches, sessions, world.ids, clock, limits, policy)
     capacity = Capacity(sessions, limits.tournament_games)
     ratings = Ratings(journal, clock, world.rating, settings.ratings.anchors, log("arbiter.ratings"))
@@ -119,6 +127,10 @@ def wire(settings: Settings, world: World) -> Arbiter:
     match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
     adoption_listeners += [delivery.match_adopted]
     log_listeners += [matches.log_grown, feed.log_grown, tournaments.log_grown]
+    follower = Follower(journal, log_listeners, log("arbiter.store"))
+    replica = None
+    if membership is not None:
+        replica = Replica(membership, connections, sessions, matches, follower, log("arbiter.replica"))
     tournament_listeners += [calls.tournament_changed]
     first_items += [calls.first_items]
     accounts.on_shut_out(sessions.shut_out)
@@ -136,7 +148,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
         tournaments=tournaments,
         ratings=ratings,
         policy=policy,
-        follower=Follower(journal, log_listeners, log("arbiter.store")),
+        follower=follower,
+        replica=replica,
     )
 
 

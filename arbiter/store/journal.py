@@ -30,7 +30,6 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
-    NewRecord,
     PlayerResult,
     Record,
     Seals,
@@ -186,10 +185,6 @@ class SqlJournal:
             .limit(most)
         )
         return await self._reader.read(lambda connection: [self._stored(row) for row in connection.execute(query)])
-
-    async def new_records(self, after: int, most: int) -> list[NewRecord]:
-        """Return where the records after a journal sequence number stand, in order."""
-        return await self._reader.read(lambda connection: records.new_records(connection, after, most))
 
     async def head(self) -> int:
         """Return the sequence number of the last record, 0 if there is none."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, bindparam, func, select, text, type_coerce
 from sqlalchemy.types import NullType
 
-from arbiter.service.ports.journal import NewRecord, RecordDamaged, Seals, StoredRecord, Subject
+from arbiter.service.ports.journal import RecordDamaged, Seals, StoredRecord, Subject
 from arbiter.store import tables
 from arbiter.store.database import kind_of
 
@@ -28,11 +28,6 @@ _AFTER_GAP: Final = text(
     "AND NOT EXISTS (SELECT 1 FROM event AS before WHERE before.sequence = event.sequence - 1)"
 )
 _LAST_SEALS: Final = text("SELECT seal FROM event ORDER BY sequence DESC LIMIT :most")
-_NEW: Final = text(
-    "SELECT event.sequence, event.match_id, event.revision, event.subject, player_1, player_2 FROM event "
-    'LEFT JOIN "match" ON event.revision = 1 AND "match".match_id = event.match_id '
-    "WHERE event.sequence > :after ORDER BY event.sequence LIMIT :most"
-)
 _AFTER_GAPS: Final = text(
     "SELECT sequence, (SELECT max(sequence) FROM event AS before WHERE before.sequence < event.sequence) FROM event "
     "WHERE NOT EXISTS (SELECT 1 FROM event AS before WHERE before.sequence = event.sequence - 1) "
@@ -57,17 +52,6 @@ def stored(seals: Seals | None, row: Sequence[Any]) -> StoredRecord:
     if fault:
         raise RecordDamaged(match_id, revision, fault, of)
     return record
-
-
-def new_records(connection: Connection, after: int, most: int) -> list[NewRecord]:
-    """Return where the records behind a sequence number stand, at most `most`, in order; without damaged ones."""
-    return [
-        NewRecord(sequence, match_id, revision, _SUBJECTS[subject], (first, second) if first else ())
-        for sequence, match_id, revision, subject, first, second in connection.execute(
-            _NEW, {"after": after, "most": most}
-        )
-        if subject in _SUBJECTS
-    ]
 
 
 def last_gap(connection: Connection, after: int) -> int:

@@ -172,3 +172,25 @@ challenge = Table(
     UniqueConstraint("challenger", "request_id", name="challenge_of_request"),
     Index("challenge_open", "state", "opponent"),
 )
+
+#: A server that shares the store. seen_ms: when it said so last, in the database's time; heir: who deals with its end.
+replica = Table(
+    "replica",
+    metadata,
+    Column("replica", Name, primary_key=True),
+    Column("seen_ms", BigInteger, nullable=False),
+    Column("heir", Name, nullable=False),
+)
+
+#: The Play stream of each player, on whichever replica. previous: the replica of the stream that it has replaced.
+play_session = Table(
+    "play_session",
+    metadata,
+    Column("player", Name, primary_key=True),
+    Column("replica", Name, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("bot_version", String(100), nullable=False),
+    Column("most_matches", Integer, nullable=False),
+    Column("taken_ms", BigInteger, nullable=False),
+    Column("previous", Name, nullable=False),
+)

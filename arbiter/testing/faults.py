@@ -12,7 +12,6 @@ from arbiter.service.ports.journal import (
     Filter,
     Journal,
     MatchSummary,
-    NewRecord,
     PlayerResult,
     StoredRecord,
     StoreFailed,
@@ -91,11 +90,6 @@ class FaultyJournal:
         """Return the records of all matches after a journal position, in order."""
         await self.before_reading()
         return await self._journal.read_all(after, most)
-
-    async def new_records(self, after: int, most: int) -> list[NewRecord]:
-        """Return where the records after a journal position stand, in order."""
-        await self.before_reading()
-        return await self._journal.new_records(after, most)
 
     async def head(self) -> int:
         """Return the journal position of the last record, 0 if there is none."""

@@ -51,6 +51,7 @@ class InMemoryArbiter:
         self.journal = FaultyJournal(self._store.journal)
         self.rules = PlainRules()
         self.arbiter = self._wire()
+        self.tasks: list[asyncio.Task[None]] = []  # of a server that shares its store
         self._requests = 0
 
     def _wire(self) -> Arbiter:
@@ -64,10 +65,25 @@ class InMemoryArbiter:
         """Return another server over the same store; it serves nothing yet, and faults are injected into each alone."""
         return InMemoryArbiter(self._store, self._signer, self._judges, self.ids, **self._given)
 
-    async def follow(self) -> None:
-        """Follow the log, as a server does that shares its store, until the test ends."""
-        await self.arbiter.follower.begin()
-        self._following = asyncio.create_task(self.arbiter.follower.run())
+    async def share(self) -> int:
+        """Start as one of the servers that share the store; return the number of matches that go on."""
+        replica = self.arbiter.replica
+        assert replica is not None
+        await replica.start()
+        matches = await self.arbiter.matches.start()
+        await replica.beat()
+        await self.arbiter.tournaments.start()
+        self.tasks = [asyncio.create_task(replica.run()), asyncio.create_task(self.arbiter.follower.run())]
+        return matches
+
+    async def die(self) -> None:
+        """Stop as a process does that is killed: nothing is stored from here on, nothing is told."""
+        self.journal.hold = True
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        self.arbiter.matches.live.cancel_timers()
+        await self.arbiter.tournaments.stop()
 
     async def restart(self) -> int:
         """Restart from the stored data, as after a crash; return the number of matches that go on."""

@@ -69,27 +69,6 @@ async def test_stores_in_the_order_of_the_calls_and_says_where(store: Store) -> 
     assert await journal.read("nobody") == []
 
 
-async def test_who_follows_the_log_is_told_what_is_new_and_of_whom(store: Store) -> None:
-    journal = store.journal
-    await asyncio.gather(
-        journal.append(opening("a", 2)),
-        journal.append(Append(records("a", 3))),
-        journal.append(opening("b", player_1="carol", player_2="dave")),
-    )
-    new = await journal.new_records(0, 100)
-    assert [(record.match_id, record.revision, record.subject) for record in new] == [
-        ("a", 1, Subject.MATCH),
-        ("a", 2, Subject.MATCH),
-        ("a", 3, Subject.MATCH),
-        ("b", 1, Subject.MATCH),
-    ]
-    first = await journal.summary("a")
-    assert first is not None
-    assert [record.players for record in new] == [(first.player_1, first.player_2), (), (), ("carol", "dave")]
-    assert await journal.new_records(new[1].sequence, 1) == new[2:3]
-    assert await journal.new_records(new[-1].sequence, 1) == []
-
-
 async def test_a_revision_is_written_once(store: Store) -> None:
     journal = store.journal
     await journal.append(opening("a", 2))

@@ -21,6 +21,7 @@ from arbiter.bootstrap import Store, open_store
 from arbiter.errors import OperatorError, Reason
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Play
+from arbiter.matches.events import Cause
 from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
@@ -128,12 +129,12 @@ async def test_of_two_servers_that_take_the_same_move_one_plays_it_and_both_answ
 
 async def test_players_on_two_servers_play_each_other_to_the_end(postgres: str) -> None:
     """Each hears of the other's moves by the log alone; nothing is interrupted, and both are told each result once."""
-    async with open_store(postgres) as here, open_store(postgres) as there:
-        one = InMemoryArbiter(here._replace(shared=True))
-        other = InMemoryArbiter(there._replace(shared=True), ids=one.ids)
+    async with open_store(postgres, shared=True) as here, open_store(postgres, shared=True) as there:
+        one = InMemoryArbiter(here)
+        other = InMemoryArbiter(there, ids=one.ids)
         with capture_logs() as logs:
             for server in (one, other):
-                await server.follow()
+                await server.share()
             matches = [await one.create(GAME, policy=Policy(start=ClockStart.AT_ONCE)) for _ in range(3)]
             alice, bob = await one.connect("alice"), await other.connect("bob")
             ids = sorted(match.id for match in matches)
@@ -142,6 +143,29 @@ async def test_players_on_two_servers_play_each_other_to_the_end(postgres: str) 
         for match_id in ids:
             events = check_chain([record.body for record in await here.journal.read(match_id)])
             assert "interrupted" not in [event.kind.value for event in events]
+
+
+async def test_a_player_goes_on_at_another_server_when_its_own_is_gone(postgres: str) -> None:
+    async with open_store(postgres, shared=True) as here, open_store(postgres, shared=True) as there:
+        one = InMemoryArbiter(here)
+        other = InMemoryArbiter(there, ids=one.ids)
+        for server in (one, other):
+            await server.share()
+        match = await one.create(GAME, time="1s", policy=Policy(start=ClockStart.AT_ONCE))
+        alice, bob = await one.connect("alice"), await other.connect("bob")
+        assert any(isinstance(item, TurnItem) for item in await items_of(alice.session))
+        await one.die()
+        again = await other.connect("alice")  # sooner than anybody knows that the other server is gone
+        while b'"interrupted"' not in b"".join(await bodies_of(there, match.id)):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+        assert await asyncio.gather(play_to_the_end(again, 1), play_to_the_end(bob, 1)) == [[match.id], [match.id]]
+        ended = await other.arbiter.matches.match(match.id)
+        assert ended.result is not None
+        assert ended.result.cause is not Cause.TIME
+
+
+async def bodies_of(store: Store, match_id: str) -> list[bytes]:
+    return [record.body for record in await store.journal.read(match_id)]
 
 
 async def play_to_the_end(reader: StreamReader, matches: int) -> list[str]:

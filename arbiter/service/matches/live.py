@@ -47,6 +47,15 @@ SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 DRAINING: Final = Refusal(Reason.DRAINING, "the server is stopping: connect again in a while", retry_after_ms=1_000)
 
 
+ELSEWHERE_MS: Final = 3_000
+"""How much later a deadline is acted on here if the player to move is on another server. If that one is gone, this is
+known by then, and the match has been interrupted."""
+
+
+AGAIN_S: Final = 0.1
+"""Time to the next look at a move that came too late, if the server that its player was on may be gone."""
+
+
 class LiveMatches:
     """All live matches. Everything here runs on one event loop; only the journal's writes happen elsewhere.
 
@@ -192,6 +201,8 @@ class LiveMatches:
         """Decide a move of the player who holds the command's seat; `then` gets the answer as `submit` gives it."""
         if self._draining:
             then(DRAINING)
+        elif self._shared and self._timers.is_due(live) and self._presence.is_judged_elsewhere(player):
+            asyncio.get_running_loop().call_later(AGAIN_S, self.play, player, live, command, then)
         else:
             self.note_request(live, player)
             self.submit(live, command, then)
@@ -359,6 +370,12 @@ class LiveMatches:
         if self._draining or live.failed or live.waiting is not None:
             return  # its clocks stand still, or another server has changed them
         if self._timers.is_due(live):
+            match = live.newest
+            if match.phase is Phase.ACTIVE and self._presence.is_judged_elsewhere(
+                match.created.players[match.turn - 1]
+            ):
+                self._timers.delay(live, ELSEWHERE_MS)  # the server that has its stream decides, unless it is gone
+                return
             self.decide(live, Tick())
         if self._live.get(live.newest.id) is live:
             self._timers.set(live)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
@@ -34,7 +33,6 @@ from arbiter.service.ports.journal import (
     Journal,
     JournalConflict,
     MatchSummary,
-    NewRecord,
     PlayerResult,
     RecordDamaged,
     StoredRecord,
@@ -84,7 +82,7 @@ class MatchRegistry:
             journal, clock, secret, presence, self._ended, listeners, failure_listeners, shared, log
         )
         self._recovery = Recovery(journal, self._live, adoption_listeners, log)
-        self._elsewhere = MatchesElsewhere(journal, self._live, self._recovery, presence, log)
+        self._elsewhere = MatchesElsewhere(self._live, self._recovery, log)
         failure_listeners.append(self._recovery.append_failed)
         self._shielded = Shielded()
         self._began = 0  # the place of the journal's last record at the start
@@ -95,15 +93,21 @@ class MatchRegistry:
     async def start(self) -> int:
         """Read the matches that have not ended, and interrupt them: the outage is charged to nobody.
 
+        On a store that is shared, other servers may serve them: then they go on. What a server has left behind that is
+        gone is interrupted by who notices (`arbiter.service.play.replica`).
+
         Matches whose record is damaged are set aside; the log names them. Returns how many go on. Raises StoreFailed.
         """
         self._began = await self._journal.head()
         matches, damages = await unfinished_matches(self._journal)
         for match in matches:
-            self._live.enter(match)
+            live = self._live.enter(match)
+            if self._shared:
+                self._live.watch(live)
         for damage in damages:
             self._log.error("match_set_aside", error=damage.why)
-        await self._live.interrupt_all(Interruption.RESTART)
+        if not self._shared:
+            await self._live.interrupt_all(Interruption.RESTART)
         return len(matches)
 
     async def interrupt_for_stall(self) -> None:
@@ -118,7 +122,7 @@ class MatchRegistry:
         self._live.stop()
         await self._live.interrupt_all(Interruption.DRAIN)
         self._live.cancel_timers()
-        await asyncio.gather(self._elsewhere.stop(), self._recovery.stop())
+        await self._recovery.stop()
 
     @property
     def draining(self) -> bool:
@@ -135,22 +139,9 @@ class MatchRegistry:
         """How many failed writes are being recovered from."""
         return self._recovery.pending
 
-    def log_grown(self, news: Sequence[NewRecord]) -> None:
+    def log_grown(self, news: Sequence[StoredRecord]) -> None:
         """Take in what other servers have written; see `MatchesElsewhere`."""
         self._elsewhere.log_grown(news)
-
-    def gathered(self, player: str) -> AbstractAsyncContextManager[None]:
-        """Have all matches of a player live that have not ended, and those too that are made during the context.
-
-        On a store that no other server uses they are.
-        """
-        return self._elsewhere.gathered(player) if self._shared else nullcontext()
-
-    async def gather(self, player: str) -> None:
-        """Have all matches of a player live that have not ended; if the store can't be read, those that are."""
-        with suppress(StoreFailed):
-            async with self.gathered(player):
-                pass
 
     # -- commands ------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,12 @@ class Timers:
             in_s = (due - self._clock.now_ms()) / 1000
             live.timer = asyncio.get_running_loop().call_later(in_s, self._rung, live)
 
+    def delay(self, live: LiveMatch, by_ms: int) -> None:
+        """Have the timer ring later than at the deadline, which has come."""
+        cancel(live)
+        live.rings_ms = self._clock.now_ms() + by_ms
+        live.timer = asyncio.get_running_loop().call_later(by_ms / 1000, self._rung, live)
+
     def is_due(self, live: LiveMatch) -> bool:
         """Say whether a match's deadline has come."""
         due = deadline(live.newest)

@@ -23,7 +23,7 @@ from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, WakeOrder
 from arbiter.service.observing.history import History, ReadingTurn
-from arbiter.service.ports.journal import Journal, NewRecord
+from arbiter.service.ports.journal import Journal, StoredRecord
 from arbiter.service.record.published import Published
 
 MOST_TOLD: Final = 200  #: events in one message of what happens now: one that is not read takes little room
@@ -220,7 +220,7 @@ class Feed:
             for subscription in self._of_all.get("", ()):
                 subscription.put(event)
 
-    def log_grown(self, news: Sequence[NewRecord]) -> None:
+    def log_grown(self, news: Sequence[StoredRecord]) -> None:
         """Have the observers of everything read what other servers have written, and nobody has handed out here."""
         if news and news[-1].sequence > self._published:
             for subscription in self._of_all.get("", ()):

@@ -157,6 +157,7 @@ class Session:
     """The Play stream of a player. The door sends what `take` returns.
 
     opened_ms, last_act_ms: when it was opened, and when something arrived on it last. ended: why it is to end, or None.
+    row: the replica and epoch of its row in a store that is shared; '' and 0 otherwise.
     left: it is over on both sides, and nothing that arrives still counts. closed: it is no player's stream any more.
     """
 
@@ -166,6 +167,7 @@ class Session:
         self.hello = hello
         self.opened_ms = now
         self.last_act_ms = now
+        self.row = ("", 0)
         self.ended: Refusal | None = None
         self.left = self.closed = False
         self._limits = limits

@@ -16,6 +16,7 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery, note_state
+from arbiter.service.play.membership import Membership
 from arbiter.service.play.session import Hello, Item, SeekItem, Session, StateItem
 from arbiter.service.play.stream_ends import StreamEnd, StreamEnds
 from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out
@@ -26,12 +27,18 @@ from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
 MOST_GAMES = 100  #: variants in a hello
 
+DOUBT_S = 3.0
+"""For so long a player who has come from another server is not judged: by then it is known whether that one is gone."""
+
 FirstItems = Callable[[Session], Iterable[Item]]
 """Returns items that a stream gets as it opens, before its turns."""
 
 
 class Sessions:
-    """All live Play streams, at most one a player. `first_items`: what else each stream gets as it opens, in order."""
+    """All live Play streams, at most one a player. `first_items`: what else each stream gets as it opens, in order.
+
+    `membership`: among the servers that share the store, if it is shared; a player has one stream on all of them.
+    """
 
     def __init__(
         self,
@@ -42,6 +49,7 @@ class Sessions:
         catch_up: CatchUp,
         delivery: Delivery,
         first_items: Iterable[FirstItems],
+        membership: Membership | None,
         clock: Clock,
         limits: Limits,
     ) -> None:
@@ -52,6 +60,7 @@ class Sessions:
         self._catch_up = catch_up
         self._delivery = delivery
         self._first_items = first_items
+        self._membership = membership
         self._clock = clock
         self._limits = limits
         self._in_turn: OrderedDict[Session, None] = OrderedDict()  # an ordered set: next to be pinged first
@@ -61,8 +70,8 @@ class Sessions:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def is_live(self, player: str) -> bool:
-        """Say whether a player has a live Play stream."""
-        return self._connections.of(player) is not None
+        """Say whether a player has a live Play stream, on whichever server."""
+        return self._connections.of(player) is not None or self._connections.is_elsewhere(player)
 
     @property
     def count(self) -> int:
@@ -83,10 +92,11 @@ class Sessions:
 
     def free_slots(self, player: str) -> int | None:
         """Return how many more matches a player takes, by what its bot said; None if it has no live Play stream."""
-        session = self._connections.of(player)
-        if session is None:
+        session, elsewhere = self._connections.of(player), self._connections.elsewhere.get(player)
+        if session is None and elsewhere is None:
             return None
-        most = session.hello.most_matches or self._limits.open_matches_of_player
+        said = session.hello.most_matches if session is not None else elsewhere.most_matches if elsewhere else 0
+        most = said or self._limits.open_matches_of_player
         return max(0, most - len(self._matches.live.of_player(player)))
 
     async def open(self, caller: Caller, hello: Hello) -> Session:
@@ -100,8 +110,15 @@ class Sessions:
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
-        async with self._matches.gathered(caller.player):
+        if self._membership is None:
             return self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
+        with self._membership.opening(caller.player):
+            replica, epoch, doubtful = await self._membership.take(caller.player, hello)
+            if doubtful:
+                self._connections.doubt(caller.player, DOUBT_S)
+            session = self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
+            session.row = replica, epoch
+            return session
 
     def _opened(self, caller: Caller, hello: Hello, missed: Iterable[Item]) -> Session:
         """Open a stream; `missed`: what the bot is told first. What happens from now on is told on this stream."""
@@ -111,13 +128,7 @@ class Sessions:
         session = Session(caller, hello, self._limits, self._clock.now_ms())
         before = self._connections.of(caller.player)
         if before is not None:
-            before.end(
-                Refusal(
-                    Reason.SESSION_SUPERSEDED,
-                    f"a newer Play stream of {caller.player} has replaced this one",
-                    resume_from="",
-                )
-            )
+            before.end(superseded(caller.player))
         self._connections.by_player[caller.player] = session
         self._in_turn[session] = None
         session.ping()
@@ -140,7 +151,16 @@ class Sessions:
             self._ends.note(session, self._clock.now_ms())
         if self._connections.of(session.player) is session:
             del self._connections.by_player[session.player]
-            self._left(session.player)
+            if self._membership is None:
+                self.left(session.player)
+            else:
+                self._spawn(self._give_back(self._membership, session))
+
+    async def _give_back(self, membership: Membership, session: Session) -> None:
+        """Give the row of a stream back. If it is another stream's by now, on whichever server, the player is there."""
+        with suppress(StoreFailed):  # then the next heartbeat does it
+            if await membership.give_back(session):
+                self.left(session.player)
 
     @contextmanager
     def attending(self, player: str) -> Iterator[None]:
@@ -151,15 +171,15 @@ class Sessions:
         self._connections.add_other(player)
         if not self._openings.take(player, self._clock.now_ms()):
             self._matches.player_present(player)
-            self._spawn(self._matches.gather(player))
         try:
             yield
         finally:
             self._connections.remove_other(player)
-            self._left(player)
+            self.left(player)
 
-    def _left(self, player: str) -> None:
-        if not self._connections.is_present(player):
+    def left(self, player: str) -> None:
+        """Tell a player's matches that a stream of it is over, unless it can be reached by another."""
+        if not self._connections.is_anywhere(player):
             self._matches.player_absent(player)
 
     def notify(self, player: str, item: Item) -> None:
@@ -242,6 +262,12 @@ async def items_of(session: Session) -> deque[Item]:
     while (idle := session.idle()) is not None:
         await idle
     return session.take()
+
+
+def superseded(player: str) -> Refusal:
+    """Return the refusal that ends a stream of a player that has opened another one."""
+    message = f"a newer Play stream of {player} has replaced this one"
+    return Refusal(Reason.SESSION_SUPERSEDED, message, resume_from="")
 
 
 def silent(limit_ms: int) -> Refusal:

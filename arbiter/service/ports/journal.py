@@ -39,16 +39,6 @@ class StoredRecord(NamedTuple):
     subject: Subject
 
 
-class NewRecord(NamedTuple):
-    """Where a record stands, for who follows the log. players: of a match whose first record it is, otherwise empty."""
-
-    sequence: int
-    match_id: str
-    revision: int
-    subject: Subject
-    players: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class MatchEnd:
     """The derived end of a match; the words are those of the `ended` event.
@@ -280,9 +270,6 @@ class Journal(Protocol):
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return records of all matches and tournaments after a journal place, in order."""
-
-    async def new_records(self, after: int, most: int) -> list[NewRecord]:
-        """Return where the records of all matches and tournaments after a journal place stand, in order."""
 
     async def head(self) -> int:
         """Return the journal place of the last record, 0 if there is none."""

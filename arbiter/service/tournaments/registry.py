@@ -22,7 +22,6 @@ from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import (
     Append,
     JournalConflict,
-    NewRecord,
     RecordDamaged,
     StoreDamaged,
     StoredRecord,
@@ -188,7 +187,7 @@ class TournamentRegistry:
                 if any(player in driver.tournament.entrants for player in match.players):
                     driver.wake()
 
-    def log_grown(self, news: Sequence[NewRecord]) -> None:
+    def log_grown(self, news: Sequence[StoredRecord]) -> None:
         """Let tournaments know what other servers have written, and take those up that these have made."""
         for record in news:
             if record.subject is Subject.TOURNAMENT:

@@ -7,6 +7,7 @@ from arbiter.testing.memory.directory import MemoryDirectory
 from arbiter.testing.memory.ids import CountingIds
 from arbiter.testing.memory.journal import MemoryJournal, lose_basis
 from arbiter.testing.memory.keys import NoKeys
+from arbiter.testing.memory.replicas import MemoryReplicas
 from arbiter.testing.memory.rules import PlainRules
 
-__all__ = ["CountingIds", "MemoryDirectory", "MemoryJournal", "NoKeys", "PlainRules", "lose_basis"]
+__all__ = ["CountingIds", "MemoryDirectory", "MemoryJournal", "MemoryReplicas", "NoKeys", "PlainRules", "lose_basis"]

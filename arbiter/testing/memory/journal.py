@@ -14,7 +14,6 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
-    NewRecord,
     PlayerResult,
     StoredRecord,
     Subject,
@@ -106,18 +105,6 @@ class MemoryJournal:
         """Return the records of all matches after a journal position, in order."""
         await asyncio.sleep(0)
         return self.records[after : after + most]
-
-    async def new_records(self, after: int, most: int) -> list[NewRecord]:
-        """Return where the records after a journal position stand, in order."""
-        await asyncio.sleep(0)
-        return [
-            NewRecord(record.sequence, record.match_id, record.revision, record.subject, self._players(record))
-            for record in self.records[after : after + most]
-        ]
-
-    def _players(self, record: StoredRecord) -> tuple[str, ...]:
-        row = self._rows.get(record.match_id) if record.revision == 1 else None
-        return (row.player_1, row.player_2) if row is not None else ()
 
     async def head(self) -> int:
         """Return the journal position of the last record, 0 if there is none."""

@@ -1,0 +1,127 @@
+"""What a server does that shares its store: it says that it is alive, and deals with what others leave behind.
+
+Twice a second each replica writes its row and reads those of all Play streams. A replica that has said nothing for two
+seconds is gone. Whoever notices first interrupts the matches in which it was the turn of a player whose stream was
+there: the thought that was cut is charged to nobody. The others only learn that this player has gone.
+
+A replica that can't use the store for two seconds ends its streams, so that its players go to another one; so does one
+that the others have taken for gone. It takes new streams as soon as it has a row again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, NoReturn
+
+from arbiter.matches.commands import Interrupt, Interruption, Leave
+from arbiter.matches.match import Match, Phase
+from arbiter.service.matches.live import seat_of
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.play.connections import Connections
+from arbiter.service.play.membership import Membership
+from arbiter.service.play.sessions import Sessions, superseded
+from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.log import Logger
+from arbiter.service.ports.replicas import PlaySession
+from arbiter.service.record.following import Follower
+
+BEAT_S: Final = 0.5  #: time between two heartbeats
+SILENCE_MS: Final = 2_000  #: after which a replica that says nothing is gone
+
+TAKEN_FOR_GONE: Final = "this server could not say for a while that it is alive"
+
+
+class Replica:
+    """The heartbeat of this server, and its view of the others."""
+
+    def __init__(
+        self,
+        membership: Membership,
+        connections: Connections,
+        sessions: Sessions,
+        matches: MatchRegistry,
+        follower: Follower,
+        log: Logger,
+    ) -> None:
+        self._membership = membership
+        self._connections = connections
+        self._sessions = sessions
+        self._matches = matches
+        self._follower = follower
+        self._log = log
+        self._heard = 0.0  # when the store last took a heartbeat, by the event loop's time
+
+    async def start(self) -> None:
+        """Become a replica and follow the log: before the matches that have not ended are read. Raises StoreFailed."""
+        await self._membership.enter()
+        await self._follower.begin()
+        self._heard = asyncio.get_running_loop().time()
+
+    async def run(self) -> NoReturn:
+        """Say that this server is alive until cancelled."""
+        while True:
+            try:
+                await self.beat()
+            except StoreFailed as failure:
+                self._log.warning("heartbeat_failed", error=failure.message)
+                if asyncio.get_running_loop().time() - self._heard > SILENCE_MS / 1_000:
+                    self._sessions.end_all(failure)
+            await asyncio.sleep(BEAT_S)
+
+    async def stop(self) -> None:
+        """Be no replica any more, once no match is served here: nobody has to notice. Raises StoreFailed."""
+        await self._membership.leave()
+
+    async def beat(self) -> None:
+        """Say that this server is alive, and act on what it learns. Raises StoreFailed."""
+        open_before = list(self._connections)
+        heartbeat = await self._membership.beat()
+        self._heard = asyncio.get_running_loop().time()
+        if heartbeat is None:
+            self._log.warning("taken_for_gone", replica=self._membership.replica)
+            self._sessions.end_all(StoreFailed(TAKEN_FOR_GONE))
+            await self._membership.enter()
+            return
+        rows = {row.player: row for row in heartbeat.sessions}
+        for session in open_before:
+            row = rows.get(session.player)
+            if row is None or (row.replica, row.epoch) != session.row:
+                session.end(superseded(session.player) if row is not None else StoreFailed(TAKEN_FOR_GONE))
+        await self._drop_old([row for row in heartbeat.sessions if row.replica == self._membership.replica])
+        self._connections.elsewhere = {
+            player: row for player, row in rows.items() if row.replica != self._membership.replica
+        }
+        for gone in heartbeat.gone:
+            await self._inherit(gone)
+
+    async def _drop_old(self, mine: list[PlaySession]) -> None:
+        """Drop the rows of streams that are over; that failed as they ended."""
+        for row in mine:
+            session = self._connections.of(row.player)
+            if self._membership.is_opening(row.player) or (session is not None and session.row[1] >= row.epoch):
+                continue
+            if await self._membership.drop(row):
+                self._sessions.left(row.player)
+
+    async def _inherit(self, gone: str) -> None:
+        """Deal with what a replica has left behind."""
+        players = await self._membership.lost_players(gone)
+        await self._follower.look()  # its last commits
+        interrupted = 0
+        for player in players:
+            row = self._connections.elsewhere.get(player)
+            if row is not None and row.replica == gone:
+                del self._connections.elsewhere[player]
+            for live in self._matches.live.of_player(player):
+                if live.newest.phase is Phase.ACTIVE and _is_turn_of(live.newest, player):
+                    interrupted += 1
+                    await self._matches.live.decide(live, Interrupt(Interruption.RESTART))
+                    self._matches.live.note_present_players(live)
+                elif not self._connections.is_anywhere(player):
+                    self._matches.live.note_presence(live, player, Leave)
+        await self._membership.forget(gone)
+        self._log.warning("replica_gone", replica=gone, players=len(players), interrupted=interrupted)
+
+
+def _is_turn_of(match: Match, player: str) -> bool:
+    return seat_of(match, player) == match.turn

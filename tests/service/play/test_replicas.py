@@ -1,0 +1,299 @@
+"""Servers that share a store: one stream a player on all of them, and what becomes of a server that is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from random import Random
+
+import pytest
+from structlog.testing import capture_logs
+
+from arbiter.bootstrap import Store
+from arbiter.errors import Reason
+from arbiter.matches import Receipt
+from arbiter.matches.events import Event, Moved
+from arbiter.matches.match import Phase
+from arbiter.matches.policy import ClockStart, Policy
+from arbiter.matches.record import check_chain
+from arbiter.service.play.replica import BEAT_S, SILENCE_MS
+from arbiter.service.play.session import AnswerItem, TurnItem
+from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
+
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
+NUMBERS = itertools.count(1)
+NOTICED_S = SILENCE_MS / 1_000 + 2 * BEAT_S
+
+
+async def servers(number: int) -> list[InMemoryArbiter]:
+    """Return servers that share a store."""
+    first = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas()))
+    made = [first, *(first.beside() for _ in range(number - 1))]
+    for server in made:
+        await server.share()
+    return made
+
+
+async def events(server: InMemoryArbiter, match_id: str) -> list[Event]:
+    return check_chain([stored.body for stored in await server.journal.read(match_id)])
+
+
+async def kinds(server: InMemoryArbiter, match_id: str) -> list[str]:
+    return [event.kind.value for event in await events(server, match_id)]
+
+
+async def bot(reader: StreamReader) -> None:
+    """Answer every turn after a while, until the stream is over."""
+    while reader.session.ended is None:
+        for item in await reader.receive():
+            if isinstance(item, TurnItem):
+                await asyncio.sleep(0.2)
+                if reader.session.ended is None:
+                    move = min(item.match.game.moves(item.match.position))
+                    reader.play(item.match.id, item.match.ply, move, f"request {next(NUMBERS)}")
+        await asyncio.sleep(0.05)
+
+
+class TestOneStreamAPlayer:
+    @virtually
+    async def test_a_newer_stream_on_another_server_ends_the_older_one_within_a_second(self) -> None:
+        one, other = await servers(2)
+        old = await one.connect("alice")
+        match = await one.create("pondlife", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        new = await other.connect("alice")
+        await asyncio.sleep(1)
+        assert old.session.ended is not None
+        assert old.session.ended.reason is Reason.SESSION_SUPERSEDED
+        old.leave()
+        await asyncio.sleep(2)
+        assert new.session.ended is None
+        told = await kinds(one, match.id)
+        assert "left" not in told, "its matches are not told that it has gone"
+        request = new.reply(await new.turn())
+        await new.receive()
+        assert isinstance(new.answer(request), Receipt)
+
+    @virtually
+    async def test_who_goes_has_gone_and_may_come_back_anywhere(self) -> None:
+        one, other = await servers(2)
+        match = await one.create("pondlife", policy=AT_ONCE)
+        for server in (one, other, one):
+            reader = await server.connect("alice")
+            await asyncio.sleep(1)
+            assert all(each.arbiter.sessions.is_live("alice") for each in (one, other))
+            reader.leave()
+            await asyncio.sleep(1)
+            assert not any(each.arbiter.sessions.is_live("alice") for each in (one, other))
+        assert [kind for kind in await kinds(one, match.id) if kind in ("arrived", "left")] == ["arrived", "left"] * 3
+
+    @virtually
+    async def test_a_tournament_sees_players_wherever_they_are(self) -> None:
+        one, other = await servers(2)
+        await other.connect("alice", most_matches=3)
+        await asyncio.sleep(1)
+        assert one.arbiter.sessions.free_slots("alice") == 3
+        await one.create("pondlife", policy=AT_ONCE)
+        assert one.arbiter.sessions.free_slots("alice") == 2
+        assert one.arbiter.sessions.free_slots("bob") is None
+
+    @pytest.mark.parametrize("seed", range(4))
+    @virtually
+    async def test_however_players_hurry_between_servers_one_stream_is_left(self, seed: int) -> None:
+        dice = Random(seed)
+        made = await servers(3)
+        match = await made[0].create("pondlife", policy=AT_ONCE)
+        readers = []
+        for _ in range(20):
+            readers.append(await dice.choice(made).connect("alice"))
+            if dice.random() < 0.3:
+                readers.pop().leave()
+            await asyncio.sleep(dice.choice((0, 0.001, 0.3)))
+            for reader in [each for each in readers if each.session.ended is not None]:
+                reader.leave()
+        last = await dice.choice(made).connect("alice")
+        await asyncio.sleep(2)
+        assert [reader.session.ended is None for reader in readers] == [False] * len(readers)
+        assert last.session.ended is None
+        for server in made:
+            assert server.arbiter.sessions.is_live("alice")
+            assert (await server.arbiter.matches.match(match.id)).present[0]
+
+
+class TestAServerThatIsGone:
+    @virtually
+    async def test_its_players_go_on_elsewhere_and_the_thought_that_was_cut_costs_nothing(self) -> None:
+        one, other = await servers(2)
+        alice, bob = await one.connect("alice"), await other.connect("bob")
+        match = await one.create("pondlife", time="5s", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        assert (await alice.turn()).match.ply == 0
+        await one.die()
+        await asyncio.sleep(NOTICED_S)
+        assert (await kinds(other, match.id))[-2:] == ["interrupted", "arrived"], "bob is there all the time"
+        await asyncio.sleep(10)  # longer than the clock has left
+        again = await other.connect("alice")
+        await asyncio.sleep(0.1)
+        assert (await kinds(other, match.id))[-2:] == ["arrived", "resumed"]
+        request = again.reply(await again.turn())
+        await again.receive()
+        assert isinstance(again.answer(request), Receipt)
+        moved = next(event for event in await events(other, match.id) if isinstance(event, Moved))
+        assert moved.ledger.charged <= 200
+        assert bob.session.ended is None
+
+    @virtually
+    async def test_a_player_who_is_quicker_than_the_heartbeat_is_charged_nothing_either(self) -> None:
+        one, other = await servers(2)
+        alice = await one.connect("alice")
+        await other.connect("bob")
+        match = await one.create("pondlife", time="4s", policy=AT_ONCE)
+        await asyncio.sleep(3)
+        assert (await alice.turn()).match.ply == 0
+        await one.die()
+        await asyncio.sleep(0.3)
+        again = await other.connect("alice")
+        await asyncio.sleep(NOTICED_S)
+        assert "interrupted" in await kinds(other, match.id)
+        request = again.reply(await again.turn())
+        await again.receive()
+        assert isinstance(again.answer(request), Receipt)
+
+    @virtually
+    async def test_no_flag_falls_before_it_is_known_that_the_server_of_the_mover_is_gone(self) -> None:
+        one, other = await servers(2)
+        await one.connect("alice")
+        await other.connect("bob")
+        match = await one.create("pondlife", time="2s", policy=AT_ONCE)
+        await asyncio.sleep(1.5)
+        await one.die()
+        await asyncio.sleep(10)
+        now = await other.arbiter.matches.match(match.id)
+        assert (now.phase, now.clocks[0].remaining_ms) == (Phase.PAUSED, 2_000)
+
+    @virtually
+    async def test_matches_of_players_elsewhere_go_on_untouched(self) -> None:
+        one, other, third = await servers(3)
+        gone = await one.connect("carol")
+        match = await one.create("pondlife", policy=AT_ONCE)
+        tasks = [
+            asyncio.create_task(bot(await server.connect(name))) for server, name in ((other, "alice"), (third, "bob"))
+        ]
+        await asyncio.sleep(1)
+        await one.die()
+        await asyncio.sleep(10)
+        told = await kinds(other, match.id)
+        assert told.count("moved") > 20
+        assert "interrupted" not in told
+        assert gone.session.ended is None  # nobody could tell it
+        for task in tasks:
+            task.cancel()
+
+    @virtually
+    async def test_its_players_who_wait_for_the_other_are_away(self) -> None:
+        one, other = await servers(2)
+        await one.connect("bob")
+        await other.connect("alice")
+        match = await one.create("pondlife", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        await one.die()
+        await asyncio.sleep(NOTICED_S)
+        now = await other.arbiter.matches.match(match.id)
+        assert (now.phase, now.present) == (Phase.ACTIVE, (True, False))
+
+    @virtually
+    async def test_who_takes_its_end_upon_itself_and_dies_is_followed_by_the_next(self) -> None:
+        one, other, third = await servers(3)
+        await one.connect("alice")
+        match = await one.create("pondlife", time="3s", policy=AT_ONCE)
+        await third.connect("bob")
+        await asyncio.sleep(1)
+        await one.die()
+        other.journal.hold = True  # it notices, and comes no further
+        third.tasks[0].cancel()  # for a while it is too slow to notice anything
+        await asyncio.sleep(1.8)
+        replica = third.arbiter.replica
+        assert replica is not None
+        await replica.beat()
+        await asyncio.sleep(0.6)
+        await replica.beat()
+        await other.die()
+        third.tasks[0] = asyncio.create_task(replica.run())
+        await asyncio.sleep(2 * NOTICED_S)
+        assert (await kinds(third, match.id)).count("interrupted") == 1
+
+    @virtually
+    async def test_a_store_with_matches_of_a_server_that_died_is_taken_over_by_a_new_one(self) -> None:
+        [one] = await servers(1)
+        await one.connect("alice")
+        match = await one.create("pondlife", time="2s", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        await one.die()
+        other = one.beside()
+        assert await other.share() == 1
+        await asyncio.sleep(10)
+        assert (await kinds(other, match.id))[-1] == "interrupted"
+
+    @virtually
+    async def test_a_server_that_was_taken_for_gone_ends_its_streams_and_serves_again(self) -> None:
+        one, other = await servers(2)
+        alice = await one.connect("alice")
+        match = await one.create("pondlife", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        one.tasks[0].cancel()  # it says nothing for a while
+        with capture_logs() as logs:
+            await asyncio.sleep(2 * NOTICED_S)
+            assert "interrupted" in await kinds(other, match.id)
+            replica = one.arbiter.replica
+            assert replica is not None
+            one.tasks[0] = asyncio.create_task(replica.run())
+            await asyncio.sleep(1)
+        assert {entry["event"] for entry in logs if entry["log_level"] == "warning"} == {
+            "replica_gone",
+            "taken_for_gone",
+        }
+        assert alice.session.ended is not None
+        assert alice.session.ended.reason is Reason.STORE_UNAVAILABLE
+        alice.leave()
+        again = await one.connect("alice")
+        await asyncio.sleep(1)
+        request = again.reply(await again.turn())
+        await again.receive()
+        assert isinstance(again.answer(request), Receipt)
+        assert again.session.ended is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+@virtually
+async def test_servers_die_one_after_the_other_and_no_clock_runs_out(seed: int) -> None:
+    """Bots come back elsewhere after a moment; each match is played on, and no acknowledged move is lost."""
+    dice = Random(seed)
+    alive = await servers(3)
+    match = await alive[0].create("circle-of-life", time="10s+1s", policy=AT_ONCE)
+    readers = {name: await dice.choice(alive).connect(name) for name in ("alice", "bob")}
+    tasks = {name: asyncio.create_task(bot(reader)) for name, reader in readers.items()}
+    for _ in range(4):
+        await asyncio.sleep(dice.uniform(1, 6))
+        dead = alive.pop(dice.randrange(len(alive)))
+        await dead.die()
+        new = alive[0].beside()
+        await new.share()
+        alive.append(new)
+        await asyncio.sleep(dice.uniform(0.01, 4))
+        for name, reader in readers.items():
+            if reader.server is dead or reader.session.ended is not None:
+                tasks[name].cancel()
+                readers[name] = await dice.choice(alive).connect(name)
+                tasks[name] = asyncio.create_task(bot(readers[name]))
+    await asyncio.sleep(5)
+    for task in tasks.values():
+        task.cancel()
+    told = await events(alive[0], match.id)
+    ended = [event for event in told if event.kind.value == "ended"]
+    assert [event.cause.value for event in ended] in ([], ["rules"])
+    answers = [item for reader in readers.values() for item in reader.told if isinstance(item, AnswerItem)]
+    acknowledged = {item.request_id for item in answers if isinstance(item.answer, Receipt)}
+    assert acknowledged <= {event.request for event in told if isinstance(event, Moved)}
+    assert len([event for event in told if isinstance(event, Moved)]) > 10

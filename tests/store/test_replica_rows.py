@@ -1,0 +1,93 @@
+"""The rows of servers that share a store: the contract is one, in memory and on PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from arbiter.bootstrap import open_store
+from arbiter.service.ports.replicas import PlaySession, Replicas
+from arbiter.testing.memory import MemoryReplicas
+
+A_LONG_TIME_MS = 600_000
+
+
+@pytest.fixture(params=["memory", "postgres"])
+async def replicas(request: pytest.FixtureRequest) -> AsyncIterator[Replicas]:
+    if request.param == "memory":
+        yield MemoryReplicas()
+        return
+    async with open_store(request.getfixturevalue(request.param), shared=True) as store:
+        assert store.replicas is not None
+        yield store.replicas
+
+
+async def gone(replicas: Replicas, replica: str) -> tuple[str, ...]:
+    """Wait until a replica has to deal with another one; those that do not speak are gone at once."""
+    while True:
+        heartbeat = await replicas.beat(replica, 0)
+        assert heartbeat is not None
+        if heartbeat.gone:
+            return heartbeat.gone
+        await asyncio.sleep(0)
+
+
+async def test_a_replica_that_is_silent_is_gone_and_one_other_deals_with_it(replicas: Replicas) -> None:
+    for name in ("a", "b", "c"):
+        await replicas.enter(name)
+    for name in ("a", "b", "c"):
+        heartbeat = await replicas.beat(name, A_LONG_TIME_MS)
+        assert heartbeat is not None
+        assert heartbeat.gone == ()
+    assert "a" in await gone(replicas, "b")
+    assert await replicas.beat("a", A_LONG_TIME_MS) is None, "it is told so itself"
+    await replicas.forget("a")
+    again = await replicas.beat("b", A_LONG_TIME_MS)
+    assert again is not None
+    assert "a" not in again.gone
+
+
+async def test_who_dies_before_it_has_dealt_with_another_leaves_that_to_the_next(replicas: Replicas) -> None:
+    for name in ("a", "b"):
+        await replicas.enter(name)
+    assert await gone(replicas, "b") == ("a",)
+    await replicas.enter("c")
+    while set(await gone(replicas, "c")) != {"a", "b"}:
+        pass
+    assert await replicas.beat("b", A_LONG_TIME_MS) is None
+
+
+async def test_a_player_has_one_stream_and_the_last_one_counts(replicas: Replicas) -> None:
+    for name in ("a", "b"):
+        await replicas.enter(name)
+    assert await replicas.take("alice", "a", "1.0", 3, A_LONG_TIME_MS) == (1, False)
+    assert await replicas.take("alice", "b", "1.1", 0, A_LONG_TIME_MS) == (2, True), "a may be gone"
+    assert await replicas.take("alice", "b", "1.2", 4, A_LONG_TIME_MS) == (3, True), "as far as anybody knows"
+    assert not await replicas.give_back("alice", "a", 1)
+    assert not await replicas.give_back("alice", "b", 2)
+    heartbeat = await replicas.beat("a", A_LONG_TIME_MS)
+    assert heartbeat is not None
+    assert heartbeat.sessions == (PlaySession("alice", "b", 3, "1.2", 4),)
+    assert await replicas.give_back("alice", "b", 3)
+    assert not await replicas.give_back("alice", "b", 3)
+    heartbeat = await replicas.beat("a", A_LONG_TIME_MS)
+    assert heartbeat is not None
+    assert heartbeat.sessions == ()
+    assert (await replicas.take("alice", "a", "", 0, A_LONG_TIME_MS))[1] is False
+
+
+async def test_players_are_lost_with_a_replica_and_those_who_have_just_left_it(replicas: Replicas) -> None:
+    for name in ("a", "b"):
+        await replicas.enter(name)
+    for player in ("alice", "bob", "carol"):
+        await replicas.take(player, "a", "", 0, A_LONG_TIME_MS)
+    await replicas.take("dave", "b", "", 0, A_LONG_TIME_MS)
+    await replicas.take("bob", "b", "", 0, A_LONG_TIME_MS)
+    assert await replicas.lost_players("a") == ["alice", "bob", "carol"]
+    await replicas.forget("a")
+    assert await replicas.lost_players("a") == []
+    heartbeat = await replicas.beat("b", A_LONG_TIME_MS)
+    assert heartbeat is not None
+    assert [session.player for session in heartbeat.sessions] == ["bob", "dave"]
