@@ -17,6 +17,7 @@ CURVES: Final = (
     ("server p50", "", 50),
     ("bare path p50", "bare_", 50),
 )
+LEAST_MS: Final = 0.01  #: what is drawn in place of nothing, which a logarithmic axis does not have
 OFFERED: Final = re.compile(r"offered_([0-9]+)_us_per_move")
 
 
@@ -29,7 +30,8 @@ def loads_svg(report: Report) -> str:
         marks = []
         for load in loads:
             figure = figures[f"offered_{load}_{whose}ack_p{percent}_ms"]
-            marks.append(Mark(load, figure.value, min(figure.rounds), max(figure.rounds)))
+            value, low, high = (max(ms, LEAST_MS) for ms in (figure.value, min(figure.rounds), max(figure.rounds)))
+            marks.append(Mark(load, value, low, high))
         curves.append(Curve(name, marks))
     ticks = [AxisTick(load, f"{load:,}/s") for load in loads]
-    return chart_svg("Acknowledgement of a move, by moves offered a second", curves, ticks, "ms", digits=1)
+    return chart_svg("Acknowledgement of a move, by moves offered a second", curves, ticks, "ms", digits=1, powers=True)

@@ -123,7 +123,7 @@ def _at_once(plan: MovesPlan, report: Report, progress: Progress) -> None:
         report.median(f"stage: {stage}", f"· {stage}", [item.stages[stage] for item in rounds], "µs a move")
 
 
-_BARE: Final = (("bare", "the bare path"), ("compiled_bare", "the bare path, its own lines compiled"))
+_BARE: Final = (("bare", "the bare path"), ("compiled_bare", "the compiled bare path"))
 
 
 def _coalesced(plan: MovesPlan, report: Report, progress: Progress) -> None:

@@ -71,7 +71,7 @@ class AxisTick(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """The range of a chart: times, and values with the distance of the grid lines."""
+    """The range of a chart: times, and values with the distance of the grid lines; 0 for powers of ten."""
 
     first: float
     last: float
@@ -88,14 +88,16 @@ def chart_svg(
     adapts: bool = False,
     with_bands: bool = True,
     digits: int = 0,
+    powers: bool = False,
 ) -> str:
     """Return a chart as a standalone SVG document. It shows the first eight curves, and no curve without marks.
 
     adapts: it is dark where the screen is. with_bands: with the intervals, which hide each other where curves are many.
-    digits: decimal places of the values that are told in words.
+    digits: decimal places of the values that are told in words. powers: the axis of values is logarithmic; all values
+    must be more than 0.
     """
     shown = _shown(curves)
-    scale = _scale(shown)
+    scale = _powers(shown) if powers else _scale(shown)
     told = "; ".join(_legend(curve, unit, digits) for curve in shown) or "nothing to show yet"
     bands = [polygon(_band(curve, scale), class_=f"band dye{n}", fill=COLOURS[n]) for n, curve in enumerate(shown)]
     return element(
@@ -179,8 +181,18 @@ def _scale(curves: Sequence[Curve]) -> _Scale:
     return _Scale(first, last, low, high if high > low else low + step, step)
 
 
+def _powers(curves: Sequence[Curve]) -> _Scale:
+    """Return a logarithmic scale from one power of ten to another; it contains all bands."""
+    marks = [mark for curve in curves for mark in curve.marks] or [Mark(0, 1, 1, 1)]
+    low, high = floor(log10(min(mark.low for mark in marks))), ceil(log10(max(mark.high for mark in marks)))
+    first, last = min(mark.at for mark in marks), max(mark.at for mark in marks)
+    return _Scale(first, last, 10.0**low, 10.0 ** max(high, low + 1), 0.0)
+
+
 def _lines(scale: _Scale) -> list[float]:
     """Return the values of the grid lines."""
+    if not scale.step:
+        return [10.0**power for power in range(round(log10(scale.low)), round(log10(scale.high)) + 1)]
     count = round((scale.high - scale.low) / scale.step)
     return [round(scale.low + n * scale.step, 9) + 0.0 for n in range(count + 1)]
 
@@ -192,7 +204,8 @@ def _fraction(value: float, least: float, most: float) -> float:
 
 def _place(at: float, value: float, scale: _Scale) -> Point:
     x = LEFT + _fraction(at, scale.first, scale.last) * (WIDTH - LEFT - RIGHT)
-    y = HEIGHT - BOTTOM - _fraction(value, scale.low, scale.high) * (HEIGHT - TOP - BOTTOM)
+    part = _fraction(value, scale.low, scale.high) if scale.step else _fraction(*map(log10, (value, *scale[2:4])))
+    y = HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM)
     return x, y
 
 

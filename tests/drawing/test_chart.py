@@ -48,6 +48,18 @@ def test_names_at_the_ends_do_not_lie_on_one_another() -> None:
     assert min(b - a for a, b in pairwise(places)) > 14
 
 
+def test_on_a_logarithmic_axis_equal_ratios_have_equal_distances() -> None:
+    curves = [Curve("p99", [Mark(0, 2, 0.5, 3), Mark(1, 20, 10, 30), Mark(2, 200, 100, 300)])]
+    root = ElementTree.fromstring(chart_svg("latency", curves, unit="ms", digits=1, powers=True))
+    assert root.findtext(f"{SVG}desc") == "p99: 200.0 ms (100.0 to 300.0)."
+    labels = [each.text for each in root.iter(f"{SVG}text") if each.get("class") == "tick"]
+    assert labels[:5] == ["0.1", "1", "10", "100", "1000"]
+    (path,) = (each.get("d", "") for each in root.iter(f"{SVG}path"))
+    heights = [float(point.split()[1]) for point in path.removeprefix("M").split("L")]
+    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.1)
+    assert heights[1] < heights[0]
+
+
 def test_the_text_of_a_chart() -> None:
     flat = [Curve("orca", [Mark(0, 0, 0, 0), Mark(10, 100, 50, 100)]), Curve("seal", [Mark(0, 100, 100, 100)])]
     assert chart_text("pods", flat, [AxisTick(0, "Mon"), AxisTick(10, "Fri")], width=21, height=5) == (
