@@ -10,11 +10,14 @@ import pytest
 
 from arbiter.cli.app import run
 from tests.cli.command import Arbiter, Ran, Server
+from tests.processes import empty_store
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("server"))
+    folder = tmp_path_factory.mktemp("server")
+    empty_store(folder)
+    running = Server(folder)
     try:
         yield running
     finally:

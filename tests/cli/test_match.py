@@ -9,6 +9,7 @@ import pytest
 
 from arbiter.cli.terminal import table
 from tests.cli.command import Arbiter, Server
+from tests.processes import empty_store
 
 pytestmark = pytest.mark.long
 
@@ -114,6 +115,7 @@ def test_no_token_is_explained(server: Server, arbiter: Arbiter, monkeypatch: py
 @pytest.mark.long
 def test_where_reading_is_public_nobody_needs_a_token(tmp_path: Path, arbiter: Arbiter) -> None:
     (tmp_path / "server").mkdir()
+    empty_store(tmp_path / "server")
     server = Server(tmp_path / "server", "--public")
     try:
         where = ("--server", server.address)

@@ -18,6 +18,7 @@ from arbiter.cli.ratings_record import VerifiedMatch
 from arbiter.cli.ratings_view import COLUMNS
 from arbiter.ratings.record import Result
 from tests.cli.command import Arbiter, Server
+from tests.processes import empty_store
 
 pytestmark = pytest.mark.long
 
@@ -60,6 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     settings = folder / "arbiter.toml"
     settings.write_text('[ratings.anchors]\n"ann@1" = 1000\n')
+    empty_store(folder)
     running = Server(folder, "--config", str(settings))
     try:
         yield running

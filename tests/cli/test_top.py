@@ -15,11 +15,13 @@ from arbiter.cli.metrics_text import Interval, Sample, read
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.metrics import SECONDS, Distribution
 from tests.cli.command import WAIT_S, Server
+from tests.processes import empty_store
 
 
 @pytest.mark.long
 def test_a_server_is_looked_at(tmp_path: Path) -> None:
     port = free_port()
+    empty_store(tmp_path)
     server = Server(tmp_path, "--metrics", f"127.0.0.1:{port}")
     try:
         for name in ("alice", "bob"):

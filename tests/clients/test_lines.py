@@ -16,7 +16,7 @@ from arbiter.runtime import sandbox
 from arbiter.runtime.loopback import free_port
 from tests.clients.table import check
 from tests.e2e.processes import BIN, Server
-from tests.processes import WAIT_S
+from tests.processes import WAIT_S, empty_store
 
 SAMPLES = Path(__file__).parents[2] / "clients" / "lines" / "samples"
 FAULTS = {"resignation", "illegal", "time", "abandonment", "no_show"}
@@ -37,6 +37,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
+    empty_store(tmp_path)
     running = Server(tmp_path, free_port())
     running.start()
     yield running

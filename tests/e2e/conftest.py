@@ -7,11 +7,13 @@ import pytest
 
 from arbiter.runtime.loopback import free_port
 from tests.e2e.processes import Server
+from tests.processes import empty_store
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A server that listens, on an empty record."""
+    empty_store(tmp_path)
     running = Server(tmp_path, free_port())
     running.start()
     yield running
