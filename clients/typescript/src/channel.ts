@@ -24,11 +24,10 @@ import {
   Metadata,
   type ServiceError,
 } from "@grpc/grpc-js";
-import { Backoff } from "./backoff.js";
+import { Addresses, Tries } from "./addresses.js";
 import { ArbiterError, ConnectionFailed, CredentialsError, fromRpc, mayPass, wasAway } from "./errors.js";
+import { ServerService } from "./generated/arbiter/v1/server_pb.js";
 
-/** Where `arbiter serve` listens by default. */
-export const DEFAULT_SERVER = "127.0.0.1:7400";
 const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -44,8 +43,8 @@ export interface Tls {
 
 /** What a connection is made from; plain data, so that it may cross to another thread. */
 export interface ConnectionOptions {
-  /** HOST:PORT. */
-  readonly address: string;
+  /** Of one arbiter, each HOST:PORT; the first is tried first. */
+  readonly addresses: readonly string[];
   /** Empty for none. */
   readonly token: string;
   readonly tls?: Tls | undefined;
@@ -53,16 +52,6 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   /** How long a server that can't be reached is tried, in ms. */
   readonly patienceMs: number;
-}
-
-/** Returns the address to connect to: the argument, or ARBITER_SERVER, or the default of `arbiter serve`. */
-export function serverAddress(server: string | undefined): string {
-  const address = server || process.env.ARBITER_SERVER || DEFAULT_SERVER;
-  const port = Number(/^.+:([0-9]{1,5})$/.exec(address)?.[1] ?? 0);
-  if (port < 1 || port > 65_535) {
-    throw new ConnectionFailed(`'${address}' is no address: write HOST:PORT, such as ${DEFAULT_SERVER}`);
-  }
-  return address;
 }
 
 /** Returns the transport security that the environment names; undefined for none. */
@@ -82,9 +71,9 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A channel to one server, with a token for every call. The first call opens it. */
+/** The way to one arbiter, at one of its addresses at a time, with a token for every call. The first call opens it. */
 export class Connection {
-  readonly address: string;
+  readonly addresses: Addresses;
   readonly timeoutMs: number;
   readonly patienceMs: number;
   readonly tls: Tls | undefined;
@@ -94,41 +83,59 @@ export class Connection {
   outages = 0;
   /** Is told what a call that is tried again waits for. */
   onWait: (error: ConnectionFailed) => void = () => {};
-  readonly #channel: Channel;
+  readonly #channels = new Map<string, Channel>();
+  readonly #credentials: ReturnType<typeof security>;
   readonly #calls = new Set<ClientUnaryCall>();
   readonly #closed = new AbortController();
 
   /** Throws CredentialsError for a certificate that can't be used. */
   constructor(options: ConnectionOptions) {
-    this.address = options.address;
+    this.addresses = new Addresses(options.addresses);
     this.token = options.token;
     this.tls = options.tls;
     this.timeoutMs = options.timeoutMs;
     this.patienceMs = options.patienceMs;
+    this.#credentials = security(options.tls);
     setMaxListeners(0, this.#closed.signal); // as many as there are calls that wait to be tried again
-    this.#channel = new Channel(options.address, security(options.tls), {
+  }
+
+  /** The address in use, HOST:PORT. */
+  get address(): string {
+    return this.addresses.current;
+  }
+
+  /** What this connection is made from; the address in use comes first. */
+  get options(): ConnectionOptions {
+    const { address, token, tls, timeoutMs, patienceMs } = this;
+    return { addresses: [address, ...this.addresses.after(address)], token, tls, timeoutMs, patienceMs };
+  }
+
+  /** The channel to the address in use. */
+  get #channel(): Channel {
+    const { address } = this;
+    const channel = this.#channels.get(address) ?? this.#open(address);
+    this.#channels.set(address, channel);
+    return channel;
+  }
+
+  #open(address: string): Channel {
+    return new Channel(address, this.#credentials, {
       "grpc.max_receive_message_length": LARGEST_MESSAGE_BYTES,
       "grpc.max_send_message_length": LARGEST_MESSAGE_BYTES,
       "grpc.keepalive_time_ms": 30_000,
       "grpc.keepalive_timeout_ms": 10_000,
       "grpc.initial_reconnect_backoff_ms": 100,
       "grpc.max_reconnect_backoff_ms": 2_000,
-      "grpc.enable_http_proxy": /^(127\.|localhost:|\[::1\]:)/.test(options.address) ? 0 : 1,
+      "grpc.enable_http_proxy": /^(127\.|localhost:|\[::1\]:)/.test(address) ? 0 : 1,
       // Bots that share a process shall not share a connection: one slow reader would hold up the others.
       "grpc.use_local_subchannel_pool": 1,
     });
   }
 
-  /** What this connection is made from. */
-  get options(): ConnectionOptions {
-    const { address, token, tls, timeoutMs, patienceMs } = this;
-    return { address, token, tls, timeoutMs, patienceMs };
-  }
-
   /**
    * Makes a call that is answered once: `ask(MatchService.method.resign, { matchId, requestId })`.
    *
-   * It is sent again for `patienceMs` while the server can't be reached, unless `again` is false: say so for a request
+   * It is sent again for `patienceMs`, and to each address at least once, while the server can't be reached, unless `again` is false: say so for a request
    * that must not be carried out twice, and carries no id. Throws ArbiterError, ConnectionFailed, the signal's reason.
    */
   ask<I extends DescMessage, O extends DescMessage>(
@@ -181,7 +188,7 @@ export class Connection {
   close(): void {
     this.#closed.abort();
     for (const call of this.#calls) call.cancel();
-    this.#channel.close();
+    for (const channel of this.#channels.values()) channel.close();
   }
 
   /**
@@ -190,25 +197,36 @@ export class Connection {
    */
   async #patiently<T>(work: () => Promise<T>, again: boolean, wanted?: AbortSignal): Promise<T> {
     const giveUpMs = performance.now() + this.patienceMs;
-    const backoff = new Backoff();
+    const tries = new Tries(this.addresses);
+    if (!again) await this.#find(wanted);
     const closed = this.#closed.signal;
     for (;;) {
       wanted?.throwIfAborted();
+      const { address } = this;
       try {
         return await work();
       } catch (failure) {
         wanted?.throwIfAborted();
-        const error = fromRpc(failure, this.address);
+        const error = fromRpc(failure, address);
         if (wasAway(error)) this.outages += 1;
-        const pauseMs = backoff.nextMs(error instanceof ArbiterError ? error.retryAfterMs : 0);
-        const goesOn = again && !closed.aborted && mayPass(error);
-        if (!goesOn || performance.now() + pauseMs > giveUpMs) throw error;
+        const pauseMs = tries.failedMs(address, error);
+        if (!again || closed.aborted || !mayPass(error)) throw error;
+        if (pauseMs === 0) continue;
+        if (performance.now() + pauseMs > giveUpMs) throw tries.allFailed(error);
         if (error instanceof ConnectionFailed) this.onWait(error);
         const signal = wanted ? AbortSignal.any([closed, wanted]) : closed;
         await sleep(pauseMs, undefined, { signal }).catch(() => {});
         if (closed.aborted) throw error;
       }
     }
+  }
+
+  /** Turns to an address that answers, before a request that is sent once. */
+  async #find(signal: AbortSignal | undefined): Promise<void> {
+    if (this.addresses.listed.length === 1) return;
+    await this.ask(ServerService.method.getServerInfo, {}, { signal }).catch((error: unknown) => {
+      if (!(error instanceof ArbiterError)) throw error;
+    });
   }
 
   #once<I extends DescMessage, O extends DescMessage>(

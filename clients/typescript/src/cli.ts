@@ -2,8 +2,9 @@
 
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
+import { DEFAULT_SERVER } from "./addresses.js";
 import type { Bot } from "./bot.js";
-import { DEFAULT_SERVER, environmentTls } from "./channel.js";
+import { environmentTls } from "./channel.js";
 import type { ClientOptions } from "./client.js";
 import { ClientError } from "./errors.js";
 import { stderrLog } from "./log.js";
@@ -16,7 +17,7 @@ const OPTIONS = {
   server: {
     type: "string",
     hint: "HOST:PORT",
-    help: `the arbiter (default: $ARBITER_SERVER or ${DEFAULT_SERVER})`,
+    help: `the arbiter; several of its addresses with commas (default: $ARBITER_SERVER or ${DEFAULT_SERVER})`,
   },
   name: { type: "string", hint: "NAME", help: "the player (default: $ARBITER_NAME or the bot's name)" },
   token: {

@@ -2,7 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type CallOptions, Connection, environmentTls, serverAddress, type Tls } from "./channel.js";
+import { serverAddresses } from "./addresses.js";
+import { type CallOptions, Connection, environmentTls, type Tls } from "./channel.js";
 import * as credentials from "./credentials.js";
 import { ArbiterError, CredentialsError } from "./errors.js";
 import * as game from "./generated/arbiter/v1/game_pb.js";
@@ -17,7 +18,7 @@ import type * as values from "./values.js";
 
 /** How a client finds its server, and who it is there. */
 export interface ClientOptions {
-  /** HOST:PORT; by default ARBITER_SERVER, or 127.0.0.1:7400. */
+  /** HOST:PORT, or several addresses of one arbiter with commas; by default ARBITER_SERVER, or 127.0.0.1:7400. */
   readonly server?: string | undefined;
   /** By default ARBITER_TOKEN, or the entry of player `name` in the credentials file, or none. */
   readonly token?: string | undefined;
@@ -61,11 +62,11 @@ export class Client {
 
   /** Throws ConnectionFailed for an address that is none, CredentialsError. */
   constructor(options: ClientOptions = {}) {
-    const address = serverAddress(options.server);
+    const addresses = serverAddresses(options.server);
     const name = options.name || process.env.ARBITER_NAME || "";
     this.connection = new Connection({
-      address,
-      token: credentials.tokenFor(address, name, options.token),
+      addresses,
+      token: credentials.tokenFor(addresses, name, options.token),
       tls: options.tls ?? environmentTls(),
       timeoutMs: options.timeoutMs ?? 30_000,
       patienceMs: options.patienceMs ?? 1_000,
@@ -81,7 +82,7 @@ export class Client {
    */
   async enrol(name: string, invitation = ""): Promise<void> {
     const { connection } = this;
-    if (connection.token && connection.token !== credentials.find(connection.address, name)) return;
+    if (connection.token && connection.token !== credentials.find(connection.addresses.listed, name)) return;
     if (connection.token && (await this.#isKnown())) return;
     if (!name) throw new CredentialsError("who plays? Give a name to register, or a token (ARBITER_TOKEN)");
     connection.token = "";
@@ -91,7 +92,7 @@ export class Client {
     });
     try {
       const { token } = await this.registerPlayer(name, { invitation });
-      await credentials.save(connection.address, name, token);
+      await credentials.save(connection.addresses.listed, name, token);
       connection.token = token;
     } catch (error) {
       if (!(error instanceof ArbiterError) || error.reason !== "PLAYER_EXISTS") throw error;

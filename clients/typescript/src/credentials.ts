@@ -44,19 +44,23 @@ export function entries(): Entries {
   return content;
 }
 
-/** Returns the token of a player on a server, or undefined. Throws CredentialsError as `entries` does. */
-export function find(server: string, name: string): string | undefined {
-  const players = entries()[server] ?? {};
-  return Object.hasOwn(players, name) ? players[name] : undefined;
+/**
+ * Returns the token of a player on a server, or undefined; of several addresses of it, the first with an entry counts.
+ * Throws CredentialsError as `entries` does.
+ */
+export function find(servers: string | readonly string[], name: string): string | undefined {
+  const content = entries();
+  const players = each(servers).map((server) => content[server] ?? {});
+  return players.find((known) => Object.hasOwn(known, name))?.[name];
 }
 
 /** Returns the token to use: the argument, or ARBITER_TOKEN, or the file's entry for the player, or "". */
-export function tokenFor(server: string, name: string, token?: string): string {
-  return token || process.env.ARBITER_TOKEN || (name && find(server, name)) || "";
+export function tokenFor(servers: string | readonly string[], name: string, token?: string): string {
+  return token || process.env.ARBITER_TOKEN || (name && find(servers, name)) || "";
 }
 
-/** Keeps a player's token; one that was there before is replaced. Throws CredentialsError. */
-export async function save(server: string, name: string, token: string): Promise<void> {
+/** Keeps a player's token, at each address; one that was there before is replaced. Throws CredentialsError. */
+export async function save(servers: string | readonly string[], name: string, token: string): Promise<void> {
   const file = path();
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -64,7 +68,8 @@ export async function save(server: string, name: string, token: string): Promise
     const unlock = await lock(`${file}.lock`);
     try {
       const content = entries();
-      replace(file, { ...content, [server]: { ...content[server], [name]: token } });
+      for (const server of each(servers)) content[server] = { ...content[server], [name]: token };
+      replace(file, content);
     } finally {
       unlock();
     }
@@ -72,6 +77,10 @@ export async function save(server: string, name: string, token: string): Promise
     if (error instanceof CredentialsError) throw error;
     throw new CredentialsError(`can't write the credentials file ${file}: ${(error as Error).message}`);
   }
+}
+
+function each(servers: string | readonly string[]): readonly string[] {
+  return typeof servers === "string" ? [servers] : servers;
 }
 
 /** Replaces the file in one step: a reader sees the old one or the new one. */

@@ -6,6 +6,7 @@
  * @module
  */
 
+export { DEFAULT_SERVER } from "./addresses.js";
 export {
   type Awaitable,
   Bot,
@@ -17,7 +18,7 @@ export {
   type OfferDraw,
   type Resign,
 } from "./bot.js";
-export { type CallOptions, type Connection, DEFAULT_SERVER, type Tls } from "./channel.js";
+export type { CallOptions, Connection, Tls } from "./channel.js";
 export { type CommandLine, main, program } from "./cli.js";
 export { Client, type ClientOptions, type NewMatch, type RequestOptions } from "./client.js";
 export * as credentials from "./credentials.js";

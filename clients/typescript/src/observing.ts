@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { Backoff } from "./backoff.js";
+import { Tries } from "./addresses.js";
 import { type Connection, ended } from "./channel.js";
 import { ArbiterError, fromRpc } from "./errors.js";
 import {
@@ -16,7 +16,7 @@ import type { Log } from "./log.js";
 /**
  * Yields the items of a stream of events; after a lost connection, asks again with what `ask` returns then.
  *
- * The first connection is given the connection's patience; one that is lost is tried again until it is back. Throws
+ * The first connection is given the connection's patience; one that is lost is tried again until it is back, at any address. Throws
  * ArbiterError and ConnectionFailed, and the reason of a signal that is aborted.
  */
 export async function* follow(
@@ -25,25 +25,26 @@ export async function* follow(
   log: Log,
   signal?: AbortSignal,
 ): AsyncGenerator<ObserveItem, void> {
-  const backoff = new Backoff();
+  const tries = new Tries(connection.addresses);
   let giveUpMs = performance.now() + connection.patienceMs;
   for (;;) {
     signal?.throwIfAborted();
+    const { address } = connection;
     const call = ended(connection.stream(MatchService.method.observe, ask()), signal);
     try {
       for await (const response of call as AsyncIterable<ObserveResponse>) {
         giveUpMs = Number.POSITIVE_INFINITY;
-        backoff.reset();
+        tries.reset();
         yield* response.items;
       }
       return;
     } catch (failure) {
       signal?.throwIfAborted();
-      const error = fromRpc(failure, connection.address);
+      const error = fromRpc(failure, address);
       const refused = error instanceof ArbiterError;
       if (refused && !error.temporary && error.reason !== "READER_TOO_SLOW") throw error;
-      const pauseMs = backoff.nextMs(refused ? error.retryAfterMs : 0);
-      if (performance.now() + pauseMs > giveUpMs) throw error;
+      const pauseMs = tries.failedMs(address, error);
+      if (pauseMs > 0 && performance.now() + pauseMs > giveUpMs) throw tries.allFailed(error);
       log("warning", `watching stopped, trying again: ${error.message}`);
       await sleep(pauseMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     } finally {

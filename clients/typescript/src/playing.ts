@@ -15,7 +15,7 @@ const FAREWELL_WAIT_MS = 5_000;
 
 /** Where and how a bot plays. What is not given is looked for in the environment, or has a default. */
 export interface PlayOptions {
-  /** HOST:PORT; by default ARBITER_SERVER, or 127.0.0.1:7400. */
+  /** HOST:PORT, or several addresses of one arbiter with commas; by default ARBITER_SERVER, or 127.0.0.1:7400. */
   readonly server?: string | undefined;
   /** The player; by default ARBITER_NAME, or the bot's name. */
   readonly name?: string | undefined;

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ClientDuplexStream } from "@grpc/grpc-js";
-import { Backoff } from "./backoff.js";
+import { Tries } from "./addresses.js";
 import type { Connection } from "./channel.js";
 import { ArbiterError, ConnectionFailed, fromRefusal, fromRpc, PASSING } from "./errors.js";
 import type { MoveAnswer } from "./generated/arbiter/v1/match_pb.js";
@@ -38,7 +38,7 @@ type Call = ClientDuplexStream<PlayRequest, PlayResponse>;
  */
 export class Session {
   readonly outbox = new Outbox();
-  readonly #backoff = new Backoff();
+  readonly #tries: Tries;
   readonly #stopped = new AbortController();
   #silenceMs = HELLO_WAIT_MS;
   #met = false;
@@ -49,21 +49,28 @@ export class Session {
     private readonly introduction: Introduction,
     private readonly tell: (item: PlayItem, receivedMs: number) => void,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.#tries = new Tries(connection.addresses);
+  }
 
   /** Plays until `stop`. Throws ArbiterError where the server ends the session for good, ConnectionFailed. */
   async run(): Promise<void> {
     const giveUpMs = monotonicMs() + this.connection.patienceMs;
     for (;;) {
-      const error = await this.#oneStream();
+      const { address } = this.connection;
+      const error = await this.#oneStream(address);
       if (this.#stopping) return;
-      const refused = error instanceof ArbiterError;
-      if (refused && !passes(error)) throw error;
-      const pauseMs = this.#backoff.nextMs(refused ? error.retryAfterMs : 0);
-      if (!this.#met && monotonicMs() + pauseMs > giveUpMs) throw error;
+      if (error instanceof ArbiterError && !passes(error)) throw error;
+      const pauseMs = this.#tries.failedMs(address, error);
+      const late = pauseMs > 0 && monotonicMs() + pauseMs > giveUpMs;
+      if (!this.#met && late) throw this.#tries.allFailed(error);
       if (this.#met) {
-        this.log("warning", `connection lost, trying again in ${Math.round(pauseMs)} ms: ${error.message}`);
-      } else this.connection.onWait(error);
+        const where = this.connection.address === address ? "" : ` at ${this.connection.address}`;
+        this.log(
+          "warning",
+          `connection lost, trying again${where} in ${Math.round(pauseMs)} ms: ${error.message}`,
+        );
+      } else if (pauseMs > 0) this.connection.onWait(error);
       await sleep(pauseMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
       if (this.#stopping && this.outbox.settled) return;
     }
@@ -80,14 +87,13 @@ export class Session {
   }
 
   /** Holds one stream for as long as it lasts, and returns why it ended. */
-  async #oneStream(): Promise<ArbiterError | ConnectionFailed> {
-    const { address } = this.connection;
+  async #oneStream(address: string): Promise<ArbiterError | ConnectionFailed> {
     this.#notice = undefined;
     this.#silenceMs = HELLO_WAIT_MS;
     const call = this.connection.duplex(PlayService.method.play);
     this.#write(call);
     try {
-      await this.#read(call);
+      await this.#read(call, address);
       return this.#notice ?? new ConnectionFailed(`the arbiter at ${address} ended the stream`);
     } catch (failure) {
       const error = failure instanceof ConnectionFailed ? failure : fromRpc(failure, address);
@@ -100,12 +106,12 @@ export class Session {
   }
 
   /** Reads a stream to its end. Throws gRPC's error, or ConnectionFailed if nothing has been heard for too long. */
-  async #read(call: Call): Promise<void> {
+  async #read(call: Call, address: string): Promise<void> {
     let watchdog: NodeJS.Timeout | undefined;
     const ended = new Promise<void>((resolve, reject) => {
       const listen = () => {
         clearTimeout(watchdog);
-        const text = `the arbiter at ${this.connection.address} has been silent for ${this.#silenceMs} ms`;
+        const text = `the arbiter at ${address} has been silent for ${this.#silenceMs} ms`;
         watchdog = setTimeout(() => reject(new ConnectionFailed(text)), this.#silenceMs);
       };
       call.on("error", reject).on("end", resolve);
@@ -142,7 +148,7 @@ export class Session {
     this.#silenceMs = timeout(Number(hello.silenceMostMs) || HELLO_WAIT_MS);
     this.#met = true;
     this.log("info", `connected to ${this.connection.address} as ${hello.player}`);
-    this.#backoff.reset();
+    this.#tries.reset();
     this.outbox.release();
   }
 

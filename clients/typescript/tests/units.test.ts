@@ -9,8 +9,8 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
 import { ConnectionFailed, CredentialsError, credentials, DEFAULT_SERVER } from "game-arbiter-client";
+import { serverAddresses } from "../src/addresses.js";
 import { Backoff } from "../src/backoff.js";
-import { serverAddress } from "../src/channel.js";
 import { split, termsOf } from "../src/cli.js";
 import { ClientHelloSchema, PlayActSchema } from "../src/generated/arbiter/v1/play_pb.js";
 import { Outbox } from "../src/outbox.js";
@@ -167,13 +167,18 @@ test("the credentials file is where the environment says", (t) => {
 
 test("addresses", (t) => {
   alone(t);
-  assert.equal(serverAddress(undefined), DEFAULT_SERVER);
+  assert.deepEqual(serverAddresses(undefined), [DEFAULT_SERVER]);
   process.env.ARBITER_SERVER = "there:2";
-  assert.equal(serverAddress(undefined), "there:2");
-  assert.equal(serverAddress("[::1]:7400"), "[::1]:7400");
-  for (const wrong of ["here", "here:", ":1", "here:0", "here:65536", "here:x"]) {
-    assert.throws(() => serverAddress(wrong), ConnectionFailed);
+  assert.deepEqual(serverAddresses(undefined), ["there:2"]);
+  assert.deepEqual(serverAddresses(" a:1 , [::1]:7400,a:1"), ["a:1", "[::1]:7400"]);
+  for (const wrong of ["here", "here:", ":1", "here:0", "here:65536", "here:x", "::1:7400", "a:1 b:2"]) {
+    assert.throws(() => serverAddresses(wrong), ConnectionFailed);
   }
+  assert.throws(
+    () => serverAddresses("a:1,b"),
+    /^ConnectionFailed: 'b' \(number 2 of 2\) is no address: write/,
+  );
+  assert.throws(() => serverAddresses("a:1,"), /'' \(number 2 of 2\) is no address/);
 });
 
 test("seeks and lists of games, as they are written on the command line", () => {
