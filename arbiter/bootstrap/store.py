@@ -21,7 +21,7 @@ from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import Journal, Seals, StoreFailed
 from arbiter.service.ports.replicas import Replicas
 from arbiter.store import derived
-from arbiter.store.database import named, opened, shown
+from arbiter.store.database import kind_of, named, opened, shown
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import SqlJournal
 from arbiter.store.looking import look
@@ -77,7 +77,8 @@ async def adapters(
     try:
         replicas = SqlReplicas(engine, writer, reader) if shared else None
         journal = SqlJournal(engine, writer, reader, seals)
-        yield Store(journal, SqlDirectory(writer, reader), writer.queued, replicas)
+        directory = SqlDirectory(writer, reader, kind_of(engine).CLAIM if shared else ())
+        yield Store(journal, directory, writer.queued, replicas)
     finally:
         await asyncio.to_thread(writer.close)
         reader.close()

@@ -103,7 +103,9 @@ def wire(settings: Settings, world: World) -> Arbiter:
     sessions = Sessions(
         connections, matches, accounts, directory, catch_up, delivery, first_items, membership, clock, limits
     )
-    challenges = Challenges(directory, accounts, matches, sessions, world.ids, clock, limits, policy)
+    challenges = Challenges(
+        directory, accounts, matches, sessions, world.ids, clock, limits, policy, world.store.shared
+    )
     capacity = Capacity(sessions, limits.tournament_games)
     ratings = Ratings(journal, clock, world.rating, settings.ratings.anchors, log("arbiter.ratings"))
     dependencies = Dependencies(
@@ -130,7 +132,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
     follower = Follower(journal, log_listeners, log("arbiter.store"))
     replica = None
     if membership is not None:
-        replica = Replica(membership, connections, sessions, matches, follower, log("arbiter.replica"))
+        hear = (accounts.hear, challenges.hear)
+        replica = Replica(membership, connections, sessions, matches, follower, directory, hear, log("arbiter.replica"))
     tournament_listeners += [calls.tournament_changed]
     first_items += [calls.first_items]
     accounts.on_shut_out(sessions.shut_out)

@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, delete, func, or_, select, type_coerce, update
 from sqlalchemy.types import NullType
 
 from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
+from arbiter.service.ports.notices import Notice, NoticeKind
 from arbiter.store import tables
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
+NOTICES_KEPT: Final = 10_000
+_LAST_NOTICE: Final = select(func.max(tables.notice.c.number))
+
 
 class SqlDirectory:
-    """The directory; see `arbiter.service.ports.Directory` for the contract of each method."""
+    """The directory; see `arbiter.service.ports.Directory` for the contract of each method.
 
-    def __init__(self, writer: Writer, reader: Reader) -> None:
+    `claim`: where servers share the store, the statements of the lock under which they count and number; there are no
+    notices without.
+    """
+
+    def __init__(self, writer: Writer, reader: Reader, claim: Sequence[str] = ()) -> None:
         self._writer = writer
         self._reader = reader
+        self._claim = claim
+
+    def _lock(self, connection: Connection) -> None:
+        """Keep other servers from counting or numbering until this transaction is over."""
+        for statement in self._claim:
+            connection.exec_driver_sql(statement).close()
+
+    def _note(self, connection: Connection, kind: NoticeKind, subject: str, receiver: str, detail: str = "") -> None:
+        if not self._claim:
+            return
+        self._lock(connection)
+        number = int(connection.execute(_LAST_NOTICE).scalar() or 0) + 1
+        row = Notice(number, kind, subject, receiver, detail)
+        connection.execute(tables.notice.insert(), row._asdict())
+        if number % NOTICES_KEPT == 0:
+            connection.execute(delete(tables.notice).where(tables.notice.c.number < number - NOTICES_KEPT))
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
         """Store a player with its first token. If an invitation is given, mark it as used."""
@@ -29,6 +53,7 @@ class SqlDirectory:
 
         def write(connection: Connection) -> bool:
             used = delete(tables.invitation).where(tables.invitation.c.digest == invitation)
+            self._lock(connection)
             if invitation and connection.execute(used).rowcount == 0:
                 return False
             there = connection.execute(select(held.name).where(held.likeness == likeness(player.name))).first()
@@ -61,7 +86,9 @@ class SqlDirectory:
         query = select(tables.player).where(tables.player.c.name == name)
 
         def write(connection: Connection) -> Player | None:
-            connection.execute(change, values)
+            changed = connection.execute(change, values).rowcount
+            if changed and changes.get("suspended"):
+                self._note(connection, NoticeKind.SHUT_OUT, "", name)
             return _player(connection.execute(query).first())
 
         return await self._writer.write(write)
@@ -78,6 +105,7 @@ class SqlDirectory:
         count = select(func.count()).select_from(tables.token).where(held.player == token.player, ~held.revoked)
 
         def write(connection: Connection) -> bool:
+            self._lock(connection)
             if connection.execute(count).scalar_one() >= most:
                 return False
             connection.execute(tables.token.insert(), _token_columns(token))
@@ -110,14 +138,21 @@ class SqlDirectory:
 
     async def revoke_token(self, token_id: str) -> None:
         """Mark a token as revoked."""
-        change = update(tables.token).where(tables.token.c.token_id == token_id)
-        await self._writer.write(lambda connection: connection.execute(change, {"revoked": True}).rowcount)
+        mine = tables.token.c.token_id == token_id
+        change, whose = update(tables.token).where(mine), select(tables.token.c.player).where(mine)
+
+        def write(connection: Connection) -> None:
+            if connection.execute(change, {"revoked": True}).rowcount:
+                self._note(connection, NoticeKind.SHUT_OUT, token_id, connection.execute(whose).scalar_one())
+
+        await self._writer.write(write)
 
     async def add_invitation(self, digest: str, most: int) -> bool:
         """Store an open invitation and return True; return False if there are too many."""
         count = select(func.count()).select_from(tables.invitation)
 
         def write(connection: Connection) -> bool:
+            self._lock(connection)
             if connection.execute(count).scalar_one() >= most:
                 return False
             connection.execute(tables.invitation.insert(), {"digest": digest})
@@ -136,12 +171,14 @@ class SqlDirectory:
         count = select(func.count()).select_from(tables.challenge).where(mine, held.state == "open")
 
         def write(connection: Connection) -> Challenge | None:
+            self._lock(connection)
             there = connection.execute(same).first()
             if there is not None:
                 return Challenge(**there._mapping)
             if connection.execute(count).scalar_one() >= most:
                 return None
             connection.execute(tables.challenge.insert(), asdict(challenge))
+            self._note(connection, NoticeKind.CHALLENGE, challenge.challenge_id, challenge.opponent)
             return challenge
 
         return await self._writer.write(write)
@@ -176,6 +213,25 @@ class SqlDirectory:
         change = update(tables.challenge).where(held.challenge_id == challenge.challenge_id, held.state == "open")
         values = {"state": challenge.state, "match_id": challenge.match_id, "reason": challenge.reason}
         return await self._writer.write(lambda connection: connection.execute(change, values).rowcount > 0)
+
+    async def tell(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
+        """Store a notice for all servers that share the store."""
+        await self._writer.write(lambda connection: self._note(connection, kind, subject, receiver, detail))
+
+    async def notices(self, after: int, most: int) -> list[Notice]:
+        """Return the notices after a number, in order."""
+        number = tables.notice.c.number
+        query = select(tables.notice).where(number > after).order_by(number).limit(most)
+        return await self._reader.read(
+            lambda connection: [
+                Notice(row.number, NoticeKind(row.kind), row.subject, row.receiver, row.detail)
+                for row in connection.execute(query)
+            ]
+        )
+
+    async def last_notice(self) -> int:
+        """Return the number of the last notice, 0 if there is none."""
+        return await self._reader.read(lambda connection: int(connection.execute(_LAST_NOTICE).scalar() or 0))
 
 
 def unreadable(connection: Connection) -> Iterator[str]:

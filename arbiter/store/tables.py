@@ -194,3 +194,14 @@ play_session = Table(
     Column("taken_ms", BigInteger, nullable=False),
     Column("previous", Name, nullable=False),
 )
+
+#: What servers that share the store tell each other; only the last ones are kept.
+notice = Table(
+    "notice",
+    metadata,
+    Column("number", Sequence, primary_key=True, autoincrement=False),
+    Column("kind", String(20), nullable=False),
+    Column("subject", Name, nullable=False),
+    Column("receiver", Name, nullable=False),
+    Column("detail", Name, nullable=False),
+)

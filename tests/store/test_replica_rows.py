@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from arbiter.bootstrap import open_store
+from arbiter.service.ports.directory import AlreadyThere, Directory, Player
+from arbiter.service.ports.notices import Notice, NoticeKind
 from arbiter.service.ports.replicas import PlaySession, Replicas
-from arbiter.testing.memory import MemoryReplicas
+from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
+from tests.store.test_directory import ALICE, CHALLENGE, TOKEN
 
 A_LONG_TIME_MS = 600_000
 
@@ -91,3 +95,64 @@ async def test_players_are_lost_with_a_replica_and_those_who_have_just_left_it(r
     heartbeat = await replicas.beat("b", A_LONG_TIME_MS)
     assert heartbeat is not None
     assert [session.player for session in heartbeat.sessions] == ["bob", "dave"]
+
+
+@pytest.fixture(params=["memory", "postgres"])
+async def directory(request: pytest.FixtureRequest) -> AsyncIterator[Directory]:
+    if request.param == "memory":
+        yield MemoryDirectory()
+        return
+    async with open_store(request.getfixturevalue(request.param), shared=True) as store:
+        yield store.directory
+
+
+async def test_what_others_have_to_know_is_noted_in_the_write_itself(directory: Directory) -> None:
+    assert await directory.last_notice() == 0
+    await directory.add_player(ALICE, TOKEN)
+    assert await directory.last_notice() == 0, "a new player concerns nobody who is connected"
+    await directory.change_player("alice", about="new")
+    await directory.change_player("alice", suspended=True)
+    await directory.change_player("alice", suspended=False)
+    await directory.change_player("nobody", suspended=True)
+    await directory.revoke_token("t1")
+    await directory.revoke_token("t2")
+    await directory.add_challenge(CHALLENGE, 1)
+    await directory.add_challenge(CHALLENGE, 1)
+    await directory.tell(NoticeKind.CHALLENGE, "c1", "alice", "m1")
+    expected = [
+        Notice(1, NoticeKind.SHUT_OUT, "", "alice"),
+        Notice(2, NoticeKind.SHUT_OUT, "t1", "alice"),
+        Notice(3, NoticeKind.CHALLENGE, "c1", "bob"),
+        Notice(4, NoticeKind.CHALLENGE, "c1", "alice", "m1"),
+    ]
+    assert await directory.notices(0, 100) == expected
+    assert await directory.notices(1, 2) == expected[1:3]
+    assert await directory.last_notice() == 4
+
+
+async def test_limits_hold_and_notices_stay_in_order_whoever_writes(postgres: str) -> None:
+    async with open_store(postgres, shared=True) as one, open_store(postgres, shared=True) as other:
+        stores = (one, other)
+        named = [("rook", "r00k"), ("milo", "rnilo"), ("ally", "a11y")]
+        for pair in named:
+            asked = [
+                store.directory.add_player(Player(name, 1), None) for store, name in zip(stores, pair, strict=True)
+            ]
+            found = await asyncio.gather(*asked, return_exceptions=True)
+            assert sorted(isinstance(each, AlreadyThere) for each in found) == [False, True], "they look alike"
+        tokens = [replace(TOKEN, token_id=f"t{n}", digest=f"d{n}") for n in range(20)]
+        added = await asyncio.gather(*(stores[n % 2].directory.add_token(token, 5) for n, token in enumerate(tokens)))
+        assert sum(added) == 5
+        challenges = [replace(CHALLENGE, challenge_id=f"c{n}", request_id=f"r{n}") for n in range(20)]
+        made = await asyncio.gather(
+            *(stores[n % 2].directory.add_challenge(challenge, 7) for n, challenge in enumerate(challenges))
+        )
+        assert sum(each is not None for each in made) == 7
+        heard: list[Notice] = []
+        telling = asyncio.gather(
+            *(stores[n % 2].directory.tell(NoticeKind.CHALLENGE, f"c{n}", "bob", "") for n in range(60))
+        )
+        while len(heard) < 67:
+            heard += await one.directory.notices(heard[-1].number if heard else 0, 10)
+        await telling
+        assert [notice.number for notice in heard] == list(range(1, 68))

@@ -21,6 +21,7 @@ from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, place
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Clock, Ids
+from arbiter.service.ports.notices import Notice, NoticeKind
 from arbiter.service.shielding import Shielded
 from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
@@ -38,7 +39,10 @@ class Terms(NamedTuple):
 
 
 class Challenges:
-    """Making, accepting, declining and withdrawing challenges and seeks."""
+    """Making, accepting, declining and withdrawing challenges and seeks.
+
+    `shared`: other servers may use the store. Then players are told of challenges by notices, which all servers `hear`.
+    """
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class Challenges:
         clock: Clock,
         limits: Limits,
         policy: Policy,
+        shared: bool,
     ) -> None:
         self._directory = directory
         self._accounts = accounts
@@ -59,6 +64,7 @@ class Challenges:
         self._clock = clock
         self._limits = limits
         self._policy = policy
+        self._shared = shared
         self._seeking = TokenBuckets(limits.seeks_a_minute, MINUTE_MS, "seeks of one player in a minute")
         self._shielded = Shielded()
 
@@ -75,7 +81,7 @@ class Challenges:
         if made is None:
             check_not_suspended(await self._accounts.player(opponent))
             made = await self._add(wanted)
-            if made is wanted:
+            if made is wanted and not self._shared:
                 self._sessions.notify(opponent, ChallengeItem(made))
         return _same(made, wanted, terms.seat)
 
@@ -86,7 +92,7 @@ class Challenges:
         if made is None:
             self._seeking.use(caller.player, self._clock.now_ms())
             made = await self._add(wanted)
-            if made is wanted:
+            if made is wanted and not self._shared:
                 self._sessions.announce_seek(made)
         return _same(made, wanted, terms.seat)
 
@@ -113,9 +119,31 @@ class Challenges:
             raise _not_open(challenge_id)
         match = await self._matches.create(self._command(challenge, caller.player))
         if match.created.at >= began:  # else it has been told of the match before
-            accepted = replace(challenge, match_id=match.id, reason="")
-            self._sessions.notify(challenge.challenger, ChallengeClosedItem(accepted))
+            await self._tell_closed(challenge.challenger, _accepted(challenge, match.id))
         return match
+
+    async def _tell_closed(self, player: str, closed: Challenge) -> None:
+        """Tell a player that a challenge is closed, wherever it is connected."""
+        if self._shared:
+            await self._directory.tell(NoticeKind.CHALLENGE, closed.challenge_id, player, closed.match_id)
+        else:
+            self._sessions.notify(player, ChallengeClosedItem(closed))
+
+    async def hear(self, notice: Notice) -> None:
+        """Tell players who are here what has become of a challenge on any server. Raises StoreFailed."""
+        if notice.kind is not NoticeKind.CHALLENGE:
+            return
+        challenge = await self._directory.challenge(notice.subject)
+        if challenge is None:
+            return
+        if notice.detail:
+            self._sessions.notify(notice.receiver, ChallengeClosedItem(_accepted(challenge, notice.detail)))
+        elif challenge.state == "declined":
+            self._sessions.notify(notice.receiver, ChallengeClosedItem(challenge))
+        elif challenge.state == "open" and challenge.opponent:
+            self._sessions.notify(challenge.opponent, ChallengeItem(challenge))
+        elif challenge.state == "open":
+            self._sessions.announce_seek(challenge)
 
     async def decline(self, caller: Caller, challenge_id: str, reason: str) -> None:
         """Decline a challenge to the caller, or withdraw the caller's own; doing so again does no harm.
@@ -139,7 +167,7 @@ class Challenges:
                 raise _not_open(challenge_id)
             return
         other = challenge.opponent if withdrawn else challenge.challenger
-        self._sessions.notify(other, ChallengeClosedItem(closed))
+        await self._tell_closed(other, closed)
 
     async def open(self, caller: Caller, after: str, most: int) -> list[Challenge]:
         """Return the open challenges to and by the caller, and all open seeks."""
@@ -181,6 +209,11 @@ class Challenges:
             policy=self._policy,
             rated=challenge.rated,
         )
+
+
+def _accepted(challenge: Challenge, match_id: str) -> Challenge:
+    """Return a challenge as its challenger is told that it was accepted."""
+    return replace(challenge, match_id=match_id, reason="")
 
 
 def is_challenge(created: Created) -> bool:

@@ -11,6 +11,8 @@ that the others have taken for gone. It takes new streams as soon as it has a ro
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, NoReturn
 
 from arbiter.matches.commands import Interrupt, Interruption, Leave
@@ -20,19 +22,23 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.membership import Membership
 from arbiter.service.play.sessions import Sessions, superseded
+from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.log import Logger
+from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.replicas import PlaySession
 from arbiter.service.record.following import Follower
 
 BEAT_S: Final = 0.5  #: time between two heartbeats
 SILENCE_MS: Final = 2_000  #: after which a replica that says nothing is gone
+HEAR_S: Final = 0.25  #: time between two reads of notices
+NOTICES: Final = 500  #: notices in one read
 
 TAKEN_FOR_GONE: Final = "this server could not say for a while that it is alive"
 
 
 class Replica:
-    """The heartbeat of this server, and its view of the others."""
+    """The heartbeat of this server, and its view of the others. `listeners`: who hears what all servers note."""
 
     def __init__(
         self,
@@ -41,6 +47,8 @@ class Replica:
         sessions: Sessions,
         matches: MatchRegistry,
         follower: Follower,
+        directory: Directory,
+        listeners: Sequence[NoticeListener],
         log: Logger,
     ) -> None:
         self._membership = membership
@@ -48,6 +56,9 @@ class Replica:
         self._sessions = sessions
         self._matches = matches
         self._follower = follower
+        self._directory = directory
+        self._listeners = listeners
+        self._noticed = 0  # the number of the last notice that was heard
         self._log = log
         self._heard = 0.0  # when the store last took a heartbeat, by the event loop's time
 
@@ -55,10 +66,17 @@ class Replica:
         """Become a replica and follow the log: before the matches that have not ended are read. Raises StoreFailed."""
         await self._membership.enter()
         await self._follower.begin()
+        self._noticed = await self._directory.last_notice()
         self._heard = asyncio.get_running_loop().time()
 
     async def run(self) -> NoReturn:
-        """Say that this server is alive until cancelled."""
+        """Say that this server is alive, and hear notices, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._say())
+            group.create_task(self._hear_always())
+        raise AssertionError("neither of them ends")
+
+    async def _say(self) -> NoReturn:
         while True:
             try:
                 await self.beat()
@@ -93,6 +111,20 @@ class Replica:
         }
         for gone in heartbeat.gone:
             await self._inherit(gone)
+
+    async def _hear_always(self) -> NoReturn:
+        while True:
+            with suppress(StoreFailed):  # the rest is heard later
+                await self.hear()
+            await asyncio.sleep(HEAR_S)
+
+    async def hear(self) -> None:
+        """Pass on what servers have noted since the last time. Raises StoreFailed."""
+        while notices := await self._directory.notices(self._noticed, NOTICES):
+            for notice in notices:
+                for listener in self._listeners:
+                    await listener(notice)
+                self._noticed = notice.number
 
     async def _drop_old(self, mine: list[PlaySession]) -> None:
         """Drop the rows of streams that are over; that failed as they ended."""

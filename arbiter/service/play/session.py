@@ -188,6 +188,7 @@ class Session:
         self.announced: set[str] = set()  #: tournaments that the bot has been told it may enter
         self.last_result = 0  #: the cursor of the last result told on this stream
         self._ends: set[str] = set()  # matches whose end was among the first items
+        self._challenges: set[str] = set()  # challenges and seeks that were among the first items
 
     def put_first(self, items: Iterable[Item]) -> None:
         """Put the items that a bot gets when it connects, however many there are."""
@@ -197,6 +198,8 @@ class Session:
             self._note(item)
             if isinstance(item, EndedItem):
                 self._ends.add(item.match_id)
+            elif isinstance(item, ChallengeItem | SeekItem):
+                self._challenges.add(item.challenge.challenge_id)
         self._most += len(self._outbox) - before
         self._wake()
 
@@ -220,6 +223,10 @@ class Session:
     def has_told_end_of(self, match_id: str) -> bool:
         """Say whether the first items had the end of a match, before its listeners were called."""
         return match_id in self._ends
+
+    def has_told_challenge(self, challenge: Challenge) -> bool:
+        """Say whether a challenge or seek was among the first items."""
+        return challenge.challenge_id in self._challenges
 
     def _note(self, item: Item) -> None:
         if isinstance(item, EndedItem):

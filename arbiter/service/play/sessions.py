@@ -17,7 +17,7 @@ from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery, note_state
 from arbiter.service.play.membership import Membership
-from arbiter.service.play.session import Hello, Item, SeekItem, Session, StateItem
+from arbiter.service.play.session import ChallengeItem, Hello, Item, SeekItem, Session, StateItem
 from arbiter.service.play.stream_ends import StreamEnd, StreamEnds
 from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out
 from arbiter.service.ports.directory import Challenge, Directory
@@ -186,14 +186,14 @@ class Sessions:
         """Put an item on a player's stream, if it has one."""
         self._catch_up.note_change(player)
         session = self._connections.of(player)
-        if session is not None:
+        if session is not None and not (isinstance(item, ChallengeItem) and session.has_told_challenge(item.challenge)):
             session.put(item)
 
     def announce_seek(self, seek: Challenge) -> None:
         """Tell all bots that want to know that somebody seeks an opponent."""
         self._catch_up.note_seek(seek)
         for session in self._connections:
-            if session.hello.seeks and session.player != seek.challenger:
+            if session.hello.seeks and session.player != seek.challenger and not session.has_told_challenge(seek):
                 session.put(SeekItem(seek))
 
     def sweep(self, share: float = 1.0) -> None:

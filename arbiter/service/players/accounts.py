@@ -14,6 +14,7 @@ from arbiter.service.lookup import findable
 from arbiter.service.players.names import check_new_name
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token
 from arbiter.service.ports.environment import Clock, Ids
+from arbiter.service.ports.notices import Notice, NoticeKind
 from arbiter.service.shielding import Shielded
 
 LONGEST_ABOUT = 500
@@ -261,6 +262,11 @@ class Accounts:
     async def _revoke(self, token: Token) -> None:
         await self._directory.revoke_token(token.token_id)
         self._forget(token.player, token.token_id)
+
+    async def hear(self, notice: Notice) -> None:
+        """Shut out whom another server has suspended, or whose token it has revoked."""
+        if notice.kind is NoticeKind.SHUT_OUT:
+            self._forget(notice.receiver, notice.subject)
 
     def _token(self, player: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
         secret = self._ids.secret()

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from arbiter.service.ports.notices import Notice, NoticeKind
+
 
 @dataclass(frozen=True, slots=True)
 class Player:
@@ -85,7 +87,11 @@ def likeness(name: str) -> str:
 
 
 class Directory(Protocol):
-    """Players, tokens, invitations and challenges. Every write is durable when its call returns."""
+    """Players, tokens, invitations and challenges. Every write is durable when its call returns.
+
+    Where servers share the store, whoever is suspended, each token that is revoked and each new challenge is a notice
+    too, in the same write; and what is counted before it is written is counted under a lock.
+    """
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
         """Store a player with its first token, using up an invitation (its digest) if one is given.
@@ -141,3 +147,12 @@ class Directory(Protocol):
 
     async def close_challenge(self, challenge: Challenge) -> bool:
         """Store a challenge's new state if it is still open; return whether it was."""
+
+    async def tell(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
+        """Store a notice for all servers that share the store."""
+
+    async def notices(self, after: int, most: int) -> list[Notice]:
+        """Return the notices after a number, in order. Only the last thousands are kept."""
+
+    async def last_notice(self) -> int:
+        """Return the number of the last notice, 0 if there is none."""

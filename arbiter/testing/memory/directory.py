@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
+from arbiter.service.ports.notices import Notice, NoticeKind
 
 T = TypeVar("T")
 
@@ -20,6 +21,7 @@ class MemoryDirectory:
         self._tokens: dict[str, Token] = {}
         self._invitations: set[str] = set()
         self._challenges: dict[str, Challenge] = {}
+        self._notices: list[Notice] = []
 
     async def before(self) -> None:
         """Run before every operation: yield to the event loop once, as real directories do. May raise StoreFailed."""
@@ -55,6 +57,8 @@ class MemoryDirectory:
         await self.before()
         if name in self._players:
             self._players[name] = replace(self._players[name], **changes)
+            if changes.get("suspended"):
+                self._note(NoticeKind.SHUT_OUT, "", name)
         return self._players.get(name)
 
     async def acknowledge(self, name: str, sequence: int) -> None:
@@ -91,6 +95,7 @@ class MemoryDirectory:
         await self.before()
         if token_id in self._tokens:
             self._tokens[token_id] = replace(self._tokens[token_id], revoked=True)
+            self._note(NoticeKind.SHUT_OUT, token_id, self._tokens[token_id].player)
 
     async def add_invitation(self, digest: str, most: int) -> bool:
         """Store an open invitation, unless there are too many."""
@@ -110,6 +115,7 @@ class MemoryDirectory:
         if sum(held.state == "open" for held in mine) >= most:
             return None
         self._challenges[challenge.challenge_id] = challenge
+        self._note(NoticeKind.CHALLENGE, challenge.challenge_id, challenge.opponent)
         return challenge
 
     async def challenge(self, challenge_id: str) -> Challenge | None:
@@ -137,6 +143,24 @@ class MemoryDirectory:
             held, state=challenge.state, match_id=challenge.match_id, reason=challenge.reason
         )
         return True
+
+    async def tell(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
+        """Store a notice."""
+        await self.before()
+        self._note(kind, subject, receiver, detail)
+
+    async def notices(self, after: int, most: int) -> list[Notice]:
+        """Return the notices after a number, in order."""
+        await self.before()
+        return self._notices[after : after + most]
+
+    async def last_notice(self) -> int:
+        """Return the number of the last notice, 0 if there is none."""
+        await self.before()
+        return len(self._notices)
+
+    def _note(self, kind: NoticeKind, subject: str, receiver: str, detail: str = "") -> None:
+        self._notices.append(Notice(len(self._notices) + 1, kind, subject, receiver, detail))
 
 
 def _page(entries: dict[str, T], after: str, most: int) -> list[T]:

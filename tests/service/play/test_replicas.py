@@ -5,23 +5,35 @@ from __future__ import annotations
 import asyncio
 import itertools
 from random import Random
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from arbiter.bootstrap import Store
-from arbiter.errors import Reason
+from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt
 from arbiter.matches.events import Event, Moved
 from arbiter.matches.match import Phase
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
+from arbiter.service.play.challenges import Terms
 from arbiter.service.play.replica import BEAT_S, SILENCE_MS
-from arbiter.service.play.session import AnswerItem, TurnItem
+from arbiter.service.play.session import (
+    AnswerItem,
+    ChallengeClosedItem,
+    ChallengeItem,
+    Hello,
+    SeekItem,
+    StateItem,
+    TurnItem,
+)
+from arbiter.service.players.accounts import Caller, Scope
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 
+TERMS = Terms("pods", "1m+1s", False, 1)
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 NUMBERS = itertools.count(1)
 NOTICED_S = SILENCE_MS / 1_000 + 2 * BEAT_S
@@ -297,3 +309,71 @@ async def test_servers_die_one_after_the_other_and_no_clock_runs_out(seed: int) 
     acknowledged = {item.request_id for item in answers if isinstance(item.answer, Receipt)}
     assert acknowledged <= {event.request for event in told if isinstance(event, Moved)}
     assert len([event for event in told if isinstance(event, Moved)]) > 10
+
+
+def items(reader: StreamReader, kind: type[Any]) -> list[Any]:
+    return [item for item in reader.told if isinstance(item, kind)]
+
+
+class TestNotices:
+    @virtually
+    async def test_a_token_that_is_revoked_is_of_no_use_anywhere_within_a_second(self) -> None:
+        one, other = await servers(2)
+        operator = Caller("", "", frozenset({Scope.ADMIN.value}))
+        token, secret = await one.arbiter.accounts.create_token(operator, "alice", (Scope.PLAY,), "")
+        caller = await other.arbiter.accounts.authenticate(secret)
+        session = await other.arbiter.sessions.open(caller, Hello())
+        await one.arbiter.accounts.revoke(operator, token.token_id)
+        await asyncio.sleep(1)
+        assert session.ended is not None
+        assert session.ended.reason is Reason.TOKEN_INVALID
+        with pytest.raises(Refusal) as refused:
+            await other.arbiter.accounts.authenticate(secret)
+        assert refused.value.reason is Reason.TOKEN_INVALID
+        with pytest.raises(Refusal):
+            other.arbiter.accounts.check(caller)
+
+    @virtually
+    async def test_a_player_who_is_suspended_is_shut_out_everywhere(self) -> None:
+        one, other = await servers(2)
+        alice, bob = await other.connect("alice"), await other.connect("bob")
+        await one.arbiter.accounts.suspend("alice", True)
+        await asyncio.sleep(1)
+        assert alice.session.ended is not None
+        assert alice.session.ended.reason is Reason.PLAYER_SUSPENDED
+        assert bob.session.ended is None
+
+    @virtually
+    async def test_challenges_are_told_and_answered_across_servers(self) -> None:
+        one, other = await servers(2)
+        alice, bob = await one.connect("alice"), await other.connect("bob")
+        made = await one.arbiter.challenges.challenge(alice.session.caller, "r", "bob", TERMS)
+        declined = await one.arbiter.challenges.challenge(alice.session.caller, "s", "bob", TERMS)
+        await asyncio.sleep(1)
+        await bob.receive()
+        assert [item.challenge.challenge_id for item in items(bob, ChallengeItem)] == [
+            made.challenge_id,
+            declined.challenge_id,
+        ]
+        match = await other.arbiter.challenges.accept(bob.session.caller, made.challenge_id)
+        await other.arbiter.challenges.decline(bob.session.caller, declined.challenge_id, "no time")
+        await asyncio.sleep(1)
+        await alice.receive()
+        closed = [item.challenge for item in items(alice, ChallengeClosedItem)]
+        assert [(each.challenge_id, each.state, each.match_id, each.reason) for each in closed] == [
+            (made.challenge_id, "accepted", match.id, ""),
+            (declined.challenge_id, "declined", "", "no time"),
+        ]
+        assert [item.match.id for item in items(alice, StateItem)][-1] == match.id
+
+    @virtually
+    async def test_a_seek_is_told_once_to_all_who_want_to_know(self) -> None:
+        one, other = await servers(2)
+        alice = await one.connect("alice")
+        bob, carol = await other.connect("bob", seeks=True), await one.connect("carol")
+        seek = await one.arbiter.challenges.seek(alice.session.caller, "r", TERMS)
+        dave = await other.connect("dave", seeks=True)  # who finds it among what is there
+        await asyncio.sleep(1)
+        for reader, told in ((bob, [seek.challenge_id]), (carol, []), (dave, [seek.challenge_id])):
+            await reader.receive()
+            assert [item.challenge.challenge_id for item in items(reader, SeekItem)] == told
