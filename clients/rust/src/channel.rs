@@ -20,12 +20,10 @@ use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
-use crate::backoff::Backoff;
+use crate::addresses::{Addresses, Tries};
 use crate::environment::environment;
 use crate::errors::{Error, from_status};
 
-/// Where `arbiter serve` listens unless it is told otherwise.
-pub const DEFAULT_SERVER: &str = "127.0.0.1:7400";
 const WORTH_A_WORD: Duration = Duration::from_secs(2); // how long a wait has to be for people to be told of it
 pub(crate) const LARGEST_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
@@ -101,19 +99,6 @@ fn pem(file: &Path) -> Result<Vec<u8>, Error> {
     fs::read(file).map_err(|error| Error::Credentials(format!("can't read {}: {error}", file.display())))
 }
 
-/// Returns the address if it is one, HOST:PORT.
-pub(crate) fn checked_address(address: String) -> Result<String, Error> {
-    let port = match address.rsplit_once(':') {
-        Some((host, port)) if !host.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => port.parse::<u16>(),
-        _ => Ok(0),
-    };
-    if !port.is_ok_and(|port| port > 0) {
-        let text = format!("{address:?} is no address: write HOST:PORT, such as {DEFAULT_SERVER}");
-        return Err(Error::ConnectionFailed(text, None));
-    }
-    Ok(address)
-}
-
 /// Puts the token, if there is one, on every call.
 #[derive(Clone, Debug, Default)]
 pub struct Bearer(Arc<RwLock<Option<MetadataValue<Ascii>>>>);
@@ -150,14 +135,16 @@ pub(crate) enum Again {
     No,
 }
 
-/// A channel to one server, opened when it is first used, with a token for every call.
+/// The way to one arbiter, at one of its addresses at a time, with a token for every call.
+///
+/// A channel is opened when it is first used.
 pub(crate) struct Connection {
-    pub(crate) address: String,
+    pub(crate) addresses: Arc<Addresses>,
     pub(crate) patience: Duration,
     pub(crate) timeout: Duration,
-    endpoint: Endpoint,
+    endpoints: Vec<Endpoint>,
     bearer: Bearer,
-    channel: Mutex<Channel>,
+    channel: Mutex<(usize, Channel)>, // and the place of its address
     outages: AtomicU64,
     told_of_waiting: AtomicBool,
 }
@@ -165,18 +152,30 @@ pub(crate) struct Connection {
 impl Connection {
     /// Needs a tokio runtime.
     pub(crate) fn new(
-        address: String,
+        addresses: Vec<String>,
         token: &str,
         tls: Option<&Tls>,
         timeout: Duration,
         patience: Duration,
     ) -> Result<Connection, Error> {
-        let endpoint = endpoint(&address, tls)?;
-        let channel = Mutex::new(endpoint.connect_lazy());
+        let endpoints = addresses.iter().map(|address| endpoint(address, tls)).collect::<Result<Vec<_>, _>>()?;
+        let channel = Mutex::new((0, endpoints[0].connect_lazy()));
+        let addresses = Arc::new(Addresses::new(addresses));
         let (bearer, outages, told_of_waiting) = Default::default();
-        let connection = Connection { address, patience, timeout, endpoint, bearer, channel, outages, told_of_waiting };
+        let connection =
+            Connection { addresses, patience, timeout, endpoints, bearer, channel, outages, told_of_waiting };
         connection.set_token(token)?;
         Ok(connection)
+    }
+
+    /// Returns the address in use.
+    pub(crate) fn address(&self) -> &str {
+        self.addresses.at(self.addresses.place())
+    }
+
+    /// Returns what says where and when to try again, for one caller.
+    pub(crate) fn tries(&self) -> Tries {
+        Tries::new(self.addresses.clone())
     }
 
     pub(crate) fn set_token(&self, token: &str) -> Result<(), Error> {
@@ -184,19 +183,30 @@ impl Connection {
     }
 
     pub(crate) fn channel(&self) -> Authenticated {
-        let channel = self.channel.lock().expect("nothing panics while it holds the lock").clone();
-        InterceptedService::new(channel, self.bearer.clone())
+        let mut kept = self.channel.lock().expect("nothing panics while it holds the lock");
+        let place = self.addresses.place();
+        if kept.0 != place {
+            *kept = (place, self.endpoints[place].connect_lazy());
+        }
+        InterceptedService::new(kept.1.clone(), self.bearer.clone())
     }
 
     /// Uses a new connection from now on: the one so far may be dead without anybody having noticed. Calls that are
     /// under way end on the one they began on.
     pub(crate) fn renew(&self) {
-        *self.channel.lock().expect("nothing panics while it holds the lock") = self.endpoint.connect_lazy();
+        let place = self.addresses.place();
+        let fresh = (place, self.endpoints[place].connect_lazy());
+        *self.channel.lock().expect("nothing panics while it holds the lock") = fresh;
     }
 
-    /// Returns the error behind the status of a failed call.
+    /// Returns the error behind the status of a failed call to the address in use.
     pub(crate) fn error(&self, status: &Status) -> Error {
-        let error = from_status(status, &self.address);
+        self.error_at(self.addresses.place(), status)
+    }
+
+    /// Returns the error behind the status of a failed call to the address at a place.
+    pub(crate) fn error_at(&self, place: usize, status: &Status) -> Error {
+        let error = from_status(status, self.addresses.at(place));
         if error.away() {
             self.outages.fetch_add(1, Ordering::Relaxed);
         }
@@ -220,7 +230,8 @@ impl Connection {
         self.told_of_waiting.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the answer to a request; with `Again::Yes`, sends it again for as long as the connection's patience.
+    /// Returns the answer to a request; with `Again::Yes`, sends it again for as long as the connection's patience, and
+    /// to each address at least once.
     pub(crate) async fn ask<Q: Clone, A, F: Future<Output = Result<A, Status>>>(
         &self,
         request: Q,
@@ -228,16 +239,23 @@ impl Connection {
         call: impl Fn(Request<Q>) -> F,
     ) -> Result<A, Error> {
         let give_up = Instant::now() + self.patience;
-        let mut backoff = Backoff::default();
+        let mut tries = self.tries();
         loop {
+            let place = self.addresses.place();
             let error = match timeout(self.timeout, call(Request::new(request.clone()))).await {
                 Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(status)) => self.error(&status),
-                Err(_) => self.error(&Status::deadline_exceeded(format!("after {:?}", self.timeout))),
+                Ok(Err(status)) => self.error_at(place, &status),
+                Err(_) => self.error_at(place, &Status::deadline_exceeded(format!("after {:?}", self.timeout))),
             };
-            let pause = backoff.next(error.retry_after());
-            if again == Again::No || !error.temporary() || Instant::now() + pause > give_up {
+            let pause = tries.failed(place, &error);
+            if again == Again::No || !error.temporary() {
                 return Err(error);
+            }
+            if pause.is_zero() {
+                continue;
+            }
+            if Instant::now() + pause > give_up {
+                return Err(tries.all_failed(error));
             }
             if matches!(error, Error::ConnectionFailed(..)) && self.patience >= WORTH_A_WORD {
                 self.say_waiting(&error);
@@ -269,19 +287,6 @@ fn root_of(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_address_is_host_and_port() {
-        for good in ["127.0.0.1:7400", "localhost:1", "[::1]:65535"] {
-            assert_eq!(checked_address(good.to_owned()).expect("it is an address"), good);
-        }
-        for bad in
-            ["", "localhost", ":7400", "localhost:", "localhost:0", "localhost:65536", "localhost:+1", "http://x"]
-        {
-            let error = checked_address(bad.to_owned()).expect_err("it is no address").to_string();
-            assert!(error.contains("is no address: write HOST:PORT, such as 127.0.0.1:7400"), "{error}");
-        }
-    }
 
     #[cfg(feature = "tls")]
     #[tokio::test]

@@ -16,7 +16,11 @@ use crate::profile::Profile;
 use crate::values::Terms;
 
 const FLAGS: [(&str, &str, &str); 17] = [
-    ("--server", "HOST:PORT", "the arbiter (default: $ARBITER_SERVER or 127.0.0.1:7400)"),
+    (
+        "--server",
+        "HOST:PORT",
+        "the arbiter; several of its addresses with commas (default: $ARBITER_SERVER or 127.0.0.1:7400)",
+    ),
     ("--name", "NAME", "the player (default: $ARBITER_NAME or the bot's name); registered if there is no token for it"),
     ("--token", "TOKEN", "the player's token (default: $ARBITER_TOKEN or the credentials file)"),
     ("--invitation", "WORD", "the invitation to register with, where one is needed"),

@@ -15,7 +15,8 @@ pub use observing::{Event, News, Observation, Observed};
 
 use tonic::Status;
 
-use crate::channel::{Authenticated, Connection, DEFAULT_SERVER, LARGEST_MESSAGE_BYTES, Tls, checked_address};
+use crate::addresses::{DEFAULT_SERVER, checked_addresses};
+use crate::channel::{Authenticated, Connection, LARGEST_MESSAGE_BYTES, Tls};
 use crate::credentials::Credentials;
 use crate::environment::environment;
 use crate::errors::Error;
@@ -39,7 +40,7 @@ macro_rules! ask {
 }
 pub(crate) use ask;
 
-/// A client of one server. Clones are the same client.
+/// A client of one arbiter. Clones are the same client.
 ///
 /// Every call may fail with `Error::Arbiter` (the refusals that are named at each call), or with
 /// `Error::ConnectionFailed` where no arbiter answers. Instants are UTC in milliseconds since 1970. What it has no
@@ -79,26 +80,31 @@ impl Client {
     pub(crate) fn open(options: &Options, usual_name: &str, usual_patience: Duration) -> Result<Client, Error> {
         let given = |option: &Option<String>, variable| option.clone().or_else(|| environment(variable));
         let server = given(&options.server, "ARBITER_SERVER").unwrap_or_else(|| DEFAULT_SERVER.to_owned());
-        let address = checked_address(server)?;
+        let addresses = checked_addresses(&server)?;
         let name = given(&options.name, "ARBITER_NAME").unwrap_or_else(|| usual_name.to_owned());
         let credentials = options.credentials.clone().map_or_else(Credentials::usual, Credentials::at);
         let (token, from) = match given(&options.token, "ARBITER_TOKEN") {
             Some(token) => (token, TokenFrom::Given),
-            None => match credentials.find(&address, &name)? {
+            None => match credentials.find(&addresses.join(","), &name)? {
                 Some(token) => (token, TokenFrom::File),
                 None => (String::new(), TokenFrom::Nowhere),
             },
         };
         let tls = options.tls.clone().or_else(Tls::from_environment);
         let patience = options.patience.unwrap_or(usual_patience);
-        let connection = Connection::new(address, &token, tls.as_ref(), options.timeout, patience)?;
+        let connection = Connection::new(addresses, &token, tls.as_ref(), options.timeout, patience)?;
         let who = Who { name, credentials, token: from };
         Ok(Client { connection: Arc::new(connection), who: Arc::new(who) })
     }
 
-    /// Returns the server's address, HOST:PORT.
+    /// Returns the address in use, HOST:PORT.
     pub fn server(&self) -> &str {
-        &self.connection.address
+        self.connection.address()
+    }
+
+    /// Returns all addresses, with commas between them.
+    pub(crate) fn servers(&self) -> String {
+        self.connection.addresses.listed.join(",")
     }
 
     /// Returns the player that the client was made for; empty for none.

@@ -37,29 +37,33 @@ impl Credentials {
         &self.path
     }
 
-    /// Returns the token of a player on a server. Fails with `Error::Credentials` if the file can't be used.
+    /// Returns the token of a player on a server; of several addresses, with commas between them, the first with an entry
+    /// counts. Fails with `Error::Credentials` if the file can't be used.
     pub fn find(&self, server: &str, name: &str) -> Result<Option<String>, Error> {
         let entries = self.entries()?;
-        let token = entries.get(server).and_then(|players| players.get(name)).and_then(Value::as_str);
-        Ok(token.map(str::to_owned))
+        let token = |address| entries.get(address).and_then(|players| players.get(name)).and_then(Value::as_str);
+        Ok(server.split(',').find_map(token).map(str::to_owned))
     }
 
-    /// Keeps a player's token; one that was there before is replaced. Fails with `Error::Credentials`.
+    /// Keeps a player's token, at each address of the server; one that was there before is replaced. Fails with `Error::Credentials`.
     pub fn save(&self, server: &str, name: &str, token: &str) -> Result<(), Error> {
         self.change(|entries| {
-            let players = entries.entry(server).or_insert_with(|| Value::Table(Table::new()));
-            if let Value::Table(players) = players {
-                players.insert(name.to_owned(), Value::String(token.to_owned()));
+            for address in server.split(',') {
+                let players = entries.entry(address).or_insert_with(|| Value::Table(Table::new()));
+                if let Value::Table(players) = players {
+                    players.insert(name.to_owned(), Value::String(token.to_owned()));
+                }
             }
         })
     }
 
-    /// Removes a player's token, and returns whether there was one. Fails with `Error::Credentials`.
+    /// Removes a player's token, at each address of the server, and returns whether there was one. Fails with `Error::Credentials`.
     pub fn forget(&self, server: &str, name: &str) -> Result<bool, Error> {
-        self.change(|entries| match entries.get_mut(server) {
+        let forgotten = |entries: &mut Table, address| match entries.get_mut(address) {
             Some(Value::Table(players)) => players.remove(name).is_some(),
             _ => false,
-        })
+        };
+        self.change(|entries| server.split(',').filter(|address| forgotten(entries, *address)).count() > 0)
     }
 
     fn entries(&self) -> Result<Table, Error> {

@@ -201,11 +201,7 @@ pub(crate) fn from_status(status: &Status, address: &str) -> Error {
     if let Some(refusal) = refusal_in(status.details()) {
         return Error::Arbiter(ArbiterError { status: behind, ..refusal.into() });
     }
-    let details = match innermost(status) {
-        Some(cause) => format!("{}: {cause}", status.message()),
-        None if status.message().is_empty() => "no further word".to_owned(),
-        None => status.message().to_owned(),
-    };
+    let details = details(status);
     // A status with a cause was not sent by the server: it was made here, when the connection failed.
     if status.code() == Code::Unavailable || status.source().is_some() {
         let hint = "is it running there, are host and port right, and does it speak TLS or not as you do?";
@@ -223,6 +219,15 @@ pub(crate) fn from_status(status: &Status, address: &str) -> Error {
     };
     let (reason, code, facts) = (Reason::Unspecified, status.code(), BTreeMap::new());
     Error::Arbiter(ArbiterError { reason, message, code, facts, status: behind })
+}
+
+/// Returns what a status says, for people.
+pub(crate) fn details(status: &Status) -> String {
+    match innermost(status) {
+        Some(cause) => format!("{}: {cause}", status.message()),
+        None if status.message().is_empty() => "no further word".to_owned(),
+        None => status.message().to_owned(),
+    }
 }
 
 fn innermost(status: &Status) -> Option<&dyn StdError> {

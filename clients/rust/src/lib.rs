@@ -14,6 +14,7 @@
 #[macro_use]
 mod fields;
 
+mod addresses;
 mod backoff;
 mod bot;
 mod calling;
@@ -51,9 +52,10 @@ pub mod proto {
     tonic::include_proto!("arbiter.v1");
 }
 
+pub use addresses::DEFAULT_SERVER;
 pub use backoff::Backoff;
 pub use bot::{Answer, Bot, Choice, Move};
-pub use channel::{Authenticated, Bearer, DEFAULT_SERVER, Tls};
+pub use channel::{Authenticated, Bearer, Tls};
 pub use client::{Client, Event, News, Observation, Observed};
 pub use credentials::Credentials;
 pub use errors::{ArbiterError, BotError, Error, Reason};

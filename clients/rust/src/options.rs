@@ -24,7 +24,7 @@ pub enum OnError {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// HOST:PORT. Else `ARBITER_SERVER`, else `127.0.0.1:7400`.
+    /// HOST:PORT, or several addresses of one arbiter with commas between them. Else `ARBITER_SERVER`, else `127.0.0.1:7400`.
     pub server: Option<String>,
     /// The player. Else `ARBITER_NAME`, else the bot's name.
     pub name: Option<String>,

@@ -138,7 +138,7 @@ async fn register(client: &Client, invitation: &str) -> Result<(), Error> {
         }
         other => other,
     })?;
-    file.save(client.server(), name, &registered.token)?;
+    file.save(&client.servers(), name, &registered.token)?;
     client.connection().set_token(&registered.token)
 }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::backoff::Backoff;
+use crate::addresses::Tries;
 use crate::client::Client;
 use crate::errors::{ArbiterError, Error, Reason};
 use crate::events::Event;
@@ -24,14 +24,16 @@ const HELLO_WAIT: Duration = Duration::from_secs(10); // how long the server's h
 
 /// A bot's session: one stream after another, until it is stopped or the server does not want it.
 ///
-/// The first connection is given the client's patience; one that is lost is tried again until it is back.
+/// The first connection is given the client's patience; one that is lost is tried again until it is back, at any
+/// address.
 pub(crate) struct Session {
     profile: Arc<Profile>,
     client: Client,
     outbox: Arc<Outbox>,
     events: UnboundedSender<Event>,
     stopped: watch::Receiver<bool>,
-    backoff: Backoff,
+    tries: Tries,
+    place: usize,
     met: bool,
     silence: Duration,
     notice: Option<ArbiterError>,
@@ -47,13 +49,15 @@ impl Session {
         events: UnboundedSender<Event>,
         stopped: watch::Receiver<bool>,
     ) -> Session {
+        let tries = client.connection().tries();
         Session {
             profile,
             client,
             outbox,
             events,
             stopped,
-            backoff: Backoff::default(),
+            tries,
+            place: 0,
             met: false,
             silence: HELLO_WAIT,
             notice: None,
@@ -64,6 +68,7 @@ impl Session {
     pub(crate) async fn run(mut self) -> Result<(), Error> {
         let give_up = Instant::now() + self.client.connection().patience;
         loop {
+            self.place = self.client.connection().addresses.place();
             let error = self.one_stream().await;
             if *self.stopped.borrow() {
                 return Ok(());
@@ -73,13 +78,13 @@ impl Session {
             {
                 return Err(error);
             }
-            let pause = self.backoff.next(error.retry_after());
-            if !self.met && Instant::now() + pause > give_up {
-                return Err(error);
+            let pause = self.tries.failed(self.place, &error);
+            if !self.met && !pause.is_zero() && Instant::now() + pause > give_up {
+                return Err(self.tries.all_failed(error));
             }
             if self.met {
-                warn!("connection lost, trying again in {pause:.1?}: {error}");
-            } else {
+                warn!("connection lost, trying again at {} in {pause:.1?}: {error}", self.client.server());
+            } else if !pause.is_zero() {
                 self.client.connection().say_waiting(&error);
             }
             tokio::select! {
@@ -112,13 +117,13 @@ impl Session {
         let opened = timeout(self.silence, stub.play(said)).await;
         let mut stream = match opened {
             Err(_) => return self.silent(),
-            Ok(Err(status)) => return client.error(&status),
+            Ok(Err(status)) => return client.connection().error_at(self.place, &status),
             Ok(Ok(answer)) => answer.into_inner(),
         };
         loop {
             match timeout(self.silence, stream.message()).await {
                 Err(_) => return self.silent(),
-                Ok(Err(status)) => return client.error(&status),
+                Ok(Err(status)) => return client.connection().error_at(self.place, &status),
                 Ok(Ok(None)) => return self.failed("ended the stream"),
                 Ok(Ok(Some(response))) => self.take(response),
             }
@@ -139,8 +144,8 @@ impl Session {
                     self.silence = if told > 0 { Duration::from_millis(told) } else { HELLO_WAIT };
                     self.met = true;
                     self.client.connection().met();
-                    info!("connected to {} as {}", self.client.server(), hello.player);
-                    self.backoff.reset();
+                    info!("connected to {} as {}", self.address(), hello.player);
+                    self.tries.reset();
                     self.pass_on(Item::Hello(hello));
                     self.outbox.release();
                 }
@@ -158,7 +163,11 @@ impl Session {
     }
 
     fn failed(&self, how: &str) -> Error {
-        Error::ConnectionFailed(format!("the arbiter at {} {how}", self.client.server()), None)
+        Error::ConnectionFailed(format!("the arbiter at {} {how}", self.address()), None)
+    }
+
+    fn address(&self) -> &str {
+        self.client.connection().addresses.at(self.place)
     }
 }
 

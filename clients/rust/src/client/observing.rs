@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use tonic::Streaming;
 
 use super::Client;
-use crate::backoff::Backoff;
+use crate::addresses::Tries;
 use crate::errors::{Error, Reason};
 use crate::proto::observe_item::Item;
 use crate::proto::observe_request::Of;
@@ -92,7 +92,8 @@ pub struct Observation<E = Event> {
     with_record: bool,
     stream: Option<Streaming<ObserveResponse>>,
     waiting: VecDeque<ObserveItem>,
-    backoff: Backoff,
+    tries: Tries,
+    place: usize,
     give_up: Option<Instant>,
     ended: bool,
     kind: PhantomData<E>,
@@ -106,7 +107,8 @@ impl<E: Observed> Observation<E> {
             with_record: false,
             stream: None,
             waiting: VecDeque::new(),
-            backoff: Backoff::default(),
+            tries: client.connection().tries(),
+            place: 0,
             give_up: Some(Instant::now() + client.connection().patience),
             ended: false,
             kind: PhantomData,
@@ -158,14 +160,16 @@ impl<E: Observed> Observation<E> {
             None => {
                 let request =
                     ObserveRequest { of: Some(self.of.clone()), with_record: self.with_record, ..Default::default() };
+                self.place = client.connection().addresses.place();
                 let answer = client.matches().observe(request).await;
-                self.stream.insert(answer.map_err(|status| client.error(&status))?.into_inner())
+                let place = self.place;
+                self.stream.insert(answer.map_err(|status| client.connection().error_at(place, &status))?.into_inner())
             }
         };
-        match stream.message().await.map_err(|status| client.error(&status))? {
+        match stream.message().await.map_err(|status| client.connection().error_at(self.place, &status))? {
             Some(response) => {
                 self.give_up = None;
-                self.backoff.reset();
+                self.tries.reset();
                 self.waiting.extend(response.items);
             }
             None => self.ended = true,
@@ -177,9 +181,9 @@ impl<E: Observed> Observation<E> {
         if !error.temporary() && error.reason() != Some(Reason::ReaderTooSlow) {
             return Err(error);
         }
-        let pause = self.backoff.next(error.retry_after());
-        if self.give_up.is_some_and(|give_up| Instant::now() + pause > give_up) {
-            return Err(error);
+        let pause = self.tries.failed(self.place, &error);
+        if !pause.is_zero() && self.give_up.is_some_and(|give_up| Instant::now() + pause > give_up) {
+            return Err(self.tries.all_failed(error));
         }
         warn!("watching stopped, trying again: {error}");
         sleep(pause).await;

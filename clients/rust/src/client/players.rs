@@ -20,6 +20,12 @@ impl Client {
             about: about.to_owned(),
             invitation: invitation.to_owned(),
         };
+        if self.connection().addresses.listed.len() > 1 {
+            // What is sent once is sent to an address that answers.
+            if let Err(error @ Error::ConnectionFailed(..)) = self.server_info().await {
+                return Err(error);
+            }
+        }
         ask!(self, No, players.register_player(request)).await
     }
 

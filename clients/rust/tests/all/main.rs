@@ -1,5 +1,6 @@
 //! The client from outside: against a scripted server whose every word is the test's own, and against a real arbiter.
 
+mod addresses;
 mod arbiter;
 mod bots;
 mod calls;

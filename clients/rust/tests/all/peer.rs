@@ -173,7 +173,11 @@ impl Stream {
 
     /// Ends the stream with a refusal.
     pub async fn end(self, reason: Reason, code: Code) {
-        let refused = refusal(reason, code, &[("retry_after_ms", "1")]);
-        self.say.send(Err(status(&refused))).await.expect("the bot reads");
+        self.fail(status(&refusal(reason, code, &[("retry_after_ms", "1")]))).await;
+    }
+
+    /// Ends the stream with a status.
+    pub async fn fail(self, status: Status) {
+        self.say.send(Err(status)).await.expect("the bot reads");
     }
 }

@@ -73,7 +73,8 @@ async fn a_mistake_on_the_command_line_is_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = sample("first_move", "nowhere", &folder);
     let output = ended(command.spawn().expect("it is built")).await;
-    let line = "first_move: \"nowhere\" is no address: write HOST:PORT, such as 127.0.0.1:7400\n".to_owned();
+    let how = "write HOST:PORT, such as 127.0.0.1:7400 or [::1]:7400, and commas between several";
+    let line = format!("first_move: \"nowhere\" is no address: {how}\n");
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), line));
     let output = ended(command.arg("--nonsense").spawn().expect("it is built")).await;
     let line = "first_move: there is no option --nonsense (--help lists the options)\n".to_owned();
