@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from arbiter.errors import Reason, Refusal, argument_invalid
@@ -71,7 +72,7 @@ def _answer_of(match: Match, answered: Answered) -> Receipt | Refusal:
             return strike_refusal(match, refused, answered.position)
     receipt, result = answered.receipt, match.result
     if result is not None and receipt.kind is EventKind.MOVED and _ended_by_move(match, receipt.revision):
-        return receipt._replace(result=result)
+        return replace(receipt, result=result)
     return receipt
 
 

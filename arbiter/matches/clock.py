@@ -7,7 +7,8 @@ millisecond less is in time. So the flag of a turn falls at a definite instant: 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from arbiter.matches.canonical import LARGEST_INTEGER
 from arbiter.matches.time_control import (
@@ -26,7 +27,8 @@ UNLIMITED_MS: Final = LARGEST_INTEGER
 """The available time without a clock."""
 
 
-class SeatClock(NamedTuple):
+@dataclass(init=False, slots=True, unsafe_hash=True)
+class SeatClock:
     """The clock of one seat between two of its moves.
 
     remaining_ms: main time; with a fixed time a move, the bank; without a clock, 0.
@@ -35,8 +37,52 @@ class SeatClock(NamedTuple):
     """
 
     remaining_ms: int
-    periods: int = 0
-    moves_left: int = 0
+    periods: int
+    moves_left: int
+
+    def __init__(self, remaining_ms: int, periods: int = 0, moves_left: int = 0) -> None:
+        self.remaining_ms = remaining_ms
+        self.periods = periods
+        self.moves_left = moves_left
+
+
+@dataclass(init=False, slots=True, unsafe_hash=True)
+class Ledger:
+    """How the time of a move was computed: instants, and durations in milliseconds.
+
+    started: when the turn's clock started.
+    handed_over: when the turn was sent on the player's live Play stream, if there was one.
+    arrived: when the move reached the server.
+    round_trip: the network round trip that the server measured on that stream, if it did.
+    credited: the time that the server or the network took; charged: the rest, which the player pays.
+    left: what the player could still have thought before its flag fell; 0 if it had fallen.
+    """
+
+    started: int
+    handed_over: int | None
+    arrived: int
+    round_trip: int | None
+    credited: int
+    charged: int
+    left: int
+
+    def __init__(
+        self,
+        started: int,
+        handed_over: int | None,
+        arrived: int,
+        round_trip: int | None,
+        credited: int,
+        charged: int,
+        left: int,
+    ) -> None:
+        self.started = started
+        self.handed_over = handed_over
+        self.arrived = arrived
+        self.round_trip = round_trip
+        self.credited = credited
+        self.charged = charged
+        self.left = left
 
 
 def start(control: TimeControl) -> SeatClock:

@@ -12,8 +12,8 @@ from typing import Any, Final
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.canonical import Json
-from arbiter.matches.clock import SeatClock
-from arbiter.matches.commands import CommandName, Interruption, ResultKind
+from arbiter.matches.clock import Ledger, SeatClock
+from arbiter.matches.commands import CommandName, Interruption, RequestContent, ResultKind, Text
 from arbiter.matches.events import (
     FORMAT,
     Arrived,
@@ -27,16 +27,13 @@ from arbiter.matches.events import (
     EventKind,
     Interrupted,
     LateMove,
-    Ledger,
     Left,
     Moved,
     Party,
     Refused,
     Rejected,
-    RequestContent,
     Resumed,
     Started,
-    Text,
 )
 from arbiter.matches.fields import Fields, MalformedRecordError
 from arbiter.matches.policy import read_policy
@@ -301,12 +298,12 @@ def _read_ended(at: int, fields: Fields) -> Ended:
 
 
 def _clock_json(clock: SeatClock) -> dict[str, Json]:
-    remaining_ms, periods, moves_left = clock
-    if periods:
-        return {"remaining_ms": remaining_ms, "periods": periods}
-    if moves_left:
-        return {"remaining_ms": remaining_ms, "moves_left": moves_left}
-    return {"remaining_ms": remaining_ms}
+    values: dict[str, Json] = {"remaining_ms": clock.remaining_ms}
+    if clock.periods:
+        values["periods"] = clock.periods
+    if clock.moves_left:
+        values["moves_left"] = clock.moves_left
+    return values
 
 
 def _clocks_json(clocks: Clocks) -> list[Json]:
@@ -332,18 +329,17 @@ def _read_text(fields: Fields) -> Text:
 
 
 def _ledger_json(ledger: Ledger) -> dict[str, Json]:
-    started, handed_over, arrived, round_trip, credited, charged, left = ledger
     values: dict[str, Json] = {
-        "started": started,
-        "arrived": arrived,
-        "credited": credited,
-        "charged": charged,
-        "left": left,
+        "started": ledger.started,
+        "arrived": ledger.arrived,
+        "credited": ledger.credited,
+        "charged": ledger.charged,
+        "left": ledger.left,
     }
-    if handed_over is not None:
-        values["handed_over"] = handed_over
-    if round_trip is not None:
-        values["round_trip"] = round_trip
+    if ledger.handed_over is not None:
+        values["handed_over"] = ledger.handed_over
+    if ledger.round_trip is not None:
+        values["round_trip"] = ledger.round_trip
     return values
 
 

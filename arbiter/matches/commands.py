@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from arbiter.games.contract import Seat
 from arbiter.matches.adjudication import AdjudicationRules
@@ -39,6 +39,56 @@ class CommandName(StrEnum):
     INTERRUPT = "Interrupt"
     FAULT = "Fault"
     TICK = "Tick"
+
+
+@dataclass(init=False, slots=True, unsafe_hash=True)
+class Text:
+    """The text of a move that was not played: at most its first 200 characters.
+
+    If it was cut, the SHA-256 of the whole.
+    """
+
+    shown: str
+    digest: str
+
+    def __init__(self, shown: str, digest: str = "") -> None:
+        self.shown = shown
+        self.digest = digest
+
+
+@dataclass(init=False, slots=True, unsafe_hash=True)
+class RequestContent:
+    """What a request asks for: its name and its arguments, without the times at which it was sent.
+
+    ply and move are those of Play, accept is that of AnswerDraw, note that of Abort and Adjudicate, result and winner
+    are those of Adjudicate. Requests of organisers are never rejected, so the record holds none of their arguments.
+    """
+
+    command: CommandName
+    ply: int | None
+    move: Text | None
+    accept: bool | None
+    result: ResultKind | None
+    winner: int
+    note: str
+
+    def __init__(
+        self,
+        command: CommandName,
+        ply: int | None = None,
+        move: Text | None = None,
+        accept: bool | None = None,
+        result: ResultKind | None = None,
+        winner: int = 0,
+        note: str = "",
+    ) -> None:
+        self.command = command
+        self.ply = ply
+        self.move = move
+        self.accept = accept
+        self.result = result
+        self.winner = winner
+        self.note = note
 
 
 class Interruption(StrEnum):
@@ -91,7 +141,8 @@ class Leave:
     seat: Seat
 
 
-class Play(NamedTuple):
+@dataclass(init=False, slots=True, unsafe_hash=True)
+class Play:
     """Play a move. A tuple, because thousands are created in a second, and a dataclass is slower to create.
 
     ply: the number of moves played before it, as the player knows it.
@@ -106,9 +157,29 @@ class Play(NamedTuple):
     ply: int
     move: str
     arrived: int
-    handed_over: int | None = None
-    round_trip_ms: int | None = None
-    comment: Comment | None = None
+    handed_over: int | None
+    round_trip_ms: int | None
+    comment: Comment | None
+
+    def __init__(
+        self,
+        seat: Seat,
+        request: str,
+        ply: int,
+        move: str,
+        arrived: int,
+        handed_over: int | None = None,
+        round_trip_ms: int | None = None,
+        comment: Comment | None = None,
+    ) -> None:
+        self.seat = seat
+        self.request = request
+        self.ply = ply
+        self.move = move
+        self.arrived = arrived
+        self.handed_over = handed_over
+        self.round_trip_ms = round_trip_ms
+        self.comment = comment
 
 
 @dataclass(frozen=True, slots=True)

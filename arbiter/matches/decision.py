@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from arbiter.errors import Refusal
 from arbiter.matches.answers import receipt_of
@@ -11,7 +11,8 @@ from arbiter.matches.match import Match
 from arbiter.matches.requests import Receipt
 
 
-class Decision(NamedTuple):
+@dataclass(init=False, slots=True)
+class Decision:
     """What a command does: the events to store, in order (none if nothing changes), and the answer to its sender.
 
     Send the answer, even a refusal, only once the events are durable.
@@ -19,6 +20,10 @@ class Decision(NamedTuple):
 
     events: tuple[Event, ...]
     answer: Receipt | Refusal
+
+    def __init__(self, events: tuple[Event, ...], answer: Receipt | Refusal) -> None:
+        self.events = events
+        self.answer = answer
 
 
 def unchanged(match: Match) -> Decision:

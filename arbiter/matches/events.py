@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 from arbiter.errors import Reason
 from arbiter.games.contract import Seat
 from arbiter.matches.adjudication import AdjudicationRules
-from arbiter.matches.clock import SeatClock
-from arbiter.matches.commands import CommandName, Interruption, ResultKind
+from arbiter.matches.clock import Ledger, SeatClock
+from arbiter.matches.commands import Interruption, RequestContent, ResultKind, Text
 from arbiter.matches.policy import Policy
 
 FORMAT = 1
@@ -87,36 +87,6 @@ class Party(StrEnum):
     PLAYERS = "players"
     ARBITER = "arbiter"
     ORGANISER = "organiser"
-
-
-class Ledger(NamedTuple):
-    """How the time of a move was computed: instants, and durations in milliseconds.
-
-    started: when the turn's clock started.
-    handed_over: when the turn was sent on the player's live Play stream, if there was one.
-    arrived: when the move reached the server.
-    round_trip: the network round trip that the server measured on that stream, if it did.
-    credited: the time that the server or the network took; charged: the rest, which the player pays.
-    left: what the player could still have thought before its flag fell; 0 if it had fallen.
-    """
-
-    started: int
-    handed_over: int | None
-    arrived: int
-    round_trip: int | None
-    credited: int
-    charged: int
-    left: int
-
-
-class Text(NamedTuple):
-    """The text of a move that was not played: at most its first 200 characters.
-
-    If it was cut, the SHA-256 of the whole.
-    """
-
-    shown: str
-    digest: str = ""
 
 
 class Event:
@@ -224,22 +194,6 @@ class Refused(Event):
     reason: Reason
     message: str
     strikes: int
-
-
-class RequestContent(NamedTuple):
-    """What a request asks for: its name and its arguments, without the times at which it was sent.
-
-    ply and move are those of Play, accept is that of AnswerDraw, note that of Abort and Adjudicate, result and winner
-    are those of Adjudicate. Requests of organisers are never rejected, so the record holds none of their arguments.
-    """
-
-    command: CommandName
-    ply: int | None = None
-    move: Text | None = None
-    accept: bool | None = None
-    result: ResultKind | None = None
-    winner: int = 0
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

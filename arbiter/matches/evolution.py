@@ -14,7 +14,7 @@ from arbiter.errors import Refusal
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import clock, ends, opening, time_control
-from arbiter.matches.adjudication import lead_after
+from arbiter.matches.adjudication import Lead, lead_after
 from arbiter.matches.answers import answered_by
 from arbiter.matches.comments import key_of, opened
 from arbiter.matches.credit import credit
@@ -41,6 +41,7 @@ from arbiter.matches.match import Match, Offer, Phase, judge, with_position
 from arbiter.matches.origins import Origin, origin_of
 from arbiter.matches.record import first_digest, next_digest
 from arbiter.matches.requests import Requests
+from arbiter.matches.versions import Versions
 
 Games = Callable[[str], AnyGame]
 """Finds the game of a variant's name, as `arbiter.games.registry.game` does."""
@@ -85,6 +86,10 @@ def begin(created: Created, games: Games = registered_game) -> Match:
         offered=(-1, -1),
         requests=Requests(),
         result=None,
+        comments=(),
+        secret=b"",
+        bots=Versions(),
+        led=Lead(),
     )
 
 
@@ -100,18 +105,21 @@ def evolve(match: Match, event: Event, *, trust: bool = False) -> Match:
         raise _contradiction(match, event, f"no {event.kind.value} event in phase {match.phase.value}")
     if event.at < match.at:
         raise _contradiction(match, event, "earlier than the event before")
-    changes = step(match, event)
+    after = match.copy()
+    step(match, event, after)
     origin = origin_of(match, event)
     if origin is not None:
-        changes["requests"] = _requests(match, event, origin)
+        after.requests = _requests(match, event, origin)
     if isinstance(event, Moved):
         if event.after is None and not trust:
-            changes["position"] = _played(with_position(match), event)
+            after.position = _played(with_position(match), event)
         rules = match.created.adjudication
-        if rules is not None and rules.material and changes["position"] is not None:
-            changes["led"] = lead_after(rules, with_position(match).led, match.game, changes["position"])
-    digest = next_digest(match, event)
-    return match._replace(revision=match.revision + 1, digest=digest, at=event.at, **changes)
+        if rules is not None and rules.material and after.position is not None:
+            after.led = lead_after(rules, with_position(match).led, match.game, after.position)
+    after.digest = next_digest(match, event)
+    after.revision = match.revision + 1
+    after.at = event.at
+    return after
 
 
 def replay(events: Iterable[Event], games: Games = registered_game, *, trust: bool = False) -> Match:
@@ -150,48 +158,46 @@ def _requests(match: Match, event: Event, origin: Origin) -> Requests:
     return match.requests.with_answer(caller, origin.request, answered_by(match, event, origin))
 
 
-def _arrived(match: Match, event: Arrived) -> dict[str, Any]:
-    return {
-        "present": _set(match.present, event.seat, True),
-        "away": _set(match.away, event.seat, None),
-        "bots": match.bots.after(event),
-    }
+def _arrived(match: Match, event: Arrived, after: Match) -> None:
+    after.present = _set(match.present, event.seat, True)
+    after.away = _set(match.away, event.seat, None)
+    after.bots = match.bots.after(event)
 
 
-def _left(match: Match, event: Left) -> dict[str, Any]:
-    return {
-        "present": _set(match.present, event.seat, False),
-        "away": _set(match.away, event.seat, event.at),
-    }
+def _left(match: Match, event: Left, after: Match) -> None:
+    after.present = _set(match.present, event.seat, False)
+    after.away = _set(match.away, event.seat, event.at)
 
 
-def _started(match: Match, event: Started) -> dict[str, Any]:
+def _started(match: Match, event: Started, after: Match) -> None:
     _expect(match, event, "position", event.position, match.text)
     _expect(match, event, "turn", event.turn, match.turn)
     _expect(match, event, "clocks", event.clocks, match.clocks)
-    return {"phase": Phase.ACTIVE, "since": event.at, "away": (None, None)}
+    after.phase = Phase.ACTIVE
+    after.since = event.at
+    after.away = (None, None)
 
 
-def _moved(match: Match, event: Moved) -> dict[str, Any]:
+def _moved(match: Match, event: Moved, after: Match) -> None:
     seat, ledger = event.seat, event.ledger
     rules, bank = match.created.policy.credit, match.banks[seat - 1]
     _, bank = credit(rules, bank, match.since, ledger.handed_over, ledger.arrived, ledger.round_trip)
-    away = match.away[seat - 1]
-    return {
-        "bots": match.bots.after(event),
-        "comments": (*match.comments, (event.ply, event.comment)) if event.comment else match.comments,
-        "position": event.after,
-        "text": event.position,
-        "moves": (*match.moves, event.move),
-        "turns": match.turns + bytes((seat,)),
-        "turn": event.turn,
-        "clocks": event.clocks,
-        "banks": _set(match.banks, seat, bank),
-        "since": event.at,
-        # A move shows that a player without a stream is alive.
-        "away": match.away if away is None else _set(match.away, seat, event.at),
-        "offer": None if match.offer is not None and match.offer.seat != seat else match.offer,
-    }
+    if match.bots.moved[seat - 1] is None:
+        after.bots = match.bots.after(event)
+    if event.comment:
+        after.comments = (*match.comments, (event.ply, event.comment))
+    after.position = event.after
+    after.text = event.position
+    after.moves = (*match.moves, event.move)
+    after.turns = match.turns + _SEAT_BYTES[seat - 1]
+    after.turn = event.turn
+    after.clocks = event.clocks
+    after.banks = _set(match.banks, seat, bank)
+    after.since = event.at
+    if match.away[seat - 1] is not None:  # a move shows that a player without a stream is alive
+        after.away = _set(match.away, seat, event.at)
+    if match.offer is not None and match.offer.seat != seat:
+        after.offer = None
 
 
 def _played(match: Match, event: Moved) -> Any:
@@ -211,59 +217,57 @@ def _played(match: Match, event: Moved) -> Any:
     return position
 
 
-def _refused(match: Match, event: Refused) -> dict[str, Any]:
+def _refused(match: Match, event: Refused, after: Match) -> None:
     _expect(match, event, "seat", event.seat, match.turn)
     _expect(match, event, "ply", event.ply, match.ply)
     _expect(match, event, "strikes", event.strikes, match.strikes[event.seat - 1] + 1)
-    return {"strikes": _set(match.strikes, event.seat, event.strikes)}
+    after.strikes = _set(match.strikes, event.seat, event.strikes)
 
 
-def _rejected(match: Match, event: Rejected) -> dict[str, Any]:
+def _rejected(match: Match, event: Rejected, after: Match) -> None:
     kept = match.rejected[event.seat - 1]
     if kept >= match.created.policy.kept_refusals:
         raise _contradiction(match, event, f"no more than {kept} refusals of a player are kept")
-    return {"rejected": _set(match.rejected, event.seat, kept + 1)}
+    after.rejected = _set(match.rejected, event.seat, kept + 1)
 
 
-def _draw_offered(match: Match, event: DrawOffered) -> dict[str, Any]:
+def _draw_offered(match: Match, event: DrawOffered, after: Match) -> None:
     _expect(match, event, "ply", event.ply, match.ply)
-    return {
-        "offer": Offer(event.seat, event.ply),
-        "offered": _set(match.offered, event.seat, event.ply),
-    }
+    after.offer = Offer(event.seat, event.ply)
+    after.offered = _set(match.offered, event.seat, event.ply)
 
 
-def _draw_declined(match: Match, event: DrawDeclined) -> dict[str, Any]:
+def _draw_declined(match: Match, event: DrawDeclined, after: Match) -> None:
     if match.offer is None or match.offer.seat == event.seat:
         raise _contradiction(match, event, "there is no offer of the opponent")
-    return {"offer": None}
+    after.offer = None
 
 
-def _interrupted(match: Match, event: Interrupted) -> dict[str, Any]:
-    away = tuple(event.at if present else since for present, since in zip(match.present, match.away, strict=True))
-    return {
-        "phase": Phase.PENDING if match.phase is Phase.PENDING else Phase.PAUSED,
-        "since": event.at,
-        "present": (False, False),
-        "away": away,
-    }
+def _interrupted(match: Match, event: Interrupted, after: Match) -> None:
+    first, second = (event.at if present else since for present, since in zip(match.present, match.away, strict=True))
+    after.phase = Phase.PENDING if match.phase is Phase.PENDING else Phase.PAUSED
+    after.since = event.at
+    after.present = (False, False)
+    after.away = (first, second)
 
 
-def _resumed(match: Match, event: Resumed) -> dict[str, Any]:
+def _resumed(match: Match, event: Resumed, after: Match) -> None:
     _expect(match, event, "ply", event.ply, match.ply)
     _expect(match, event, "turn", event.turn, match.turn)
     _expect(match, event, "clocks", event.clocks, match.clocks)
-    return {
-        "phase": Phase.ACTIVE,
-        "since": event.at,
-        # The outage does not count as a player's absence.
-        "away": tuple(None if since is None else event.at for since in match.away),
-    }
+    first, second = match.away
+    after.phase = Phase.ACTIVE
+    after.since = event.at
+    # The outage does not count as a player's absence.
+    after.away = (None if first is None else event.at, None if second is None else event.at)
 
 
-def _ended(match: Match, event: Ended) -> dict[str, Any]:
+def _ended(match: Match, event: Ended, after: Match) -> None:
     _check_end(match, event)
-    return {"phase": Phase.ENDED, "since": event.at, "result": event, "offer": None}
+    after.phase = Phase.ENDED
+    after.since = event.at
+    after.result = event
+    after.offer = None
 
 
 def _check_end(match: Match, event: Ended) -> None:
@@ -288,7 +292,10 @@ def _check_key(match: Match, event: Ended) -> None:
         raise _contradiction(match, event, str(error)) from None
 
 
-Step = Callable[[Match, Any], dict[str, Any]]
+_SEAT_BYTES: Final = (b"\x01", b"\x02")
+
+Step = Callable[[Match, Any, Match], None]
+"""Writes what an event changes into a copy of the match before it."""
 
 _LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)
 _PLAYING: Final = (Phase.ACTIVE, Phase.PAUSED)

@@ -6,14 +6,15 @@ from an event.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.matches.adjudication import Lead, lead_after
-from arbiter.matches.clock import SeatClock, after_move, available
+from arbiter.matches.clock import Ledger, SeatClock, after_move, available
 from arbiter.matches.credit import credit, most_credit
-from arbiter.matches.events import Clocks, Created, Ended, Ledger
+from arbiter.matches.events import Clocks, Created, Ended
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import TimeControl
 from arbiter.matches.versions import Versions
@@ -35,7 +36,8 @@ class Offer(NamedTuple):
     ply: int
 
 
-class Match(NamedTuple):
+@dataclass(init=False, slots=True)
+class Match:
     """A match after its event number `revision`.
 
     Pairs hold a value for seat 1 and one for seat 2. Instants are UTC epoch milliseconds.
@@ -79,10 +81,100 @@ class Match(NamedTuple):
     offered: tuple[int, int]
     requests: Requests
     result: Ended | None
-    comments: tuple[tuple[int, str], ...] = ()
-    secret: bytes = b""
-    bots: Versions = Versions()
-    led: Lead = Lead()
+    comments: tuple[tuple[int, str], ...]
+    secret: bytes
+    bots: Versions
+    led: Lead
+
+    def __init__(
+        self,
+        created: Created,
+        game: AnyGame,
+        controls: tuple[TimeControl, TimeControl],
+        phase: Phase,
+        revision: int,
+        digest: str,
+        at: int,
+        position: Any,
+        text: str,
+        moves: tuple[str, ...],
+        turns: bytes,
+        turn: Seat,
+        clocks: Clocks,
+        banks: tuple[int, int],
+        since: int,
+        present: tuple[bool, bool],
+        away: tuple[int | None, int | None],
+        strikes: tuple[int, int],
+        rejected: tuple[int, int],
+        offer: Offer | None,
+        offered: tuple[int, int],
+        requests: Requests,
+        result: Ended | None,
+        comments: tuple[tuple[int, str], ...],
+        secret: bytes,
+        bots: Versions,
+        led: Lead,
+    ) -> None:
+        self.created = created
+        self.game = game
+        self.controls = controls
+        self.phase = phase
+        self.revision = revision
+        self.digest = digest
+        self.at = at
+        self.position = position
+        self.text = text
+        self.moves = moves
+        self.turns = turns
+        self.turn = turn
+        self.clocks = clocks
+        self.banks = banks
+        self.since = since
+        self.present = present
+        self.away = away
+        self.strikes = strikes
+        self.rejected = rejected
+        self.offer = offer
+        self.offered = offered
+        self.requests = requests
+        self.result = result
+        self.comments = comments
+        self.secret = secret
+        self.bots = bots
+        self.led = led
+
+    def copy(self) -> Match:
+        """Return an equal match, for `evolve` to change before anybody else has it."""
+        return Match(
+            self.created,
+            self.game,
+            self.controls,
+            self.phase,
+            self.revision,
+            self.digest,
+            self.at,
+            self.position,
+            self.text,
+            self.moves,
+            self.turns,
+            self.turn,
+            self.clocks,
+            self.banks,
+            self.since,
+            self.present,
+            self.away,
+            self.strikes,
+            self.rejected,
+            self.offer,
+            self.offered,
+            self.requests,
+            self.result,
+            self.comments,
+            self.secret,
+            self.bots,
+            self.led,
+        )
 
     @property
     def id(self) -> str:
@@ -122,12 +214,18 @@ class Match(NamedTuple):
         return self.since if self.phase is Phase.ACTIVE else None
 
 
-class Judgement(NamedTuple):
+@dataclass(init=False, slots=True)
+class Judgement:
     """The clock's result for a move: its ledger, the mover's clock and bank afterwards. No clock if the flag fell."""
 
     ledger: Ledger
     clock: SeatClock | None
     bank: int
+
+    def __init__(self, ledger: Ledger, clock: SeatClock | None, bank: int) -> None:
+        self.ledger = ledger
+        self.clock = clock
+        self.bank = bank
 
 
 def other(seat: Seat) -> Seat:
@@ -204,7 +302,7 @@ def with_position(match: Match) -> Match:
         position = match.game.play(position, move)
         if rules is not None and rules.material and ply >= opening:
             led = lead_after(rules, led, match.game, position)
-    return match._replace(position=position, led=led)
+    return replace(match, position=position, led=led)
 
 
 def claimable(match: Match) -> str | None:

@@ -17,9 +17,11 @@ requests, and `verification` decides every request again. `transitions` defines 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 from arbiter.games.contract import Seat
+from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import (
     Abort,
     Adjudicate,
@@ -29,6 +31,7 @@ from arbiter.matches.commands import (
     OfferDraw,
     Play,
     Request,
+    RequestContent,
     Resign,
 )
 from arbiter.matches.events import (
@@ -38,18 +41,17 @@ from arbiter.matches.events import (
     Ended,
     Event,
     EventKind,
-    Ledger,
     MatchEndReason,
     Moved,
     Refused,
     Rejected,
-    RequestContent,
 )
 from arbiter.matches.match import Match, other
 from arbiter.matches.requests import shown
 
 
-class Origin(NamedTuple):
+@dataclass(init=False, slots=True)
+class Origin:
     """The request behind an event, as far as the record shows it.
 
     seat: the player's, or None for an organiser's request; then `by` is the organiser's id.
@@ -59,8 +61,17 @@ class Origin(NamedTuple):
     asked: RequestContent
     request: str
     seat: Seat | None
-    by: str = ""
-    ledger: Ledger | None = None
+    by: str
+    ledger: Ledger | None
+
+    def __init__(
+        self, asked: RequestContent, request: str, seat: Seat | None, by: str = "", ledger: Ledger | None = None
+    ) -> None:
+        self.asked = asked
+        self.request = request
+        self.seat = seat
+        self.by = by
+        self.ledger = ledger
 
 
 def asked(command: Request) -> RequestContent:
@@ -89,12 +100,12 @@ def request_of(origin: Origin, arrived: int) -> Request | None:
 
     arrived: when a move arrived whose time was not computed, UTC epoch milliseconds.
     """
-    asks, request, seat, by, ledger = origin
+    asks, request, seat, ledger = origin.asked, origin.request, origin.seat, origin.ledger
     name = asks.command
     if seat is None:
         if name is CommandName.ABORT:
-            return Abort(by, request, asks.note)
-        return None if asks.result is None else Adjudicate(by, request, asks.result, asks.winner, asks.note)
+            return Abort(origin.by, request, asks.note)
+        return None if asks.result is None else Adjudicate(origin.by, request, asks.result, asks.winner, asks.note)
     if name is CommandName.PLAY and asks.ply is not None and asks.move is not None:
         if ledger is None:
             return Play(seat, request, asks.ply, asks.move.shown, arrived)

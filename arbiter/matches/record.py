@@ -16,6 +16,7 @@ A transcript (`arbiter.matches.transcript`) is the bytes of all events in order,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode, encode_plain
@@ -44,11 +45,16 @@ class Chained(Protocol):
         """The SHA-256 of the bytes of its last event."""
 
 
-class Sealed(NamedTuple):
+@dataclass(init=False, slots=True, unsafe_hash=True)
+class Sealed:
     """An event in its stored form: its revision and its bytes."""
 
     revision: int
     data: bytes
+
+    def __init__(self, revision: int, data: bytes) -> None:
+        self.revision = revision
+        self.data = data
 
 
 class ChainedEvent(NamedTuple):
@@ -61,7 +67,8 @@ class ChainedEvent(NamedTuple):
     event: Event
 
 
-class _Seal(NamedTuple):
+@dataclass(init=False, slots=True)
+class _Seal:
     """An event's bytes at one position of one chain; cached with the event, because `evolve` needs their hash again."""
 
     match: str
@@ -69,6 +76,13 @@ class _Seal(NamedTuple):
     previous: str
     data: bytes
     digest: str
+
+    def __init__(self, match: str, revision: int, previous: str, data: bytes, digest: str) -> None:
+        self.match = match
+        self.revision = revision
+        self.previous = previous
+        self.data = data
+        self.digest = digest
 
 
 def seal(match: Chained, events: Iterable[Event]) -> list[Sealed]:
@@ -161,7 +175,7 @@ class _Unwritten(NamedTuple):
 
 def _seal(match_id: str, revision: int, previous: str, event: Event) -> _Seal:
     done: _Seal | None = getattr(event, "_sealed", None)
-    if done is not None and (done.previous, done.revision, done.match) == (previous, revision, match_id):
+    if done is not None and done.revision == revision and done.previous == previous and done.match == match_id:
         return done
     values = own_fields(event)
     values["at"] = event.at

@@ -6,18 +6,21 @@ same (`arbiter.matches.origins.asked`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
 
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.matches.canonical import digest
-from arbiter.matches.events import Ended, EventKind, Ledger, Refused, Rejected, RequestContent, Text
+from arbiter.matches.clock import Ledger
+from arbiter.matches.commands import RequestContent, Text
+from arbiter.matches.events import Ended, EventKind, Refused, Rejected
 
 LONGEST_REQUEST = 100  #: characters of a request id
 LONGEST_SHOWN_MOVE = 200  #: maximum recorded characters of a refused move
 
 
-class Receipt(NamedTuple):
+@dataclass(init=False, slots=True, unsafe_hash=True)
+class Receipt:
     """A command was carried out. The receipt is sent once its events are durable.
 
     revision: of the event that carried it out; for a move that came too late, of the event that ended the match.
@@ -29,11 +32,21 @@ class Receipt(NamedTuple):
     revision: int
     kind: EventKind | None
     ply: int
-    ledger: Ledger | None = None
-    result: Ended | None = None
+    ledger: Ledger | None
+    result: Ended | None
+
+    def __init__(
+        self, revision: int, kind: EventKind | None, ply: int, ledger: Ledger | None = None, result: Ended | None = None
+    ) -> None:
+        self.revision = revision
+        self.kind = kind
+        self.ply = ply
+        self.ledger = ledger
+        self.result = result
 
 
-class Answered(NamedTuple):
+@dataclass(init=False, slots=True)
+class Answered:
     """A recorded request: what it asked for and its answer, a receipt or a refusal.
 
     position: the text of the position in which a refused move was answered.
@@ -41,8 +54,16 @@ class Answered(NamedTuple):
 
     asked: RequestContent
     receipt: Receipt
-    refused: Refused | Rejected | None = None
-    position: str = ""
+    refused: Refused | Rejected | None
+    position: str
+
+    def __init__(
+        self, asked: RequestContent, receipt: Receipt, refused: Refused | Rejected | None = None, position: str = ""
+    ) -> None:
+        self.asked = asked
+        self.receipt = receipt
+        self.refused = refused
+        self.position = position
 
 
 class Requests:

@@ -121,7 +121,7 @@ def _disclosed(match: Match, decision: Decision) -> Decision:
     ended = replace(last, key=match.secret.hex())
     answer = decision.answer
     if isinstance(answer, Receipt) and answer.result is last:
-        answer = answer._replace(result=ended)
+        answer = replace(answer, result=ended)
     return Decision((*decision.events[:-1], ended), answer)
 
 
@@ -190,7 +190,7 @@ def _play(match: Match, command: Play, at: int) -> Decision:
     ended = _ended_by(match, moved, at)
     if ended is None:
         return carried_out(match, moved)
-    return Decision((moved, ended), receipt_of(match, moved)._replace(result=ended))
+    return Decision((moved, ended), replace(receipt_of(match, moved), result=ended))
 
 
 def _ended_by(match: Match, moved: Moved, at: int) -> Ended | None:
@@ -207,8 +207,8 @@ def _play_paused(match: Match, command: Play, at: int) -> Decision:
     """Play a move in an interrupted match: the interrupted turn starts again at the instant of the move."""
     _check_turn(match, command)
     resumed = _resume(match, at)
-    events, answer = _play(evolve(match, resumed), command, at)
-    return Decision((resumed, *events), answer)
+    played = _play(evolve(match, resumed), command, at)
+    return Decision((resumed, *played.events), played.answer)
 
 
 def _check_turn(match: Match, command: Play) -> None:

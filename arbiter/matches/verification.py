@@ -78,7 +78,7 @@ class Verification:
         """
         match = self._match
         if match is None:
-            self._match = self._begun(event)._replace(digest=digest)
+            self._match = replace(self._begun(event), digest=digest)
             return
         if self._moves_at is not None:
             _expect_move(event, self._moves_at)
@@ -87,7 +87,7 @@ class Verification:
         _compare(event, decided[0])
         waited = not self._due and isinstance(event, Resumed) and not _is_due(match, event.at)
         self._moves_at = event.at if waited else None
-        self._match = evolve(match, decided[0])._replace(digest=digest)
+        self._match = replace(evolve(match, decided[0]), digest=digest)
         self._due = decided[1:]
 
     def _begun(self, event: Event) -> Match:
@@ -149,7 +149,7 @@ def _as_told(event: Event, decided: Event) -> Event:
         case Ended(), Ended() if event.key:
             return replace(decided, key=event.key)
         case Rejected(), Rejected() if decided.asked.move:
-            return replace(decided, asked=decided.asked._replace(move=event.asked.move))
+            return replace(decided, asked=replace(decided.asked, move=event.asked.move))
         case _:
             return decided
 

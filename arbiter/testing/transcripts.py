@@ -10,6 +10,7 @@ requests, comments, players who disconnect and reconnect, interruptions, and mov
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -84,7 +85,7 @@ class ScriptedMatch:
         )
         events = create(f"m-{name}", command, self.now).events
         self.log = [sealed.data for sealed in seal_first(f"m-{name}", events)]
-        self.match: Match = replay(events)._replace(secret=sha256(f"comments of {name}".encode()).digest())
+        self.match: Match = replace(replay(events), secret=sha256(f"comments of {name}".encode()).digest())
 
     def request(self) -> str:
         """Return a fresh request id."""

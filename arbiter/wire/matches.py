@@ -11,7 +11,7 @@ from arbiter_protos.v1 import play_pb2, refusal_pb2
 from arbiter.errors import Refusal
 from arbiter.matches import events as ev
 from arbiter.matches.answers import rejection
-from arbiter.matches.clock import UNLIMITED_MS, SeatClock, available
+from arbiter.matches.clock import UNLIMITED_MS, Ledger, SeatClock, available
 from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
@@ -128,7 +128,9 @@ def fill_clocks(
         return
     for control, clock in zip(controls, clocks, strict=True):
         message = messages.add()
-        message.remaining_ms, message.periods_left, message.moves_left = clock
+        message.remaining_ms = clock.remaining_ms
+        message.periods_left = clock.periods
+        message.moves_left = clock.moves_left
         message.available_ms = min(available(control, clock), policy.move_cap_ms)
 
 
@@ -158,7 +160,7 @@ def ended_message(ended: ev.Ended) -> pb.Result:
     )
 
 
-def fill_ledger(message: pb.Ledger, ledger: ev.Ledger) -> None:
+def fill_ledger(message: pb.Ledger, ledger: Ledger) -> None:
     """Fill in a move's ledger: how its time was computed."""
     message.started_ms = ledger.started
     message.handed_over_ms = ledger.handed_over or 0

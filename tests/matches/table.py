@@ -54,10 +54,10 @@ class Table:
         self.now += after_ms
         decision = decide(self.match, command, self.now)
         sealed = seal(self.match, decision.events)
-        assert [revision for revision, _ in sealed] == [
+        assert [item.revision for item in sealed] == [
             self.match.revision + n for n in range(1, len(decision.events) + 1)
         ]
-        self.log += [data for _, data in sealed]
+        self.log += [item.data for item in sealed]
         self.events += decision.events
         for event in decision.events:
             self.match = evolve(self.match, event)

@@ -39,7 +39,7 @@ EVALUATION, LEVEL = "adjudicated_evaluation", "adjudicated_level"
 def ruled(rules: AdjudicationRules, game: str = "heap(stones=1000)", opening: tuple[str, ...] = ()) -> Table:
     """Return a table with rules, at which comments can be sealed."""
     table = started(game, rules=rules, opening=opening)
-    table.match = table.match._replace(secret=SECRET)
+    table.match = replace(table.match, secret=SECRET)
     return table
 
 
@@ -69,7 +69,7 @@ def end(table: Table) -> tuple[str, int]:
     assert match.result is not None
     assert (match.result.cause, match.result.party, match.result.by) == (Cause.ORGANISER, Party.ORGANISER, "")
     assert verified(table.events).result == match.result
-    table.match = match._replace(secret=b"")
+    table.match = replace(match, secret=b"")
     table.check()
     return match.result.reason, match.result.winner
 
@@ -195,7 +195,7 @@ class TestEvaluation:
 
     def test_what_nobody_can_read_ends_nothing(self) -> None:
         table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
-        table.match = table.match._replace(secret=b"")
+        table.match = replace(table.match, secret=b"")
         say(table, 1_000, 0, 1_000, 0)
         assert table.match.result is None
 

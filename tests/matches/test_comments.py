@@ -28,7 +28,7 @@ SAID = Comment(612, ("2", "1", "3"))
 def sealing(game: str = "heap", secret: bytes = SECRET) -> Table:
     """Return a table at which comments can be sealed."""
     table = started(game, policy=policy(illegal_moves=2))
-    table.match = table.match._replace(secret=secret)
+    table.match = replace(table.match, secret=secret)
     return table
 
 
@@ -181,7 +181,7 @@ def test_without_a_key_a_move_is_played_and_nothing_is_kept() -> None:
 def test_a_key_that_was_lost_meanwhile_is_not_disclosed_and_what_was_said_stays_sealed() -> None:
     table = sealing()
     say(table, "1", SAID)
-    table.match = table.match._replace(secret=b"\x07" * 32)
+    table.match = replace(table.match, secret=b"\x07" * 32)
     table.do(Interrupt(Interruption.RESTART))
     table.do(Resign(1, "e"))
     assert ended(table).key == ""

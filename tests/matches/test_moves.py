@@ -7,8 +7,9 @@ import pytest
 from arbiter.errors import Reason
 from arbiter.matches import Phase, available_ms, claimable, deadline
 from arbiter.matches.canonical import digest
+from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import AnswerDraw, Arrive, ClaimDraw, Command, OfferDraw, Play
-from arbiter.matches.events import EventKind, Ledger
+from arbiter.matches.events import EventKind
 from arbiter.matches.policy import ClockStart
 from tests.matches.table import Table, policy, receipt, refusal, started
 

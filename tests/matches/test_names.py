@@ -83,7 +83,7 @@ def records() -> list[bytes]:
     waiting, playing = Table("heap(stones=9)"), started("heap(stones=9)")
     for number, request_ in enumerate(REQUESTS[:6]):
         name = f"request {number}"
-        waiting.do(request_._replace(request=name) if isinstance(request_, Play) else replace(request_, request=name))
+        waiting.do(replace(request_, request=name))
     for request_ in (Play(1, "a", 0, "1", playing.now), OfferDraw(1, "b"), Resign(2, "c")):
         playing.do(request_)
     return waiting.log + playing.log

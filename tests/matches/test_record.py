@@ -230,7 +230,7 @@ def test_a_log_that_contradicts_the_clock(name: str) -> None:
     number = position(table, Moved)
     moved = table.events[number]
     assert isinstance(moved, Moved)
-    ledger = moved.ledger._replace(**{name: (getattr(moved.ledger, name) or moved.ledger.started) + 1})
+    ledger = replace(moved.ledger, **{name: (getattr(moved.ledger, name) or moved.ledger.started) + 1})
     with pytest.raises(ContradictionError):
         replay(forged(table.events, number, replace(moved, after=None, ledger=ledger)), games)
 

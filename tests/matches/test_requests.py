@@ -18,11 +18,13 @@ from arbiter.matches.commands import (
     Interruption,
     OfferDraw,
     Play,
+    RequestContent,
     Resign,
     ResultKind,
+    Text,
     Tick,
 )
-from arbiter.matches.events import EventKind, Rejected, RequestContent, Text
+from arbiter.matches.events import EventKind, Rejected
 from arbiter.matches.requests import Answered, Receipt, Requests
 from tests.matches.table import Table, policy, receipt, refusal, started
 

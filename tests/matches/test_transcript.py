@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -40,7 +41,7 @@ def transcript(log: list[bytes], match: Match) -> bytes:
 def eventful() -> tuple[bytes, ...]:
     """Return the lines of a match in which every kind of event happened, with comments and a late move."""
     table = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
-    table.match = table.match._replace(secret=bytes(range(32)))
+    table.match = replace(table.match, secret=bytes(range(32)))
     table.play("x" * 300)
     table.play("7")
     table.do(Play(1, "too early", 2, "x" * 300, table.now))

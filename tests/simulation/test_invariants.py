@@ -56,7 +56,7 @@ def forget_what_was_asked(evidence: Evidence) -> None:
 def answer_anew(evidence: Evidence) -> None:
     given = evidence.history.given
     first = next(one for one in given if not isinstance(one.answer, Exception) and one.answer.kind is not None)
-    given.append(first._replace(answer=first.answer._replace(revision=first.answer.revision + 1)))  # type: ignore[union-attr]
+    given.append(first._replace(answer=replace(first.answer, revision=first.answer.revision + 1)))  # type: ignore[union-attr]
 
 
 def answer_too_soon(evidence: Evidence) -> None:

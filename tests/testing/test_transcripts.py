@@ -11,8 +11,9 @@ import pytest
 
 from arbiter.games import registry
 from arbiter.matches.canonical import decode, encode
+from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import ResultKind
-from arbiter.matches.events import Cause, EventKind, Ledger, Moved
+from arbiter.matches.events import Cause, EventKind, Moved
 from arbiter.matches.public_keys import checking, read_keys
 from arbiter.matches.transcript import TranscriptError, Verified, verify
 from arbiter.runtime.keys import holds

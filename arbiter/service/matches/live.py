@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -160,11 +161,11 @@ class LiveMatches:
         now = live.durable if live is not None else None
         if now is match:
             return True
-        return now is not None and (now.phase, now.ply, now.since) == (match.phase, match.ply, match.since)
+        return now is not None and now.phase is match.phase and now.since == match.since and now.ply == match.ply
 
     def enter(self, match: Match, durable: bool = True) -> LiveMatch:
         """Make a match live; `durable` says whether the journal has it already."""
-        match = with_position(match)._replace(secret=self._secret(match.created))
+        match = replace(with_position(match), secret=self._secret(match.created))
         live = self._live[match.id] = LiveMatch(match, match if durable else None)
         for player in match.holders:
             self._of_player.setdefault(player, {})[match.id] = None
@@ -271,7 +272,7 @@ class LiveMatches:
         """
         after = live.newest
         match_id = after.created.match
-        records = tuple([Record(match_id, *item, Subject.MATCH) for item in sealed])
+        records = tuple([Record(match_id, item.revision, item.data, Subject.MATCH) for item in sealed])
         closed = end_of(after) if after.phase is Phase.ENDED else None
         future = self._journal.append(Append(records, opened, closed, None, live.basis))
         live.tail = future
@@ -356,7 +357,7 @@ class LiveMatches:
         waiting, live.waiting = live.waiting or [], None
         for command, then in waiting:
             if isinstance(command, Play) and not same_turn:
-                command = command._replace(handed_over=None, round_trip_ms=None)
+                command = replace(command, handed_over=None, round_trip_ms=None)
             self.submit(live, command, then, level=True)
         self._timers.set(live)
 

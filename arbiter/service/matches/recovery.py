@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from arbiter.matches.commands import Interrupt, Interruption
@@ -179,7 +180,7 @@ class Recovery:
         """
         assert live.durable is not None
         missed = records[live.durable.revision :]
-        live.newest = with_position(match)._replace(secret=live.newest.secret)
+        live.newest = replace(with_position(match), secret=live.newest.secret)
         if missed:
             self._matches.became_durable(live, live.newest, missed, [event_of(record) for record in missed])
         live.failed = False

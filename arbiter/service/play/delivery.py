@@ -6,8 +6,8 @@ The path of every move leads through here, so this module has no coroutines and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 from arbiter.games.contract import Seat
 from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, Started
@@ -22,7 +22,8 @@ from arbiter.service.record.matches import end_of
 from arbiter.service.record.published import Published
 
 
-class _SentTurn(NamedTuple):
+@dataclass(init=False, slots=True)
+class _SentTurn:
     """When a turn was sent, and on which stream: None if that was opened after the turn had begun.
 
     A turn is known by its ply and its beginning: many may begin in one millisecond.
@@ -32,6 +33,12 @@ class _SentTurn(NamedTuple):
     since: int
     at: int
     session: Session | None
+
+    def __init__(self, ply: int, since: int, at: int, session: Session | None) -> None:
+        self.ply = ply
+        self.since = since
+        self.at = at
+        self.session = session
 
 
 class Delivery:

@@ -53,7 +53,7 @@ class TurnListing(NamedTuple):
     moves: tuple[ListedMove, ...]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(init=False, eq=False, slots=True)
 class TurnItem:
     """It is the bot's turn.
 
@@ -63,8 +63,17 @@ class TurnItem:
     match: Match
     seat: Seat
     first_ply: int
-    listing: TurnListing | None = None
-    held_up_ms: int = 0
+    listing: TurnListing | None
+    held_up_ms: int
+
+    def __init__(
+        self, match: Match, seat: Seat, first_ply: int, listing: TurnListing | None = None, held_up_ms: int = 0
+    ) -> None:
+        self.match = match
+        self.seat = seat
+        self.first_ply = first_ply
+        self.listing = listing
+        self.held_up_ms = held_up_ms
 
 
 class StateItem(NamedTuple):
@@ -73,12 +82,18 @@ class StateItem(NamedTuple):
     match: Match
 
 
-class AnswerItem(NamedTuple):
+@dataclass(init=False, slots=True)
+class AnswerItem:
     """The answer to a request."""
 
     request_id: str
     match_id: str
     answer: Receipt | Refusal
+
+    def __init__(self, request_id: str, match_id: str, answer: Receipt | Refusal) -> None:
+        self.request_id = request_id
+        self.match_id = match_id
+        self.answer = answer
 
 
 class EndedItem(NamedTuple):

@@ -132,7 +132,7 @@ def interrupt_elsewhere(stored: MemoryJournal, before: Record) -> None:
     events = decide(match, Interrupt(Interruption.RESTART), match.at).events
     if events:
         sealed = seal(match, events)
-        stored.store(Append(tuple(Record(match.id, *each, Subject.MATCH) for each in sealed)))
+        stored.store(Append(tuple(Record(match.id, each.revision, each.data, Subject.MATCH) for each in sealed)))
 
 
 def _resolve(answer: asyncio.Future[int], outcome: int | Exception) -> None:

@@ -11,8 +11,9 @@ import pytest
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt
+from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import Play, Resign
-from arbiter.matches.events import EventKind, Ledger, Moved
+from arbiter.matches.events import EventKind, Moved
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import read
