@@ -1,7 +1,8 @@
 """Group commit: one thread writes, and many writes share a transaction.
 
 A durable commit costs a disk flush, however much it holds. While one flush runs, new writes queue up, and the next
-transaction takes all of them. So the load sets the size of the groups; there is no timer.
+transaction takes all of them. So the load sets the size of the groups; there is no timer. The writes of one turn of the
+event loop are queued together, at its end.
 """
 
 from __future__ import annotations
@@ -112,6 +113,7 @@ class Writer:
         self._committed = committed
         self._largest = largest_group
         self._commits_a_checkpoint = commits_a_checkpoint
+        self._turn: list[_Job] = []  # what was asked for in this turn of the event loop
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._checkpoint_due = threading.Event()
         self._rest_due = False  # pages that were committed while the checkpoint thread worked
@@ -149,12 +151,27 @@ class Writer:
             if self._closing:
                 job.future.set_exception(StoreFailed("it is closed"))
             else:
-                self._jobs.put(job)
+                if not self._turn:
+                    job.loop.call_soon(self._hand_over)
+                self._turn.append(job)
         return job.future
+
+    def _hand_over(self) -> None:
+        """Queue the writes of a turn of the event loop.
+
+        If each was queued at once, the thread would wake at the first, and commit that alone while the others wait.
+        """
+        with self._gate:
+            self._queue_turn()
+
+    def _queue_turn(self) -> None:
+        for job in self._turn:
+            self._jobs.put(job)
+        self._turn.clear()
 
     def queued(self) -> int:
         """Return how many writes wait for the next transaction. Any thread may ask."""
-        return self._jobs.qsize()
+        return self._jobs.qsize() + len(self._turn)
 
     def when_failed(self, tell: Callable[[], None]) -> None:
         """Add a callback for failed transactions, in a write or at the commit. It runs in the writer's thread."""
@@ -164,6 +181,7 @@ class Writer:
         """Finish the queued writes, then stop the threads."""
         with self._gate:
             self._closing = True
+            self._queue_turn()
             self._jobs.put(None)
         self._thread.join()
         self._checkpoint_due.set()

@@ -70,6 +70,34 @@ async def test_what_waits_shares_a_transaction(engine: Engine, writer: Writer) -
     assert notes(engine) == [f"n{n}" for n in range(100)]
 
 
+async def test_writes_of_one_turn_of_the_event_loop_share_a_transaction_while_the_writer_is_idle(
+    engine: Engine, writer: Writer
+) -> None:
+    await writer.write(note("first"))  # it has a connection now, and waits
+    commits: list[int] = []
+    event.listen(engine, "commit", lambda connection: commits.append(1))
+    asked = [writer.write(note(f"n{n}")) for n in range(20)]
+    assert writer.queued() == 20
+    await asyncio.gather(*asked)
+    assert len(commits) == 1
+
+
+async def test_a_write_that_fails_among_those_of_one_turn_fails_alone(engine: Engine, writer: Writer) -> None:
+    asked = [writer.write(note(text)) for text in ("a", None, "b")]
+    a, none, b = await asyncio.gather(*asked, return_exceptions=True)
+    assert (a, b) == ("a", "b")
+    assert isinstance(none, StoreFailed)
+    assert notes(engine) == ["a", "b"]
+
+
+async def test_close_finishes_the_writes_of_this_turn(engine: Engine) -> None:
+    writer = Writer(engine, structlog.get_logger())
+    asked = writer.write(note("last"))
+    writer.close()
+    await asked
+    assert notes(engine) == ["last"]
+
+
 async def test_a_group_has_a_largest_size(engine: Engine) -> None:
     writer = Writer(engine, structlog.get_logger(), largest_group=10)
     go_on = await stopped(writer)
