@@ -19,6 +19,7 @@ from sqlalchemy.pool import QueuePool
 
 from arbiter.errors import OperatorError
 from arbiter.store.failure import HeldElsewhere
+from arbiter.store.files import look_at
 from arbiter.store.tables import Numbered, metadata
 
 NAME: Final = "SQLite"
@@ -175,14 +176,14 @@ class Files:
     def missing(self) -> str:
         """Return what is wrong with the files, as a clause for the server's log; '' if they are in order."""
         try:
-            found = self._path.stat()
+            found = look_at(self._path)
         except OSError as error:
             return f"{self._path} is gone ({error.strerror})"
-        if (found.st_dev, found.st_ino) != self._file:
+        if found.identity != self._file:
             return f"{self._path} is another file than the one that was opened"
-        if found.st_size < self._size:
-            return f"{self._path} has shrunk from {self._size} to {found.st_size} bytes"
-        self._size = found.st_size
+        if found.size < self._size:
+            return f"{self._path} has shrunk from {self._size} to {found.size} bytes"
+        self._size = found.size
         log = _identity(self._log_path)
         if self._log is None:
             self._log = log
@@ -196,10 +197,9 @@ _Identity = tuple[int, int]  # device and inode
 
 def _identity(path: Path) -> _Identity | None:
     try:
-        found = path.stat()
+        return look_at(path).identity
     except OSError:
         return None
-    return found.st_dev, found.st_ino
 
 
 def is_there(made: Engine) -> bool:
