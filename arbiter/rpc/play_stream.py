@@ -103,25 +103,24 @@ class PlayStreams:
         return reading.result()
 
     async def _read(self, session: Session, acts: Any, arrived: int, context: Context) -> None:
-        now_ms = self._clock.now_ms
+        """Do all that the bot's messages ask.
+
+        All parts of a message arrived at once, so none costs the bot time while earlier ones are handled.
+        """
         try:
-            await self._take(session, acts, arrived)
-            while (message := await next_message(context)) is not grpc.aio.EOF:
-                await self._take(session, message.acts, now_ms())
+            while True:
+                for n, act in enumerate(acts, 1):
+                    if session.ended is not None or session.left:
+                        break  # the bot knows that this stream accepts nothing more
+                    self._messages.act(session, act, arrived)
+                    if not n % AT_ONCE:
+                        await asyncio.sleep(0)
+                message = await next_message(context)
+                if message is grpc.aio.EOF:
+                    return
+                acts, arrived = message.acts, self._clock.now_ms()
         except Refusal as refusal:  # for a message that cannot be read
             session.end(refusal)
-
-    async def _take(self, session: Session, acts: Any, arrived: int) -> None:
-        """Do all that a message asks.
-
-        All parts arrived at once, so none costs the bot time while earlier ones are handled.
-        """
-        for n, act in enumerate(acts, 1):
-            if session.ended is not None or session.left:
-                return  # the bot knows that this stream accepts nothing more
-            self._messages.act(session, act, arrived)
-            if not n % AT_ONCE:
-                await asyncio.sleep(0)
 
     async def _write(self, session: Session, writer: MessageWriter) -> None:
         hello = pb.ServerHello(
