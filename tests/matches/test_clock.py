@@ -115,7 +115,7 @@ def test_whatever_is_played(control: TimeControl, shares: list[float]) -> None:
             assert charged >= limit
             return
         assert charged < limit
-        assert min(after) >= 0
+        assert min(after.remaining_ms, after.periods, after.moves_left) >= 0
         if control != Unlimited():
             assert limit - charged <= available(control, after) <= limit - charged + most_gain(control)
         clock = after
