@@ -10,8 +10,8 @@ import structlog
 
 from arbiter.bootstrap.store import LAST_RECORDS, Store, open_record
 from arbiter.config import Settings
-from arbiter.matches.fields import RecordError
 from arbiter.matches.record import read
+from arbiter.matches.record_errors import RecordError
 from arbiter.runtime.adjudicators import AdjudicatorProcess
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds

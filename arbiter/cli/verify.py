@@ -15,8 +15,8 @@ from arbiter.cli.terminal import instant, say
 from arbiter.matches import transcript
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Ended
-from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.public_keys import PublicKey, checking, id_of_key, key_bytes, read_keys
+from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.transcript import TranscriptError, Verified
 from arbiter.runtime.keys import holds
 

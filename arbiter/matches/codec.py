@@ -35,8 +35,9 @@ from arbiter.matches.events import (
     Resumed,
     Started,
 )
-from arbiter.matches.fields import Fields, MalformedRecordError
+from arbiter.matches.fields import Fields
 from arbiter.matches.policy import read_policy
+from arbiter.matches.record_errors import MalformedRecordError
 
 
 def own_fields(event: Event) -> dict[str, Json]:

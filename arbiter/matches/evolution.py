@@ -36,10 +36,10 @@ from arbiter.matches.events import (
     Resumed,
     Started,
 )
-from arbiter.matches.fields import MalformedRecordError, RecordError
 from arbiter.matches.match import Match, Offer, Phase, judge, with_position
 from arbiter.matches.origins import Origin, origin_of
 from arbiter.matches.record import first_digest, next_digest
+from arbiter.matches.record_errors import MalformedRecordError, RecordError
 from arbiter.matches.requests import Requests
 from arbiter.matches.versions import Versions
 

@@ -10,16 +10,9 @@ from enum import StrEnum
 from typing import Any, NoReturn, TypeVar, cast
 
 from arbiter.games.contract import Seat
+from arbiter.matches.record_errors import MalformedRecordError
 
 E = TypeVar("E", bound=StrEnum)
-
-
-class RecordError(ValueError):
-    """A match's record is not what the arbiter wrote."""
-
-
-class MalformedRecordError(RecordError):
-    """A record that is not canonical JSON, lacks a field, or has a field with a wrong value."""
 
 
 class Fields:

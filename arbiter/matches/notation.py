@@ -33,7 +33,7 @@ from arbiter.matches.commands import ResultKind
 from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.events import Created, Ended, Event, Moved
 from arbiter.matches.evolution import Games
-from arbiter.matches.fields import RecordError
+from arbiter.matches.record_errors import RecordError
 from arbiter.matches.versions import versions_of
 
 WIDTH: Final = 100  #: characters of a line of moves

@@ -22,7 +22,8 @@ from typing import NamedTuple, Protocol
 from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode, encode_plain
 from arbiter.matches.codec import own_fields, read_event
 from arbiter.matches.events import FIRST_PREVIOUS, Event
-from arbiter.matches.fields import Fields, MalformedRecordError, RecordError
+from arbiter.matches.fields import Fields
+from arbiter.matches.record_errors import MalformedRecordError, RecordError
 
 
 class BrokenChainError(RecordError):

@@ -28,7 +28,8 @@ import re
 from typing import Final, NamedTuple
 
 from arbiter.matches.canonical import Json, NotCanonicalError, decode, encode
-from arbiter.matches.fields import Fields, MalformedRecordError
+from arbiter.matches.fields import Fields
+from arbiter.matches.record_errors import MalformedRecordError
 
 ALGORITHM: Final = "ed25519"
 KIND: Final = "signature"

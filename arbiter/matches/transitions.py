@@ -67,9 +67,9 @@ from arbiter.matches.events import (
     Started,
 )
 from arbiter.matches.evolution import evolve
-from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.match import Judgement, Match, Phase, deadline, judge, other, with_position
 from arbiter.matches.origins import asked
+from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.requests import Receipt, shown
 
 

@@ -14,8 +14,8 @@ from arbiter.matches.commands import Abort, ClaimDraw, Interrupt, Interruption, 
 from arbiter.matches.comments import Comment, fitting, key_of, opened, seal, unseal
 from arbiter.matches.events import Ended, Event, EventKind, Moved
 from arbiter.matches.evolution import ContradictionError
-from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.notation import write
+from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.table import Table, policy, receipt, started

@@ -13,8 +13,8 @@ from arbiter.matches import read as read_event
 from arbiter.matches.commands import Resign
 from arbiter.matches.comments import opened
 from arbiter.matches.events import Created, Ended, Moved
-from arbiter.matches.fields import RecordError
 from arbiter.matches.notation import NotationError, WrittenMove, _date, read, write
+from arbiter.matches.record_errors import RecordError
 from arbiter.testing.transcripts import STORIES, Story, played
 from tests.matches.heap import games
 from tests.matches.table import started

@@ -10,13 +10,13 @@ from arbiter.matches.canonical import decode, encode
 from arbiter.matches.commands import Abort, Create, Interrupt, Interruption, Resign
 from arbiter.matches.events import Created, Ended, Moved, Started
 from arbiter.matches.evolution import ContradictionError
-from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.notation import WrittenMove
 from arbiter.matches.notation import read as read_text
 from arbiter.matches.notation import write as write_text
 from arbiter.matches.opening import MOST_OPENING_MOVES
 from arbiter.matches.policy import ClockStart
 from arbiter.matches.record import read, read_record
+from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.table import NOON, Table, policy, receipt, refusal, started

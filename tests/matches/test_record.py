@@ -35,9 +35,9 @@ from arbiter.matches.events import (
     Started,
 )
 from arbiter.matches.evolution import ContradictionError
-from arbiter.matches.fields import MalformedRecordError, RecordError
 from arbiter.matches.match import Match
 from arbiter.matches.record import BrokenChainError, Sealed
+from arbiter.matches.record_errors import MalformedRecordError, RecordError
 from tests.matches.heap import DriftingHeap, games
 from tests.matches.table import Table, policy, started
 

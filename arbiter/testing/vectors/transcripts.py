@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.matches import transcript
 from arbiter.matches.canonical import decode, digest, encode
-from arbiter.matches.fields import MalformedRecordError
 from arbiter.matches.public_keys import PublicKey, checking, read_keys, write_keys
+from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.signature import Signature, Statement
 from arbiter.runtime.keys import SigningKey, holds
 from arbiter.testing import transcripts as stories
