@@ -288,6 +288,6 @@ def test_events_never_run_backwards_in_time() -> None:
 
 def test_the_first_events_are_sealed_from_nothing() -> None:
     decision = create("m1", Create("heap", ("alice", "bob"), "1m", "organiser", "r"), NOON, games)
-    ((revision, data),) = seal_first("m1", decision.events)
-    assert revision == 1
-    assert b'"previous":"' + b"0" * 64 + b'"' in data
+    (sealed,) = seal_first("m1", decision.events)
+    assert sealed.revision == 1
+    assert b'"previous":"' + b"0" * 64 + b'"' in sealed.data

@@ -106,7 +106,7 @@ def test_an_event_is_sealed_where_it_stands() -> None:
     """The form that is kept with an event is not used in another place or match."""
     table, other = started(), started(time="2m")
     event = table.play("1").events[0]
-    ((_, data),) = seal(other.match, [event])
+    data = seal(other.match, [event])[0].data
     assert read_record(data).previous == other.match.digest != read_record(table.log[-1]).previous
 
 

@@ -199,7 +199,7 @@ def resigned(lines: list[bytes]) -> bytes:
     chained = _Chain(match_id, 1, digest(log[0]))
     for event in events[1:]:
         object.__setattr__(event, "_sealed", None)
-        ((_, data),) = seal(chained, [event])
+        data = seal(chained, [event])[0].data
         log.append(data)
         chained = _Chain(match_id, len(log), digest(data))
     statement = Statement(match_id, len(log), digest(log[-1]), KEY)
