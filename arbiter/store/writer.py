@@ -151,7 +151,7 @@ class Writer:
             if self._closing:
                 job.future.set_exception(StoreFailed("it is closed"))
             else:
-                if not self._turn:
+                if not self._turn or self._turn[-1].loop is not job.loop:
                     job.loop.call_soon(self._hand_over)
                 self._turn.append(job)
         return job.future
