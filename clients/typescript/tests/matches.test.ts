@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type ArbiterError,
   Bot,
+  type Choice,
   Client,
   ConnectionFailed,
   type FinishedMatch,
@@ -22,6 +23,9 @@ import { certificates } from "./certificates.js";
 import { start } from "./programs.js";
 import { soon, until } from "./queue.js";
 
+/** Plies of a game with a thousand legal moves a turn. */
+const FEW = 12;
+
 /** Plays the first legal move, and keeps what it is told. */
 class First extends Bot {
   readonly name: string;
@@ -33,8 +37,9 @@ class First extends Bot {
     this.name = name;
   }
 
-  async choose(turn: Turn): Promise<string> {
+  async choose(turn: Turn): Promise<Choice> {
     this.choices.push(`${turn.match.matchId} ${turn.ply}`);
+    if (turn.game === "elevation" && turn.ply >= FEW) return { resign: true };
     return (await this.legalMoves(turn))[0]?.text ?? "";
   }
 
@@ -98,7 +103,7 @@ test("two bots play a match of each game", async (t) => {
   const { admin, enter } = await setUp(t);
   const [alice, bob] = [new First("alice"), new First("bob")];
   const runs = [await enter(alice, { matches: 5 }), await enter(bob, { matches: 5 })];
-  const games = (await admin.listGames()).map(({ id }) => id);
+  const games = (await admin.listGames()).map(({ id }) => (id === "pods" ? "pods(size=3)" : id));
   assert.equal(games.length, 5);
   const matches = [];
   for (const game of games) {
@@ -157,7 +162,7 @@ test("an illegal move is refused, counted, and made good", async (t) => {
   class Careless extends First {
     readonly reasons: string[] = [];
 
-    override async choose(turn: Turn): Promise<string> {
+    override async choose(turn: Turn): Promise<Choice> {
       return turn.refused || turn.ply > 1 ? super.choose(turn) : "a1";
     }
 
@@ -226,12 +231,12 @@ test("the samples play and watch", async (t) => {
     start(t, "samples/search", once, await environment("jan")),
     start(t, "samples/circle_of_life", once, await environment("kim")),
   ];
-  const { matchId } = await admin.createMatch({ game, players: ["jan", "kim"], timeControl: "2m+1s" });
+  const { matchId } = await admin.createMatch({ game, players: ["jan", "kim"], timeControl: "20s+100ms" });
   const observer = start(t, "samples/observer", [matchId], await environment("lea"));
   for (const bot of bots) assert.deepEqual(await bot.ends(), { out: "", err: "", code: 0 });
   const { out, code } = await observer.ends();
   assert.equal(code, 0);
-  assert(out.startsWith(`${matchId} 1: ${game}: jan against kim, 2m+1s\n`), out);
+  assert(out.startsWith(`${matchId} 1: ${game}: jan against kim, 20s+100ms\n`), out);
   assert.match(out, /: seat [12] wins: [a-z_]+\n$/);
 });
 

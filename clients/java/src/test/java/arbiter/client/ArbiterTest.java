@@ -69,7 +69,7 @@ class ArbiterTest {
             Playing runs = Playing.start(alice, arbiter.player("alice").matches(1));
             Playing other = Playing.start(bob, arbiter.player("bob").matches(1));
             arbiter.present("alice", "bob");
-            Match match = arbiter.pair("pods", "alice", "bob", null);
+            Match match = arbiter.pair("pods(size=3)", "alice", "bob", null);
             CompletableFuture<List<MatchEvent>> watching = CompletableFuture.supplyAsync(() -> watch(arbiter, match));
             assertTrue(alice.reached.await(Peer.SOON_S, TimeUnit.SECONDS));
             arbiter.restart();
