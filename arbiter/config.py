@@ -118,7 +118,13 @@ class Limits(_Section):
         default=250,
         ge=10,
         le=1_000_000,
-        description="messages to all streams of events of one player; beyond it, messages have more events each",
+        description="messages to all gRPC streams of events of one player; beyond it, messages have more events each",
+    )
+    page_updates_a_second: int = Field(
+        default=5,
+        ge=1,
+        le=1_000,
+        description="messages to a browser's stream of events; what happens faster comes in one message",
     )
     history_pages: Count = Field(
         default=200,

@@ -1,37 +1,33 @@
 """Streams of server-sent events: what a page needs to stay current.
 
-Each event has an id: the revision in a match's stream, the token in that of all matches. A browser that lost its
-connection sends the last id back (`Last-Event-ID`) and gets what came since. Comments say that an idle stream lives.
+Each event has an id: the revision in a match's stream, the journal place in that of several matches. A browser that
+lost its connection sends the last id back (`Last-Event-ID`) and gets what came since. Comments say that an idle stream
+lives.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from functools import partial
 from typing import Final
 
-import orjson
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
 
 from arbiter.config import Limits
-from arbiter.errors import Refusal
-from arbiter.matches.events import EventKind
+from arbiter.matches.match import Phase
+from arbiter.service.gate.admission import Call
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import OfAll, OfMatch
-from arbiter.service.observing.feed import Batch, Reached, Stream
-from arbiter.service.ports.journal import Subject
 from arbiter.service.record.published import Published
-from arbiter.web.door import HEADERS, call_of, status_of
+from arbiter.web.broadcast import Broadcast
+from arbiter.web.channels import Message, Watch, is_beginning, message
+from arbiter.web.door import call_of
 from arbiter.web.drawings import Drawings
+from arbiter.web.event_stream import EventStream
 
 MOST_MATCHES: Final = 60  #: that one stream of several matches is asked for
-RETRY: Final = b"retry: 1000\n\n"
-
-Write = Callable[[Batch], AsyncIterator[bytes]]
 
 
 class Live:
@@ -41,14 +37,15 @@ class Live:
         self._gate = gate
         self._limits = limits
         self._drawings = Drawings()
+        self._broadcast = Broadcast(gate.matches, self._form, limits)
 
     async def of_match(self, request: Request) -> Response:
         """Answer with the events of a match after a revision."""
         match_id, after = request.path_params["match"], _last_id(request)
-        revision = int(after) if after.isascii() and after.isdigit() and len(after) < 18 else 0
-        call, watched = call_of(request), OfMatch(match_id, revision)
+        revision = after if after.isascii() and after.isdigit() and len(after) < 18 else "0"
         seated = bool(request.query_params.get("seated"))  # the player moves on this page: it is there meanwhile
-        return EventStream(self._gate.matches.observe(call, watched, seated), self._one, self._limits)
+        past = PastOfOne(self._gate, self._form, match_id)
+        return self._stream(request, Watch(frozenset((match_id,)), of_one=True), past, revision, seated)
 
     async def of_several(self, request: Request) -> Response:
         """Answer with the events of some matches after a token; without one, with where each stands, and its events.
@@ -56,104 +53,80 @@ class Live:
         With `begun` in the query it is told too that another match has begun: any, or one with the label `begun`.
         """
         wanted = frozenset(request.query_params.getlist("match")[:MOST_MATCHES])
-        call, after, label = call_of(request), _last_id(request), request.query_params.get("begun")
-        to_tell = [] if after else sorted(wanted)
+        watch = Watch(wanted, of_one=False, label=request.query_params.get("begun"))
+        past = PastOfSeveral(self._gate, self._form, self._drawings, watch, call_of(request))
+        return self._stream(request, watch, past, _last_id(request))
 
-        async def write(batch: Batch) -> AsyncIterator[bytes]:
-            while to_tell:  # the stream has begun: whatever happens from now on is in it
-                match = await self._gate.matches.get(call, to_tell.pop())
-                yield b"data: %s\n\n" % await self._drawings.whole(match, self._gate.server.facts().now_ms)
-            async for part in self._several(batch, wanted, label):
-                yield part
-
-        return EventStream(self._gate.matches.observe(call, OfAll(after, "")), write, self._limits)
-
-    async def _one(self, batch: Batch) -> AsyncIterator[bytes]:
-        if isinstance(batch, Reached):
-            yield b": here\n\n"
-            return
-        for event in batch:
-            yield b"id: %d\ndata: %s\n\n" % (event.revision, await self._form(event))
-
-    async def _several(self, batch: Batch, wanted: frozenset[str], label: str | None) -> AsyncIterator[bytes]:
-        if isinstance(batch, Reached):
-            yield b"id: %d\nevent: here\ndata:\n\n" % batch.place
-            return
-        for event in batch:
-            if event.match_id in wanted and event.subject is Subject.MATCH:
-                yield b"id: %d\ndata: %s\n\n" % (event.sequence, await self._form(event))
-            elif label is not None and event.event.kind is EventKind.STARTED and label in ("", event.label):
-                yield b"id: %d\nevent: begun\ndata:\n\n" % event.sequence
+    def _stream(
+        self, request: Request, watch: Watch, past: PastOfOne | PastOfSeveral, after: str, seated: bool = False
+    ) -> EventStream:
+        watching = self._gate.matches.watching(call_of(request), seated)
+        return EventStream(watching, watch, past, after, self._broadcast, self._limits)
 
     async def _form(self, event: Published) -> bytes:
+        """Return an event of a match as JSON, made for the first that asks."""
         find = partial(self._gate.matches.at_event, event)
         return await self._drawings.of(event, find, self._gate.server.facts().now_ms)
 
 
-class EventStream(Response):
-    """An answer that goes on until its events end, its reader leaves, or the gate ends it.
-
-    A refusal before the first event is the answer; later it is an event called `refusal`, after which the browser asks
-    again by itself.
-    """
-
-    def __init__(self, stream: AbstractAsyncContextManager[Stream], write: Write, limits: Limits) -> None:
-        self.background = None
-        self._stream = stream
-        self._write = write
-        self._patience_s = limits.silence_ms / 1000
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events, and stop as soon as the reader has left."""
-        tasks = [asyncio.create_task(self._send(scope, receive, send)), asyncio.create_task(_left(receive))]
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        for task in done:
-            task.result()
-
-    async def _send(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
-        try:
-            async with self._stream as stream:
-                headers = {**HEADERS, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"}
-                await send(
-                    {
-                        "type": "http.response.start",
-                        "status": 200,
-                        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-                    }
-                )
-                begun = True
-                await self._part(send, RETRY)
-                async for batch in stream:
-                    await self._part(send, b"".join([part async for part in self._write(batch)]))
-            await self._part(send, b"event: over\ndata:\n\n")
-        except Refusal as refusal:
-            if not begun:
-                answer = JSONResponse({"reason": refusal.reason, "message": refusal.message}, status_of(refusal))
-                return await answer(scope, receive, send)
-            said = orjson.dumps({"reason": refusal.reason, "message": refusal.message})
-            await self._part(send, b"event: refusal\ndata: %s\n\n" % said)
-        except TimeoutError:
-            return None  # nothing was read for too long: the connection is closed, and a browser that lives comes back
-        return await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-    async def _part(self, send: Send, part: bytes) -> None:
-        if part:
-            async with asyncio.timeout(self._patience_s):
-                await send({"type": "http.response.body", "body": part, "more_body": True})
+Form = Callable[[Published], Awaitable[bytes]]
 
 
-async def _left(receive: Callable[[], Awaitable[object]]) -> None:
-    """Wait until the reader has left."""
-    while True:
-        message = await receive()
-        if isinstance(message, dict) and message["type"] == "http.disconnect":
+class PastOfOne:
+    """The events of a match that the journal has."""
+
+    def __init__(self, gate: Gate, form: Form, match_id: str) -> None:
+        self._gate = gate
+        self._form = form
+        self._match_id = match_id
+        self._watch = Watch(frozenset((match_id,)), of_one=True)
+
+    async def is_whole(self) -> bool:
+        """Say whether nothing is to come. Raises Refusal MATCH_NOT_FOUND."""
+        return (await self._gate.matches.watched(self._match_id)).phase is Phase.ENDED
+
+    async def told(self, reader: str, after: str, until: int | None) -> AsyncGenerator[Message]:
+        """Yield the events after a revision, up to a journal place; None for all."""
+        past = self._gate.matches.past(reader, OfMatch(self._match_id, int(after)), until)
+        async with aclosing(past):
+            async for events in past:
+                parts = [self._watch.part(event, await self._form(event)) for event in events]
+                yield message(events[-1].revision, b"".join(parts), self._watch.ends(events[-1]))
+
+
+class PastOfSeveral:
+    """The events of some matches that the journal has; or, for who has none yet, where each of them stands."""
+
+    def __init__(self, gate: Gate, form: Form, drawings: Drawings, watch: Watch, call: Call) -> None:
+        self._gate = gate
+        self._form = form
+        self._drawings = drawings
+        self._watch = watch
+        self._call = call
+
+    async def is_whole(self) -> bool:
+        """Say no: another match may begin."""
+        return False
+
+    async def told(self, reader: str, after: str, until: int | None) -> AsyncGenerator[Message]:
+        """Yield the events after a journal place up to another; after '', where each match stands."""
+        if not after:
+            for match_id in sorted(self._watch.matches):
+                match = await self._gate.matches.get(self._call, match_id)
+                whole = await self._drawings.whole(match, self._gate.server.facts().now_ms)
+                yield message(0, b"data: %b\n\n" % whole)
             return
+        past = self._gate.matches.past(reader, OfAll(after, ""), until)
+        async with aclosing(past):
+            async for events in past:
+                parts = [await self._part(event) for event in events]
+                yield message(events[-1].sequence, b"".join(parts))
+
+    async def _part(self, event: Published) -> bytes:
+        if self._watch.wants(event):
+            return self._watch.part(event, await self._form(event))
+        begins = is_beginning(event) and self._watch.hears_of(event)
+        return self._watch.part(event, b"") if begins else b""
 
 
 def _last_id(request: Request) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import structlog
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arbiter.bootstrap import Store, World, gate_of
 from arbiter.matches.commands import Play, Resign
@@ -23,6 +24,7 @@ from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from arbiter.web.connections import DIRECT
 from arbiter.web.server import application
 
 
@@ -46,9 +48,18 @@ async def site(folder: Path, **given: Any) -> AsyncIterator[Site]:
     rules = server.rules
     world = World(store, server.clock, server.ids, rules, rules, ring, InProcessPairing(), InProcessRating())
     gate = gate_of(server.settings, world, server.arbiter)
-    transport = httpx.ASGITransport(application(gate, server.settings))
+    transport = httpx.ASGITransport(_whole(application(gate, server.settings)))
     async with httpx.AsyncClient(transport=transport, base_url="http://page") as browser:
         yield Site(server, gate, browser)
+
+
+def _whole(pages: ASGIApp) -> ASGIApp:
+    """Return pages whose streams of events are all of the past: this transport gives an answer that has ended."""
+
+    async def asked(scope: Scope, receive: Receive, send: Send) -> None:
+        await pages({**scope, "extensions": {DIRECT: None}}, receive, send)
+
+    return asked
 
 
 async def played(

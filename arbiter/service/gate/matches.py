@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
@@ -296,10 +296,40 @@ class MatchGate:
         `attending`: the caller is there to play for as long as it lasts, as in `moving`. It ends with a refusal where a
         reader is too slow, is shut out, or the server stops.
         """
+        async with self._watching(call, attending) as reader, self._stream(watched, reader) as stream:
+            yield stream
+
+    @asynccontextmanager
+    async def watching(self, call: Call, attending: bool = False) -> AsyncIterator[str]:
+        """Hold open what is no stream of its own: its reader gets what `all_events` has, and `past` before that.
+
+        Gives the name under which the reader counts. Raises as `observe` does.
+        """
+        async with self._watching(call, attending) as reader:
+            with self._feed.counted():
+                yield reader
+
+    @asynccontextmanager
+    async def _watching(self, call: Call, attending: bool) -> AsyncIterator[str]:
         caller = await self._admission.caller(call, Action.OBSERVE)
         there = self.moving(call) if attending else nullcontext()
-        async with there, self._streams.held(caller, "events"), self._stream(watched, caller.player) as stream:
-            yield stream
+        async with there, self._streams.held(caller, "events"):
+            yield caller.player
+
+    def all_events(self, after: int | None) -> AbstractAsyncContextManager[Stream]:
+        """Give the events of all after a journal place, None for from now: one stream that a door hands on to many."""
+        return self._feed.of_all(after, "")
+
+    def past(self, reader: str, watched: Watched, until: int | None) -> AsyncGenerator[Sequence[Published]]:
+        """Give the events that the journal has after what `watched` says, up to a journal place; None for all.
+
+        Raises Refusal ARGUMENT_INVALID for a place that is not there yet.
+        """
+        match watched:
+            case OfMatch(match_id, after_revision):
+                return self._feed.past_of_match(match_id, after_revision, until, reader)
+            case OfAll(token, _):
+                return self._feed.past_of_all(number_of(token, "after_token"), until, reader)
 
     def _stream(self, watched: Watched | None, reader: str) -> AbstractAsyncContextManager[Stream]:
         match watched:
@@ -313,6 +343,10 @@ class MatchGate:
     async def of_event(self, match_id: str) -> Match:
         """Return the match of an event that an observer is told of, as it began, or further on."""
         return await self._matches.begun(match_id)
+
+    async def watched(self, match_id: str) -> Match:
+        """Return a match that an observer watches, as it stands. Raises MATCH_NOT_FOUND."""
+        return await self._matches.match(match_id)
 
     async def at_event(self, event: Published) -> Match:
         """Return the match of an event that an observer is told of, as it stood after the event, or further on."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from functools import partial
 from operator import attrgetter
 from typing import Final, NamedTuple, Self
@@ -234,8 +234,7 @@ class Feed:
         observers); the stream raises READER_TOO_SLOW (fact resume_from: a revision).
         """
         match = await self._matches.match(match_id)
-        if not 0 <= after <= match.revision:
-            raise argument_invalid(after, "after_revision", f"0 to {match.revision}")
+        check_revision(after, match)
         over = match.phase is Phase.ENDED and after == match.revision
         with self.history.reader(reader) as page, self._subscription(self._of_match, match_id, reader) as subscription:
             source = _source("revision", page, match_id)
@@ -255,9 +254,8 @@ class Feed:
             head, new = await self._journal.head(), after is None
             if after is None:
                 after = head
-            elif after > head:
-                raise argument_invalid(after, "after_token", "a token that this server gave")
-            elif after == 0 and label and findable(label):  # nothing of a tournament is older than itself
+            check_place(after, head)
+            if after == 0 and not new and label and findable(label):  # nothing of a tournament is older than itself
                 row = await self._journal.tournament_summary(label)
                 after = row.sequence - 1 if row is not None else 0
             if label:
@@ -265,10 +263,33 @@ class Feed:
             else:
                 yield Stream(source, subscription, after, new=new)
 
+    async def past_of_match(
+        self, match_id: str, after: int, until: int | None, reader: str
+    ) -> AsyncGenerator[Sequence[Published]]:
+        """Yield the events of a match after a revision that the journal has, up to a journal place; None for all.
+
+        Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that is not there yet.
+        """
+        check_revision(after, await self._matches.match(match_id))
+        with self.history.reader(reader) as page:
+            async with aclosing(_past(_source("revision", page, match_id), after, until)) as past:
+                async for events in past:
+                    yield events
+
+    async def past_of_all(self, after: int, until: int | None, reader: str) -> AsyncGenerator[Sequence[Published]]:
+        """Yield the events of all after a journal place that the journal has, up to another place; None for all.
+
+        Raises Refusal ARGUMENT_INVALID for a place that is not there yet.
+        """
+        check_place(after, await self._journal.head())
+        with self.history.reader(reader) as page:
+            async with aclosing(_past(_source("sequence", page, ""), after, until)) as past:
+                async for events in past:
+                    yield events
+
     @contextmanager
-    def _subscription(
-        self, subscriptions: dict[str, _Subscriptions], match_id: str, reader: str
-    ) -> Iterator[Subscription[Published]]:
+    def counted(self) -> Iterator[None]:
+        """Count a stream of events that is open. Raises Refusal RATE_LIMITED for one too many."""
         if self._open >= self._limits.observers:
             raise limit_reached(
                 f"{self._open} streams of events are open, the maximum: try again later",
@@ -276,19 +297,52 @@ class Feed:
                 self._limits.bookmark_ms,
             )
         self._open += 1
-        subscription = Subscription[Published](
-            self._turns, reader, self._limits.observer_items, self._limits.bookmark_ms / 1000
-        )
-        those = subscriptions.setdefault(match_id, {})
-        those[subscription] = None
         try:
-            yield subscription
+            yield
         finally:
             self._open -= 1
-            subscription.close()
-            del those[subscription]
-            if not those and subscriptions.get(match_id) is those:
-                del subscriptions[match_id]
+
+    @contextmanager
+    def _subscription(
+        self, subscriptions: dict[str, _Subscriptions], match_id: str, reader: str
+    ) -> Iterator[Subscription[Published]]:
+        with self.counted():
+            subscription = Subscription[Published](
+                self._turns, reader, self._limits.observer_items, self._limits.bookmark_ms / 1000
+            )
+            those = subscriptions.setdefault(match_id, {})
+            those[subscription] = None
+            try:
+                yield subscription
+            finally:
+                subscription.close()
+                del those[subscription]
+                if not those and subscriptions.get(match_id) is those:
+                    del subscriptions[match_id]
+
+
+def check_revision(after: int, match: Match) -> None:
+    """Raise Refusal ARGUMENT_INVALID for a revision that a match does not have yet."""
+    if not 0 <= after <= match.revision:
+        raise argument_invalid(after, "after_revision", f"0 to {match.revision}")
+
+
+def check_place(after: int, head: int) -> None:
+    """Raise Refusal ARGUMENT_INVALID for a journal place that is not there yet."""
+    if after > head:
+        raise argument_invalid(after, "after_token", "a token that this server gave")
+
+
+async def _past(source: _Source, after: int, until: int | None) -> AsyncGenerator[Sequence[Published]]:
+    """Yield the events after a place, page by page, up to a journal place."""
+    more = True
+    while more:
+        page, more = await source.page(after)
+        wanted = [event for event in page if until is None or event.sequence <= until]
+        more = more and len(wanted) == len(page)
+        if wanted:
+            after = source.place(wanted[-1])
+            yield wanted
 
 
 def _source(place: str, page: ReadingTurn, match_id: str) -> _Source:

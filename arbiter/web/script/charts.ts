@@ -1,5 +1,6 @@
 // The charts below the board: where in them the ply is that is looked at, the bars of new moves, and a click on a ply.
 import { ask } from "./ask.ts";
+import { say } from "./pairs.ts";
 import type { Move } from "./shapes.ts";
 
 type Timed = Pick<Move, "ply" | "seat" | "spent_ms">;
@@ -37,7 +38,7 @@ export class Charts {
     const names = (this.#root.dataset["saidBy"] ?? "").split(" ");
     const last = [1, 2].map((seat) => said.filter(([plies, by]) => by === seat && plies <= ply).at(-1));
     const words = last.flatMap((each) => each ? [`${names[each[1] - 1]} ${Math.round(each[2] / 10)} %`] : []);
-    place.textContent = words.length ? `Expected score: ${words.join(", ")}` : "";
+    say(place, words.length ? `Expected score: ${words.join(", ")}` : "");
   }
 
   // Draws the time of a new move beside that of the others, to the scale of the longest.
@@ -56,7 +57,7 @@ export class Charts {
         + `v${upward * (height / 2 - MARGIN) * (each.spent_ms ?? 0) / longest}h${-GAP * step}z`);
       chart.querySelector(`.spent.of${seat}`)?.setAttribute("d", bars.join(""));
     }
-    for (const label of chart.querySelectorAll("text")) label.textContent = seconds(longest);
+    for (const label of chart.querySelectorAll("text")) say(label, seconds(longest));
   }
 
   // Takes the charts of the server, once the match is over: what was expected is disclosed then.

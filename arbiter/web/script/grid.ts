@@ -4,6 +4,7 @@ import { ask } from "./ask.ts";
 import { Board } from "./board.ts";
 import { Clocks } from "./clocks.ts";
 import { listen } from "./live.ts";
+import { say } from "./pairs.ts";
 import { renew } from "./renew.ts";
 import type { State } from "./shapes.ts";
 
@@ -28,7 +29,7 @@ class Card {
     this.#revision = state.revision;
     this.clocks.set(state, true);
     if (state.board) this.#board.show(state.board, state.said ?? "", true);
-    if (this.#said) this.#said.textContent = state.result || `ply ${state.ply}`;
+    say(this.#said, state.result || `ply ${state.ply}`);
   }
 }
 
@@ -53,7 +54,7 @@ export function grid(root: HTMLElement): void {
   const query = [...cards.keys()].map((id) => `match=${encodeURIComponent(id)}`);
   const begun = root.dataset["begun"];
   if (begun !== undefined) query.push(`begun=${encodeURIComponent(begun)}`);
-  const stream = listen(() => `/live?${query.join("&")}`, (state) => {
+  const stream = listen((last) => `/live?${query.join("&")}${last && `&after=${last}`}`, (state) => {
     cards.get(state.match)?.take(state);
     if (state.over) renewSoon();
   }, renewSoon);

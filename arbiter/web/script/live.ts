@@ -2,13 +2,13 @@
 import { PATIENCE_MS } from "./ask.ts";
 import type { State } from "./shapes.ts";
 
-// Opens a stream; a connection that is not made in time is tried again. `url` tells what to ask for by then. `begun` is
-// called when the server says that another match has begun.
-export function listen(url: () => string, take: (state: State) => void, begun?: () => void): { close(): void } {
+// Opens a stream; a connection that is not made in time is tried again. `url` tells what to ask for after the last event
+// that has come, '' for none. `begun` is called when the server says that another match has begun.
+export function listen(url: (last: string) => string, take: (state: State) => void, begun?: () => void): { close(): void } {
   const lost = document.createElement("p");
   lost.className = "lost";
   lost.setAttribute("role", "status");
-  let [source, waiting]: [EventSource | undefined, number | undefined] = [undefined, undefined];
+  let [source, waiting, last]: [EventSource | undefined, number | undefined, string] = [undefined, undefined, ""];
 
   function close(): void {
     clearTimeout(waiting);
@@ -22,10 +22,13 @@ export function listen(url: () => string, take: (state: State) => void, begun?: 
   }
 
   function open(): void {
-    const opened = new EventSource(url());
+    const opened = new EventSource(url(last));
     source = opened;
     wait();
-    opened.onmessage = (event: MessageEvent<string>) => take(JSON.parse(event.data) as State);
+    opened.onmessage = (event: MessageEvent<string>) => {
+      last = event.lastEventId;
+      take(JSON.parse(event.data) as State);
+    };
     opened.onopen = () => {
       clearTimeout(waiting);
       lost.remove();

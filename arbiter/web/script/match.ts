@@ -4,7 +4,7 @@ import { Charts } from "./charts.ts";
 import { Clocks } from "./clocks.ts";
 import { Legal } from "./legal.ts";
 import { listen } from "./live.ts";
-import { pairs } from "./pairs.ts";
+import { pairs, say } from "./pairs.ts";
 import { Replay } from "./replay.ts";
 import { Seat } from "./seat.ts";
 import type { Move, Position, State } from "./shapes.ts";
@@ -19,7 +19,9 @@ export function match(root: HTMLElement): void {
   if (!svg) return;
   const [board, clocks, replay] = [new Board(svg), new Clocks(root), new Replay(first.match)];
   const [slider, output] = [find<HTMLInputElement>("input[type=range]"), find("[data-ply]:not(a)")];
+  const listed = find("[data-moves]");
   let [state, at, playing]: [State, number, number | undefined] = [first, first.at, undefined];
+  let [current, scrolling]: [Element | null, number | undefined] = [find("[data-moves] [aria-current]"), undefined];
 
   const seat = root.dataset["seats"] ? new Seat(root, svg, board) : undefined;
   const legal = new Legal(root, svg, board, show);
@@ -29,22 +31,32 @@ export function match(root: HTMLElement): void {
 
   function place(): void {
     if (slider) [slider.max, slider.value] = [`${state.ply}`, `${at}`];
-    if (output) output.textContent = `${at}/${state.ply}`;
-    for (const item of root.querySelectorAll("[data-moves] [aria-current]")) item.removeAttribute("aria-current");
-    const here = find(`[data-moves] a[data-ply="${at}"]`)?.closest("li");
-    here?.setAttribute("aria-current", "step");
-    const list = find("[data-moves]");
-    if (list && here) list.scrollTop += here.getBoundingClientRect().top - list.getBoundingClientRect().top - 96;
+    say(output, `${at}/${state.ply}`);
+    const here = listed?.children[at - 1] ?? null;
+    if (here !== current) {
+      current?.removeAttribute("aria-current");
+      here?.setAttribute("aria-current", "step");
+      current = here;
+      scroll();
+    }
     charts?.mark(at);
     find("[data-picture]")?.setAttribute("href", `/matches/${state.match}/picture.svg?ply=${at}`);
     const search = at === state.ply ? "" : `?ply=${at}`;
     if (search !== location.search) history.replaceState(null, "", location.pathname + search);
   }
 
+  // Lets the list show the move that is looked at, before the next frame is painted: to ask where it is lays out the page,
+  // which is then done once for all that has changed.
+  function scroll(): void {
+    scrolling ??= requestAnimationFrame(() => {
+      scrolling = undefined;
+      if (listed && current) listed.scrollTop += current.getBoundingClientRect().top - listed.getBoundingClientRect().top - 96;
+    });
+  }
+
   function draw(position: Position, animate: boolean): void {
     board.show(position.board, position.said, animate);
-    const said = find("[data-said]");
-    if (said) said.textContent = position.said;
+    say(find("[data-said]"), position.said);
     position.numbers.forEach((numbers, n) => pairs(root.querySelector(`[data-numbers="${n}"]`), numbers));
     pairs(find("[data-signs]"), position.signs);
   }
@@ -93,7 +105,7 @@ export function match(root: HTMLElement): void {
     const follows = at === state.ply;
     const { move, board: contents, said, numbers, signs } = next;
     if (move && move.ply >= state.ply) {
-      list(find("[data-moves]"), move);
+      list(listed, move);
       charts?.take(move);
       if (contents && said !== undefined && numbers && signs) replay.keep(move.ply + 1, { board: contents, said, numbers, signs });
     }
@@ -109,8 +121,7 @@ export function match(root: HTMLElement): void {
       const away = find<HTMLElement>(`.panel[data-seat="${seat}"] [data-away]`);
       if (away && state.present) away.hidden = Boolean(state.over || state.present[seat - 1]);
     }
-    const result = find("[data-result]");
-    if (result) result.textContent = state.result || state.phase || "";
+    say(find("[data-result]"), state.result || state.phase || "");
     const button = find<HTMLElement>("[data-verify]");
     if (button) button.hidden = !state.over;
     const animation = find<HTMLElement>("[data-animation]");
@@ -141,8 +152,9 @@ export function match(root: HTMLElement): void {
 
   clocks.set(state, true);
   place();
+  scroll();
   show();
-  const events = (): string => `/matches/${state.match}/events?after=${state.revision}${seat ? "&seated=1" : ""}`;
+  const events = (last: string): string => `/matches/${state.match}/events?after=${last || first.revision}${seat ? "&seated=1" : ""}`;
   if (!state.over) listen(events, take);
   setInterval(() => clocks.tick(), 100);
 }

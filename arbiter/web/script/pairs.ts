@@ -1,9 +1,21 @@
-// Lists of pairs: numbers beside the board, and what the signs on pieces mean.
+// Texts of a page, and lists of pairs: numbers beside the board, and what the signs on pieces mean. What is the same
+// stays as it is: the browser lays out anew what has changed, even where the text is the same.
+
+export function say(place: Element | null, text: string): void {
+  if (place && place.textContent !== text) place.textContent = text;
+}
+
 export function pairs(list: Element | null, found: [what: string, value: number | string][]): void {
-  list?.replaceChildren(...found.map(([what, value]) => {
-    const [pair, term, words] = [document.createElement("div"), document.createElement("dt"), document.createElement("dd")];
-    [term.textContent, words.textContent] = [what, `${value}`];
-    pair.append(term, words);
-    return pair;
-  }));
+  if (!list) return;
+  while (list.children.length > found.length) list.lastElementChild?.remove();
+  while (list.children.length < found.length) {
+    const pair = document.createElement("div");
+    pair.append(document.createElement("dt"), document.createElement("dd"));
+    list.append(pair);
+  }
+  found.forEach(([what, value], n) => {
+    const pair = list.children[n] as Element;
+    say(pair.firstElementChild, what);
+    say(pair.lastElementChild, `${value}`);
+  });
 }

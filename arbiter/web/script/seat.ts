@@ -1,6 +1,7 @@
 // A person's seat at a match: its moves, draws and resignation go to the server, which says what comes of them.
 import { ask } from "./ask.ts";
 import type { Board } from "./board.ts";
+import { say } from "./pairs.ts";
 import { Picker } from "./picker.ts";
 import { renew } from "./renew.ts";
 import type { Choices, State } from "./shapes.ts";
@@ -114,8 +115,8 @@ export class Seat {
   #say(words: string, wrong = false): void {
     const hint = this.#root.querySelector("[data-wrong]");
     const place = wrong && hint ? hint : this.#root.querySelector("[data-hint]");
-    if (hint && !wrong) hint.textContent = "";
-    if (place) place.textContent = words;
+    if (!wrong) say(hint, "");
+    say(place, words);
   }
 
   #show(selector: string, shown: boolean): void {

@@ -1,0 +1,310 @@
+"""What happens is told to all who watch: in one pass, merged, without a gap, however slow a browser is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from arbiter.bootstrap import Store, World, gate_of
+from arbiter.matches.commands import Play, Resign
+from arbiter.matches.match import Match, Phase
+from arbiter.matches.policy import ClockStart, Policy
+from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.guarantees import Received, kept, resumable
+from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
+from arbiter.web import broadcast
+from arbiter.web.channels import Message
+from arbiter.web.connections import DIRECT
+from arbiter.web.server import application
+
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
+EVENT = re.compile(rb"(?:id: (\d+)\n)?(?:event: (\w+)\n)?data:(.*)\n\n")
+
+
+class Browser:
+    """A browser that watches: a request for a stream, and the connection that its answer is written to."""
+
+    def __init__(self, page: Page, path: str, last_id: str = "") -> None:
+        self.told = b""
+        self.writes: list[float] = []  # when what happened was written
+        self.is_behind = False
+        self._reads = asyncio.Event()
+        self._leaves = asyncio.Event()
+        self._of_one = path.startswith("/matches/")
+        self.task = asyncio.create_task(self._ask(page, path, last_id))
+
+    async def _ask(self, page: Page, path: str, last_id: str) -> None:
+        path, _, query = path.partition("?")
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "query_string": query.encode(),
+            "headers": [(b"last-event-id", last_id.encode())] if last_id else [],
+            "client": ("192.0.2.1", 1),
+            "server": ("page", 80),
+            "scheme": "http",
+            "root_path": "",
+            "http_version": "1.1",
+            "extensions": {DIRECT: self},
+        }
+        await page.pages(scope, self._receive, self._send)
+
+    async def _receive(self) -> dict[str, Any]:
+        await self._leaves.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Any) -> None:
+        self.told += message.get("body", b"")
+
+    def write(self, told: Message) -> None:
+        self.told += told.plain
+        self.writes.append(asyncio.get_running_loop().time())
+
+    async def drained(self) -> None:
+        await self._reads.wait()
+
+    def stop_reading(self) -> None:
+        self.is_behind = True
+        self._reads.clear()
+
+    def read_on(self) -> None:
+        self.is_behind = False
+        self._reads.set()
+
+    async def leave(self) -> None:
+        self._leaves.set()
+        await self.task
+
+    @property
+    def parts(self) -> list[tuple[int, str, dict[str, Any]]]:
+        """What has come: (id, kind, data)."""
+        found = EVENT.findall(self.told)
+        return [(int(id_ or 0), kind.decode(), json.loads(data or b"{}")) for id_, kind, data in found]
+
+    @property
+    def events(self) -> list[Received]:
+        """The events that have come: by their ids, or in a stream of several matches the moves, by their revisions."""
+        told = [(data, id_ if self._of_one else data["revision"]) for id_, _, data in self.parts if id_ and data]
+        return [
+            Received(data["match"], revision, b"%d" % revision)
+            for data, revision in told
+            if self._of_one or "move" in data
+        ]
+
+
+class Page:
+    """The pages of an arbiter in memory, in virtual time."""
+
+    def __init__(self, **limits: int) -> None:
+        self.server = InMemoryArbiter(web="127.0.0.1:0", limits=limits)
+        server, rules = self.server, self.server.rules
+        store = Store(MemoryJournal(), MemoryDirectory())
+        world = World(store, server.clock, server.ids, rules, rules, NoKeys(), InProcessPairing(), InProcessRating())
+        self.pages = application(gate_of(server.settings, world, server.arbiter), server.settings)
+
+    def of(self, match: Match, after: int = 0, **given: str) -> Browser:
+        return Browser(self, f"/matches/{match.id}/events?after={after}", **given)
+
+    async def move(self, match: Match) -> Match:
+        matches = self.server.arbiter.matches
+        match = await matches.match(match.id)
+        line, now, seat = min(match.game.moves(match.position)), self.server.clock.now_ms(), match.turn
+        await matches.request(
+            match.players[seat - 1], match.id, lambda seat: Play(seat, f"m{match.ply}", match.ply, line, now)
+        )
+        return await matches.match(match.id)
+
+    async def resign(self, match: Match) -> None:
+        await self.server.arbiter.matches.act(match.id, Resign(1, "enough"))
+
+    async def whole(self, match: Match) -> list[Received]:
+        records = await self.server.journal.read(match.id)
+        return [Received(match.id, record.revision, b"%d" % record.revision) for record in records]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once(work: Callable[..., Any], *given: Any) -> Any:
+        return work(*given)
+
+    monkeypatch.setattr(asyncio, "to_thread", at_once)  # there are no threads in virtual time
+
+
+@virtually
+async def test_events_that_come_soon_after_each_other_come_in_one_message() -> None:
+    page = Page(page_updates_a_second=10)
+    match = await page.server.create(policy=AT_ONCE)
+    browser = page.of(match)
+    await settle()
+    while match.phase is not Phase.ENDED:
+        match = await page.move(match)
+        await asyncio.sleep(0.01)
+        if match.ply == 60:
+            await page.resign(match)
+            break
+    await browser.task
+    gaps = [later - earlier for earlier, later in zip(browser.writes, browser.writes[1:], strict=False)]
+    assert min(gaps) >= 0.1 - 1e-6
+    assert len(browser.writes) <= 8
+    kept(browser.events)
+    resumable(await page.whole(match), [browser.events])
+    assert browser.told.endswith(b"event: over\ndata:\n\n")
+
+
+@virtually
+async def test_the_first_event_after_a_while_comes_at_once() -> None:
+    page = Page(page_updates_a_second=1)
+    match = await page.server.create(policy=AT_ONCE)
+    browser, loop = page.of(match), asyncio.get_running_loop()
+    await settle()
+    for _ in range(3):
+        await asyncio.sleep(1.5)
+        await page.move(match)
+        await settle()
+        assert loop.time() - browser.writes[-1] < 0.001
+    await browser.leave()
+
+
+@virtually
+async def test_whoever_comes_while_it_is_played_misses_nothing() -> None:
+    page = Page()
+    match = await page.server.create(policy=AT_ONCE)
+    browsers = {}
+    for ply in range(20):
+        for after in (0, match.revision // 2, match.revision):
+            browsers[ply, after] = page.of(match, after)
+        match = await page.move(match)
+        if ply % 3 == 0:
+            await settle()
+        if ply % 4 == 0:
+            await asyncio.sleep(0.03)
+    await page.resign(match)
+    whole = await page.whole(match)
+    for (_, after), browser in browsers.items():
+        await browser.task
+        kept(browser.events, {match.id: after})
+        resumable(whole, [whole[:after], browser.events])
+
+
+@virtually
+async def test_a_browser_that_is_slow_is_told_from_the_journal_what_it_has_missed() -> None:
+    page = Page()
+    match = await page.server.create(policy=AT_ONCE)
+    slow, quick = page.of(match), page.of(match)
+    await settle()
+    for ply in range(12):
+        if ply == 3:
+            slow.stop_reading()
+        if ply == 8:
+            assert len(slow.events) < len(quick.events)
+            slow.read_on()
+        match = await page.move(match)
+        await asyncio.sleep(1)
+    await page.resign(match)
+    await asyncio.gather(slow.task, quick.task)
+    for browser in (slow, quick):
+        resumable(await page.whole(match), [browser.events])
+
+
+@virtually
+async def test_a_browser_that_reads_nothing_is_given_up() -> None:
+    page = Page(silence_ms=20_000)
+    match = await page.server.create(policy=AT_ONCE)
+    browser = page.of(match)
+    await settle()
+    browser.stop_reading()
+    match = await page.move(match)
+    before = len(browser.told)
+    await asyncio.wait_for(browser.task, 21)
+    assert len(browser.told) == before
+
+
+@virtually
+async def test_a_grid_is_told_of_its_matches_alone_and_goes_on_after_the_last_id() -> None:
+    page = Page()
+    ours, other, third = [await page.server.create(policy=AT_ONCE) for _ in range(3)]
+    path = f"/live?match={ours.id}&match={third.id}"
+    first = Browser(page, path)
+    await asyncio.sleep(1)
+    for match in (ours, other, third, other, ours):
+        await page.move(match)
+        await asyncio.sleep(1)
+    await first.leave()
+    for match in (ours, other, third):
+        await page.move(match)
+    again = Browser(page, path, last_id=str(first.parts[-1][0]))
+    await settle()
+    for match in (third, other, ours):
+        await page.move(match)
+        await asyncio.sleep(1)
+    await again.leave()
+    begun = {data["match"]: data["revision"] for id_, _, data in first.parts if not id_ and data}
+    assert set(begun) == {ours.id, third.id}
+    kept([*first.events, *again.events], begun)
+    assert [event.match_id for event in first.events] == [ours.id, third.id, ours.id]
+    assert [event.match_id for event in again.events] == [ours.id, third.id, third.id, ours.id]
+
+
+@virtually
+async def test_an_idle_stream_says_that_it_lives() -> None:
+    page = Page(bookmark_ms=5_000)
+    match = await page.server.create(policy=AT_ONCE)
+    one, several = page.of(match), Browser(page, f"/live?match={match.id}")
+    await asyncio.sleep(60)
+    assert 10 <= one.told.count(b": here\n\n") <= 13
+    marks = [id_ for id_, kind, _ in several.parts if kind == "here"]
+    assert 10 <= len(marks) <= 13
+    await asyncio.gather(one.leave(), several.leave())
+
+
+@virtually
+async def test_nothing_is_read_where_nobody_watches() -> None:
+    page = Page()
+    match = await page.server.create(policy=AT_ONCE)
+    feed = page.server.arbiter.feed
+    one, other = page.of(match), page.of(match)
+    await settle()
+    assert feed.observers == 3  # two who watch, and the one stream that is read for both
+    await one.leave()
+    await page.move(match)
+    await settle()
+    assert len(other.events) > len(one.events)
+    await other.leave()
+    await settle()
+    assert feed.observers == 0
+
+
+@virtually
+async def test_what_goes_wrong_while_it_is_read_ends_the_streams_and_the_next_begins_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = Page()
+    match = await page.server.create(policy=AT_ONCE)
+    browser = page.of(match)
+    await settle()
+    drawn = broadcast.Broadcast._take
+
+    async def fail(*given: Any) -> None:
+        raise ArithmeticError("a drawing that fails")
+
+    monkeypatch.setattr(broadcast.Broadcast, "_take", fail)
+    await page.move(match)
+    with pytest.raises(ArithmeticError):
+        await browser.task
+    monkeypatch.setattr(broadcast.Broadcast, "_take", drawn)
+    again = page.of(match)
+    await settle()
+    match = await page.move(match)
+    await settle()
+    kept(again.events)
+    assert again.events[-1].revision == match.revision
+    await again.leave()
