@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from enum import Enum, auto
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from arbiter.matches.events import Ended, EventKind
@@ -94,17 +93,11 @@ class Connection(Protocol):
         ...
 
 
-class Parting(Enum):
-    """Why a viewer gets no more of its channel."""
-
-    OVER = auto()  # there is no more
-    BEHIND = auto()  # its connection is slow: the journal has what it misses
-
-
 class Viewer:
     """A browser with a stream of events: `id` is that of the last one that it was told of here, 0 before that.
 
-    It gets nothing of its channel until `go_on`: what comes meanwhile is held. `parted` is done when it gets no more.
+    It gets nothing of its channel until `go_on`: what comes meanwhile is held. `parted` is done when it gets no more:
+    True as its events are over, False as its connection is slow, and the journal has what it misses.
     """
 
     __slots__ = ("_connection", "_held", "id", "parted")
@@ -113,7 +106,7 @@ class Viewer:
         self._connection = connection
         self._held: list[Message] | None = []
         self.id = 0
-        self.parted: asyncio.Future[Parting] = asyncio.get_running_loop().create_future()
+        self.parted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     def go_on(self) -> None:
         """Tell it what came while it was told of the past; from now on it gets what comes at once."""
@@ -133,14 +126,14 @@ class Viewer:
         if self._held is not None:
             self._held.append(told)
             if len(self._held) > MOST_HELD:
-                self.parted.set_result(Parting.BEHIND)
+                self.parted.set_result(False)
         elif self._connection.is_behind:
-            self.parted.set_result(Parting.BEHIND)
+            self.parted.set_result(False)
         else:
             self._connection.write(told)
             self.id = told.id or self.id
             if told.over:
-                self.parted.set_result(Parting.OVER)
+                self.parted.set_result(True)
 
 
 Tell: TypeAlias = Callable[[Message, Sequence[Viewer], Callable[[], None]], None]

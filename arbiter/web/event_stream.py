@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.web.broadcast import Broadcast
-from arbiter.web.channels import Message, Parting, Viewer, Watch
+from arbiter.web.channels import Message, Viewer, Watch
 from arbiter.web.connections import DIRECT, Direct
 from arbiter.web.door import HEADERS, status_of
 
@@ -104,7 +104,7 @@ class EventStream(Response):
                 if not self._watch.of_one:
                     self._after = str(place)
                 viewer.go_on()
-                if await viewer.parted is Parting.OVER:
+                if await viewer.parted:
                     return
                 self._after = str(viewer.id) if viewer.id else self._after
             async with asyncio.timeout(self._patience_s):
