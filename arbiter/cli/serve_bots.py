@@ -4,35 +4,73 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Final
 
 from arbiter_client import NO_TLS
 
 from arbiter.bootstrap import RunningServer, replace_token
 from arbiter.cli import bundled_bot
+from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import say
+from arbiter.errors import Refusal
 
 NOTE: Final = "bot of arbiter serve"
+AGAIN_S: Final = 1.0  #: before a bot that has ended is started again, the first time; then twice as long each time
+MOST_AGAIN_S: Final = 60.0  #: the longest such time; after a bot that has run for longer it is AGAIN_S again
 
 
 @asynccontextmanager
 async def playing(names: Sequence[str], running: RunningServer, address: str, secured: bool) -> AsyncIterator[None]:
-    """Run bots on a server inside the context, each as the player of its name. Raises Failure."""
-    async with AsyncExitStack() as stack:
-        ends = []
-        for name in names:
-            token = await replace_token(running.arbiter.accounts, name, NOTE)
-            bot = await stack.enter_async_context(
-                bundled_bot.playing(name, address, token, None if secured else NO_TLS)
-            )
-            ends.append(asyncio.create_task(_report(bot)))
-        try:
-            yield
-        finally:
-            for task in ends:
-                task.cancel()
+    """Run bots on a server inside the context, each as the player of its name. Raises Failure if one can't be started.
+
+    One that ends is started again: on a busy machine it may not have reached the server in its time.
+    """
+    bots = [_Bot(name, running, address, secured) for name in names]
+    tasks = [asyncio.create_task(bot.keep()) for bot in bots]
+    try:
+        for bot, task in zip(bots, tasks, strict=True):
+            await asyncio.wait((bot.started, task), return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                await task
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _report(bot: bundled_bot.BundledBot) -> None:
-    say(f"{await bot.wait_for_exit()}; the server goes on without it.")
+class _Bot:
+    """A bot that plays for as long as the server runs. `started` is done once it runs."""
+
+    def __init__(self, name: str, running: RunningServer, address: str, secured: bool) -> None:
+        self.started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._name = name
+        self._running = running
+        self._address = address
+        self._tls = None if secured else NO_TLS
+
+    async def keep(self) -> None:
+        """Run it, again and again. Raises Failure, or a Refusal of its token, if it can't be started the first time."""
+        now, pause_s = asyncio.get_running_loop().time, AGAIN_S
+        while True:
+            began = now()
+            try:
+                ended = await self._run()
+            except (Failure, Refusal) as wrong:
+                if not self.started.done():
+                    raise
+                ended = str(wrong)
+            if now() - began > MOST_AGAIN_S:
+                pause_s = AGAIN_S
+            say(f"{ended}; it is started again in {pause_s:g} s.")
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, MOST_AGAIN_S)
+
+    async def _run(self) -> str:
+        """Run it until it ends; return how it did."""
+        token = await replace_token(self._running.arbiter.accounts, self._name, NOTE)
+        async with bundled_bot.playing(self._name, self._address, token, self._tls) as bot:
+            if not self.started.done():
+                self.started.set_result(None)
+            return await bot.wait_for_exit()
