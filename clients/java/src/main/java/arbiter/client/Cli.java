@@ -20,7 +20,7 @@ public final class Cli {
     private record Flag(String name, String value, String what) {}
 
     private static final List<Flag> FLAGS = List.of(
-            new Flag("--server", "HOST:PORT", "the arbiter (default: $ARBITER_SERVER or 127.0.0.1:7400)"),
+            new Flag("--server", "HOST:PORT", "the arbiter; several of its addresses with commas (default: $ARBITER_SERVER or 127.0.0.1:7400)"),
             new Flag("--name", "NAME", "the player (default: $ARBITER_NAME or the bot's name)"),
             new Flag("--token", "TOKEN", "its token (default: $ARBITER_TOKEN or the credentials file)"),
             new Flag("--invitation", "WORD", "the invitation to register with, where one is needed"),

@@ -51,7 +51,7 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
- * A client of one server, for any number of threads: every call but the Play stream. A call blocks; it throws
+ * A client of one arbiter, for any number of threads: every call but the Play stream. A call blocks; it throws
  * ArbiterException where the server refuses, and ConnectionFailedException where none answers. A list has at most as many
  * items as the caller says. For calls that have no method here, {@link #ask} has the stubs of the protocol.
  */
@@ -63,28 +63,33 @@ public final class Client implements AutoCloseable {
 
     /** Connects, at the first call. Throws ConnectionFailedException for a wrong address, CredentialsException. */
     public Client(Options options) {
-        String address = options.address();
+        List<String> addresses = options.addresses();
         String token = options.givenToken();
         if (token == null && !options.player().isEmpty()) {
-            token = options.file().find(address, options.player()).orElse(null);
+            token = options.file().find(String.join(",", addresses), options.player()).orElse(null);
         }
         Tls tls = options.tls == null ? Tls.fromEnvironment() : options.tls;
         Duration patience = options.patience == null ? PATIENCE : options.patience;
-        connection = new Connection(address, token == null ? "" : token, tls, options.timeout, patience);
+        connection = new Connection(addresses, token == null ? "" : token, tls, options.timeout, patience);
     }
 
     Connection connection() {
         return connection;
     }
 
-    /** Returns the server's address, HOST:PORT. */
+    /** Returns the address in use, HOST:PORT. */
     public String server() {
-        return connection.address;
+        return connection.addresses.current();
+    }
+
+    /** Returns all addresses, with commas between them. */
+    String servers() {
+        return String.join(",", connection.addresses.listed);
     }
 
     /** Returns the channel, which carries the token; for stubs of one's own. It is another one after a lost connection. */
     public Channel channel() {
-        return connection.channel();
+        return connection.way().channel();
     }
 
     /** Closes the connection; calls under way end. */

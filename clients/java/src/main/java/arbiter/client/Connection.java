@@ -1,5 +1,7 @@
 package arbiter.client;
 
+import arbiter.v1.GetServerInfoRequest;
+import arbiter.v1.ServerServiceGrpc;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ChannelCredentials;
@@ -15,12 +17,16 @@ import io.grpc.stub.AbstractBlockingStub;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
-/** The channel to a server, with the token on every call, and one way to make a call that is answered once. */
+/**
+ * The way to one arbiter, at one of its addresses at a time, with the token on every call, and one way to make a call that
+ * is answered once.
+ */
 final class Connection implements ClientInterceptor, AutoCloseable {
     private static final Logger LOG = System.getLogger("arbiter.client");
     private static final Duration WORTH_A_WORD = Duration.ofSeconds(2); // how long a wait is that people are told of
@@ -30,7 +36,10 @@ final class Connection implements ClientInterceptor, AutoCloseable {
     private static final Metadata.Key<String> AUTHORIZATION =
             Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
-    final String address;
+    /** An address, and the channel to it. */
+    record Way(String address, ManagedChannel channel) {}
+
+    final Addresses addresses;
     final Duration patience;
     private final Duration timeout;
     private final ChannelCredentials credentials;
@@ -38,11 +47,11 @@ final class Connection implements ClientInterceptor, AutoCloseable {
     /** How many calls have failed because the arbiter was away or busy. */
     final AtomicLong outages = new AtomicLong();
     private final AtomicBoolean toldOfWaiting = new AtomicBoolean();
-    private ManagedChannel channel;
+    private Way way;
     private boolean closed;
 
-    Connection(String address, String token, Tls tls, Duration timeout, Duration patience) {
-        this.address = address;
+    Connection(List<String> addresses, String token, Tls tls, Duration timeout, Duration patience) {
+        this.addresses = new Addresses(addresses);
         this.token = token;
         this.timeout = timeout;
         this.patience = patience;
@@ -57,59 +66,71 @@ final class Connection implements ClientInterceptor, AutoCloseable {
         token = secret;
     }
 
-    /** Returns the channel, opened at its first use. */
-    synchronized ManagedChannel channel() {
-        if (channel == null) {
-            channel = Grpc.newChannelBuilder(address, credentials)
-                    .intercept(this)
-                    .maxInboundMessageSize(LARGEST_MESSAGE_BYTES)
-                    .keepAliveTime(KEEPALIVE_S, TimeUnit.SECONDS)
-                    .keepAliveTimeout(KEEPALIVE_WAIT_S, TimeUnit.SECONDS)
-                    .build();
+    /** Returns the way to the current address; its channel is opened at its first use. */
+    synchronized Way way() {
+        if (way == null || (!closed && !way.address().equals(addresses.current()))) {
+            if (way != null) {
+                way.channel().shutdown(); // calls under way on it may end
+            }
+            way = open(addresses.current());
             if (closed) {
-                channel.shutdownNow();
+                way.channel().shutdownNow();
             }
         }
-        return channel;
+        return way;
+    }
+
+    private Way open(String address) {
+        return new Way(
+                address,
+                Grpc.newChannelBuilder(address, credentials)
+                        .intercept(this)
+                        .maxInboundMessageSize(LARGEST_MESSAGE_BYTES)
+                        .keepAliveTime(KEEPALIVE_S, TimeUnit.SECONDS)
+                        .keepAliveTimeout(KEEPALIVE_WAIT_S, TimeUnit.SECONDS)
+                        .build());
     }
 
     /**
      * Opens another channel in the place of one that failed, unless that has been done: a channel that could not connect
      * tries again after pauses of its own, which are too long for a bot. Calls under way on the old one may end.
      */
-    synchronized void renew(ManagedChannel failed) {
-        if (channel == failed && !closed) {
-            channel = null;
-            failed.shutdown();
+    synchronized void renew(Way failed) {
+        if (way == failed && !closed) {
+            way = null;
+            failed.channel().shutdown();
         }
     }
 
     @Override
     public synchronized void close() {
         closed = true;
-        if (channel != null) {
-            channel.shutdownNow();
+        if (way != null) {
+            way.channel().shutdownNow();
         }
     }
 
     /**
-     * Returns the answer to a request; with {@code again}, asks again for the connection's patience while the server can't
-     * be reached or refuses for the time being. Only a request that may be carried out twice, or that carries its id, may
+     * Returns the answer to a request; with {@code again}, asks again for the connection's patience, and at each address at
+     * least once, while the server can't be reached or refuses for the time being. Only a request that may be carried out twice, or that carries its id, may
      * be asked again. Throws ClientException; for a thread that is interrupted ConnectionFailedException, and its mark stays.
      */
     <S extends AbstractBlockingStub<S>, A> A ask(Function<Channel, S> stub, boolean again, Function<S, A> call) {
         long giveUp = System.nanoTime() + patience.toNanos();
-        Backoff backoff = new Backoff();
+        Addresses.Tries tries = addresses.new Tries();
+        if (!again && addresses.listed.size() > 1) {
+            find();
+        }
         while (true) {
-            ManagedChannel used = channel();
+            Way used = way();
             ClientException error;
             try {
-                return call.apply(stub.apply(used).withDeadlineAfter(timeout.toMillis(), TimeUnit.MILLISECONDS));
+                return call.apply(stub.apply(used.channel()).withDeadlineAfter(timeout.toMillis(), TimeUnit.MILLISECONDS));
             } catch (StatusRuntimeException failure) {
                 if (Thread.currentThread().isInterrupted()) {
                     throw interrupted(failure);
                 }
-                error = Errors.of(failure, address);
+                error = Errors.of(failure, used.address());
             }
             if (error.away()) {
                 outages.incrementAndGet();
@@ -117,15 +138,29 @@ final class Connection implements ClientInterceptor, AutoCloseable {
             if (error instanceof ConnectionFailedException) {
                 renew(used);
             }
-            long pauseMs = backoff.nextMs(error.retryAfterMs());
-            boolean inTime = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp <= 0;
-            if (!again || !error.temporary() || !inTime) {
+            long pauseMs = tries.failed(used.address(), error);
+            if (!again || !error.temporary()) {
                 throw error;
+            }
+            if (pauseMs == 0) {
+                continue;
+            }
+            if (System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
+                throw tries.allFailed(error);
             }
             if (error instanceof ConnectionFailedException && patience.compareTo(WORTH_A_WORD) >= 0) {
                 sayWaiting(error);
             }
             pause(pauseMs);
+        }
+    }
+
+    /** Turns to an address that answers, before a request that is sent once. */
+    private void find() {
+        try {
+            ask(ServerServiceGrpc::newBlockingStub, true, stub -> stub.getServerInfo(GetServerInfoRequest.getDefaultInstance()));
+        } catch (ArbiterException refusal) {
+            return; // it answers
         }
     }
 

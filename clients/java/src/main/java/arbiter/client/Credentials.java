@@ -11,8 +11,10 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -44,12 +46,19 @@ public final class Credentials {
         return file;
     }
 
-    /** Returns the token of a player on a server. Throws CredentialsException if the file can't be read. */
+    /**
+     * Returns the token of a player on a server; of several addresses, with commas between them, the first with an entry
+     * counts. Throws CredentialsException if the file can't be read.
+     */
     public Optional<String> find(String server, String name) {
-        return Optional.ofNullable(entries().getOrDefault(server, Map.of()).get(name));
+        Map<String, Map<String, String>> entries = entries();
+        return Arrays.stream(server.split(","))
+                .map(address -> entries.getOrDefault(address, Map.of()).get(name))
+                .filter(Objects::nonNull)
+                .findFirst();
     }
 
-    /** Keeps a player's token; one that was there before is replaced. Throws CredentialsException. */
+    /** Keeps a player's token, at each address of the server; one that was there before is replaced. Throws CredentialsException. */
     public void save(String server, String name, String token) {
         synchronized (ONE_AT_A_TIME) {
             try {
@@ -60,7 +69,9 @@ public final class Credentials {
                         FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
                     channel.lock(); // released as the channel is closed
                     Map<String, Map<String, String>> entries = entries();
-                    entries.computeIfAbsent(server, any -> new LinkedHashMap<>()).put(name, token);
+                    for (String address : server.split(",")) {
+                        entries.computeIfAbsent(address, any -> new LinkedHashMap<>()).put(name, token);
+                    }
                     write(entries);
                 }
             } catch (IOException error) {

@@ -6,7 +6,6 @@ import arbiter.v1.ObserveItem;
 import arbiter.v1.ObserveRequest;
 import arbiter.v1.ObserveResponse;
 import io.grpc.Context;
-import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -18,23 +17,25 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Events of a match, or of everything, without a gap: a lost connection is taken up again where it broke off. The first
- * connection is given the client's patience; one that is lost is tried again until it is back. For one thread.
+ * connection is given the client's patience; one that is lost is tried again until it is back, at
+ * any address. For one thread.
  */
 public final class Observation implements AutoCloseable {
     private static final Logger LOG = System.getLogger("arbiter.client");
 
     private final Connection connection;
     private final Deque<ObserveItem> items = new ArrayDeque<>();
-    private final Backoff backoff = new Backoff();
+    private final Addresses.Tries tries;
     private final Context.CancellableContext context = Context.current().withCancellation();
     private final long giveUp;
     private ObserveRequest request;
-    private ManagedChannel channel;
+    private Connection.Way way;
     private Iterator<ObserveResponse> stream;
     private boolean met;
 
     Observation(Connection connection, ObserveRequest request) {
         this.connection = connection;
+        this.tries = connection.addresses.new Tries();
         this.request = request;
         this.giveUp = System.nanoTime() + connection.patience.toNanos();
     }
@@ -67,7 +68,7 @@ public final class Observation implements AutoCloseable {
                 }
             } catch (StatusRuntimeException failure) {
                 stream = null;
-                comeBack(Errors.of(failure, connection.address));
+                comeBack(Errors.of(failure, way.address()));
             }
         }
     }
@@ -80,10 +81,10 @@ public final class Observation implements AutoCloseable {
 
     private boolean receive() {
         if (stream == null) {
-            channel = connection.channel();
+            way = connection.way();
             Context before = context.attach();
             try {
-                stream = MatchServiceGrpc.newBlockingStub(channel).observe(request);
+                stream = MatchServiceGrpc.newBlockingStub(way.channel()).observe(request);
             } finally {
                 context.detach(before);
             }
@@ -92,7 +93,7 @@ public final class Observation implements AutoCloseable {
             return false;
         }
         met = true;
-        backoff.reset();
+        tries.reset();
         items.addAll(stream.next().getItemsList());
         return true;
     }
@@ -125,12 +126,12 @@ public final class Observation implements AutoCloseable {
         if (!error.temporary() && !slow) {
             throw error;
         }
-        long pauseMs = backoff.nextMs(error.retryAfterMs());
-        if (!met && System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
-            throw error;
+        long pauseMs = tries.failed(way.address(), error);
+        if (!met && pauseMs > 0 && System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
+            throw tries.allFailed(error);
         }
         LOG.log(Level.WARNING, "watching stopped, trying again in {0} ms: {1}", pauseMs, error.getMessage());
         Connection.pause(pauseMs);
-        connection.renew(channel);
+        connection.renew(way);
     }
 }

@@ -1,6 +1,7 @@
 package arbiter.client;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Executor;
 
 /**
@@ -18,9 +19,6 @@ public final class Options {
         RAISE
     }
 
-    private static final String DEFAULT_SERVER = "127.0.0.1:7400";
-    private static final int MOST_PORT = 65_535;
-
     String server;
     String name;
     String token;
@@ -35,7 +33,7 @@ public final class Options {
     String invitation = "";
     Executor executor;
 
-    /** Sets the arbiter's address, HOST:PORT. */
+    /** Sets the arbiter's address, HOST:PORT, or several addresses of one arbiter with commas between them. */
     public Options server(String value) {
         server = value;
         return this;
@@ -139,19 +137,10 @@ public final class Options {
         return copy;
     }
 
-    /** Returns the address to connect to. Throws ConnectionFailedException for a text that is none. */
-    String address() {
+    /** Returns the addresses to connect to. Throws ConnectionFailedException for a text that is none. */
+    List<String> addresses() {
         String given = Environment.text(server) != null ? server : Environment.get("ARBITER_SERVER");
-        String address = given == null ? DEFAULT_SERVER : given;
-        int colon = address.lastIndexOf(':');
-        if (colon > 0 && address.substring(colon + 1).matches("[0-9]{1,5}")) {
-            int port = Integer.parseInt(address.substring(colon + 1));
-            if (port > 0 && port <= MOST_PORT) {
-                return address;
-            }
-        }
-        throw new ConnectionFailedException(
-                "'" + address + "' is no address: write HOST:PORT, such as " + DEFAULT_SERVER);
+        return Addresses.of(given == null ? Addresses.DEFAULT_SERVER : given);
     }
 
     /** Returns the player's name, or an empty text. */

@@ -144,7 +144,7 @@ public final class Playing {
                     + options.file().path() + " has none for it";
             throw new ArbiterException(error.reason(), message, error.code(), error.facts(), error);
         }
-        options.file().save(client.server(), name, token);
+        options.file().save(client.servers(), name, token);
         client.connection().token(token);
     }
 

@@ -6,7 +6,6 @@ import arbiter.v1.PlayRequest;
 import arbiter.v1.PlayResponse;
 import arbiter.v1.PlayServiceGrpc;
 import arbiter.v1.Pong;
-import io.grpc.ManagedChannel;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
 import java.lang.System.Logger;
@@ -19,7 +18,7 @@ import java.util.concurrent.TimeoutException;
 
 /**
  * A bot's session: one Play stream after another, until it is stopped or the server does not want it. The first connection
- * is given the connection's patience; one that is lost is tried again until it is back.
+ * is given the connection's patience; one that is lost is tried again until it is back, at any address.
  */
 final class Session {
     private static final Logger LOG = System.getLogger("arbiter.client");
@@ -31,12 +30,13 @@ final class Session {
     private final Runner runner;
     private final Caller caller;
     private final CountDownLatch stopping = new CountDownLatch(1);
-    private final Backoff backoff = new Backoff();
+    private final Addresses.Tries tries;
     private boolean met;
 
     Session(Connection connection, Outbox outbox, Runner runner, Caller caller) {
         this.profile = caller.profile;
         this.connection = connection;
+        this.tries = connection.addresses.new Tries();
         this.outbox = outbox;
         this.runner = runner;
         this.caller = caller;
@@ -66,39 +66,40 @@ final class Session {
     private void run() throws InterruptedException {
         long giveUp = System.nanoTime() + connection.patience.toNanos();
         while (true) {
-            ManagedChannel channel = connection.channel();
-            ClientException error = oneStream(channel);
+            Connection.Way way = connection.way();
+            ClientException error = oneStream(way);
             if (stopping.getCount() == 0) {
                 return;
             }
             if (error instanceof ArbiterException refusal && !passes(refusal)) {
                 throw refusal;
             }
-            long pauseMs = backoff.nextMs(error.retryAfterMs());
-            if (!met && System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
-                throw error;
+            long pauseMs = tries.failed(way.address(), error);
+            if (!met && pauseMs > 0 && System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
+                throw tries.allFailed(error);
             }
             if (met) {
-                LOG.log(Level.WARNING, "connection lost, trying again in " + pauseMs + " ms: " + error.getMessage());
-            } else {
+                LOG.log(Level.WARNING, "connection lost, trying again at " + connection.addresses.current() + " in " + pauseMs
+                        + " ms: " + error.getMessage());
+            } else if (pauseMs > 0) {
                 connection.sayWaiting(error);
             }
             if (stopping.await(pauseMs, TimeUnit.MILLISECONDS)) {
                 return;
             }
-            connection.renew(channel);
+            connection.renew(way);
         }
     }
 
     /** Holds one stream for as long as it lasts, and returns why it ended. */
-    private ClientException oneStream(ManagedChannel channel) throws InterruptedException {
-        Stream stream = new Stream();
-        PlayServiceGrpc.newStub(channel).play(stream);
+    private ClientException oneStream(Connection.Way way) throws InterruptedException {
+        Stream stream = new Stream(way.address());
+        PlayServiceGrpc.newStub(way.channel()).play(stream);
         ClientException error = stream.await();
         outbox.leave(stream.said);
         if (stream.greeted) {
             met = true;
-            backoff.reset();
+            tries.reset();
         }
         // Where the end itself says nothing, the server may have given notice of it.
         ArbiterException notice = stream.notice;
@@ -113,12 +114,17 @@ final class Session {
 
     /** The reader of one stream. It answers pings itself, and hands everything else to the loop. */
     private final class Stream implements ClientResponseObserver<PlayRequest, PlayResponse> {
+        private final String address;
         private final CompletableFuture<ClientException> end = new CompletableFuture<>();
         private ClientCallStreamObserver<PlayRequest> said;
         private volatile long heardNs = System.nanoTime();
         private volatile long silenceMs = HELLO_WAIT_MS;
         private volatile boolean greeted;
         private volatile ArbiterException notice;
+
+        Stream(String address) {
+            this.address = address;
+        }
 
         @Override
         public void beforeStart(ClientCallStreamObserver<PlayRequest> requests) {
@@ -145,7 +151,7 @@ final class Session {
                         greeted = true;
                         connection.met();
                         String name = item.getHello().getPlayer();
-                        LOG.log(Level.INFO, "connected to " + connection.address + " as " + name);
+                        LOG.log(Level.INFO, "connected to " + address + " as " + name);
                         caller.execute(() -> {
                             runner.greeted(item.getHello().getPlayer());
                             outbox.release(said);
@@ -162,7 +168,7 @@ final class Session {
 
         @Override
         public void onError(Throwable failure) {
-            end.complete(Errors.of(failure, connection.address));
+            end.complete(Errors.of(failure, address));
         }
 
         @Override
@@ -192,7 +198,7 @@ final class Session {
         }
 
         private ConnectionFailedException failed(String how) {
-            return new ConnectionFailedException("the arbiter at " + connection.address + " " + how);
+            return new ConnectionFailedException("the arbiter at " + address + " " + how);
         }
     }
 }

@@ -71,7 +71,7 @@ class PartsTest {
                         "--root-certificate", "root.pem", "--verbose")
                 .options;
         Profile profile = options.profile;
-        assertEquals("there:1", options.address());
+        assertEquals(List.of("there:1"), options.addresses());
         assertEquals("alice", options.player());
         assertEquals("t=1", options.givenToken());
         assertEquals(3, options.matches);
@@ -103,9 +103,9 @@ class PartsTest {
     @Test
     void anAddressIsHostAndPort() {
         for (String wrong : new String[] {"nowhere", "h:", ":1", "h:0", "h:65536", "h:x"}) {
-            assertThrows(ConnectionFailedException.class, () -> new Options().server(wrong).address(), wrong);
+            assertThrows(ConnectionFailedException.class, () -> new Options().server(wrong).addresses(), wrong);
         }
-        assertEquals("[::1]:7400", new Options().server("[::1]:7400").address());
+        assertEquals(List.of("[::1]:7400"), new Options().server("[::1]:7400").addresses());
     }
 
     @Test
