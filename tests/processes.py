@@ -44,8 +44,9 @@ def children(parent: int) -> dict[int, str]:
     """Return the command lines, by number, of the processes that a process has started."""
     found = {}
     with suppress(OSError):  # it ended while we looked
-        for number in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
-            found[int(number)] = _command(Path("/proc", number))
+        for thread in Path(f"/proc/{parent}/task").iterdir():
+            for number in (thread / "children").read_text().split():
+                found[int(number)] = _command(Path("/proc", number))
     return found
 
 

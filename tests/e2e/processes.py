@@ -27,6 +27,7 @@ class Server:
     admin_token: str = ""
     store: str = ""  # by default an SQLite file in the folder
     options: Sequence[str] = ()  # of `arbiter serve`
+    command: Sequence[str | Path] = (BIN / "arbiter", "serve")
     surroundings: Mapping[str, str] = field(default_factory=dict)  # of whatever talks to it
     process: subprocess.Popen[str] | None = None
 
@@ -55,7 +56,7 @@ class Server:
         store = self.store or f"sqlite:///{self.folder / 'arbiter.db'}"
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [BIN / "arbiter", "serve", "--listen", self.address, "--store", store, *self.options],
+                [*self.command, "--listen", self.address, "--store", store, *self.options],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

@@ -1,0 +1,124 @@
+"""The image of `deploy/Dockerfile`: built as the runbook says, started as its user starts it, and played with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+from signal import SIGTERM
+
+import arbiter_client as arb
+import pytest
+
+from arbiter.config import load
+from arbiter.runtime.loopback import free_port
+from tests.e2e.processes import Server
+from tests.processes import descendants
+
+ROOT = Path(__file__).parents[1]
+DOCKERFILE = ROOT / "deploy" / "Dockerfile"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "arbiter-tests", "images")
+BUILDAH = ("buildah", "--root", str(CACHE / "store"), "--runroot", str(CACHE / "run"))
+BASE = "localhost/debian"  #: in the place of the image that a registry has
+CERTIFICATES = Path("etc/ssl/certs/ca-certificates.crt")
+USER = 7400
+
+
+def buildah(command: str, *words: str | Path) -> str:
+    """Run a command of buildah that must succeed; return what it says."""
+    run = subprocess.run([*BUILDAH, command, *words], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert run.returncode == 0, f"buildah {command}: {run.stdout[-2000:]}{run.stderr[-2000:]}"
+    return run.stdout.strip()
+
+
+def make_base(folder: Path) -> None:
+    """Make the image of a small Debian, from its packages, which trusts whom this machine trusts."""
+    subprocess.run(
+        ["debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", folder], check=True, stdout=-3
+    )
+    shutil.copy(Path("/") / CERTIFICATES, folder / CERTIFICATES)
+    container = buildah("from", "scratch")
+    buildah("add", "--quiet", container, folder, "/")
+    buildah("commit", "--quiet", "--rm", container, BASE)
+
+
+@pytest.fixture(scope="module")
+def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A container of the image; the layers below our own code are kept for the next time."""
+    missing = [program for program in ("buildah", "debootstrap") if shutil.which(program) is None]
+    if missing or os.geteuid() != 0:
+        pytest.skip(f"to build an image takes root, buildah and debootstrap; missing: {', '.join(missing) or 'root'}")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    build = ("--isolation", "chroot", "--layers", "--build-arg", f"BASE={BASE}", "--file", DOCKERFILE)
+    with (CACHE / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not buildah("images", "--quiet", "--filter", f"reference={BASE}"):
+            make_base(tmp_path_factory.mktemp("base"))
+        buildah("bud", *build, "--target", "libraries", "--tag", "localhost/libraries", ROOT)
+        buildah("bud", *build, "--tag", "localhost/arbiter", ROOT)
+        made = buildah("from", "localhost/arbiter")
+        yield made
+        buildah("rm", made)
+        buildah("rmi", "localhost/arbiter")
+        buildah("rmi", "--prune", "--force")
+
+
+def play_a_match(server: Server) -> None:
+    """Let two new players play a match to its end: a pair eats a singleton, so that three moves are a whole game."""
+    with server.client() as organiser:
+        tokens = {name: organiser.register_player(name).token for name in ("anna", "ben")}
+        match = organiser.create_match(
+            "circle-of-life(target=1)", tuple(tokens), time_control="5m", start=arb.StartRule.AT_ONCE
+        )
+        for ply, (name, move) in enumerate((("anna", "e5"), ("ben", "e7"), ("anna", "e6"))):
+            with arb.BlockingClient(server.address, token=tokens[name]) as player:
+                player.submit_move(match.match_id, ply, move)
+        assert organiser.get_match(match.match_id).result is not None
+
+
+@pytest.mark.soak
+@pytest.mark.toolchain
+def test_a_match_is_played_on_a_server_in_a_container(container: str, tmp_path: Path) -> None:
+    told = json.loads(buildah("inspect", container))["OCIv1"]["config"]
+    assert told["User"] == f"{USER}:{USER}"
+    assert list(told["ExposedPorts"]) == ["7400/tcp"]
+    data = tmp_path / "data"
+    data.mkdir()
+    os.chown(data, USER, USER)
+    run = (*BUILDAH, "run", "--isolation", "chroot", "--user", told["User"], "--volume", f"{data}:/var/lib/arbiter")
+    within = (*run, container, "--")
+    refused = subprocess.run([*within, *told["Entrypoint"], *told["Cmd"]], capture_output=True, text=True, check=False)
+    assert refused.returncode != 0
+    assert "can't read /etc/arbiter/server" in refused.stderr  # the certificate is its operator's
+    look = "import os, arbiter.games.pods as module; print(os.getuid(), module.__file__)"
+    asked = (*within, "/opt/arbiter/bin/python", "-c", look)
+    python = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert re.fullmatch(rf"{USER} /opt/arbiter/.+\.so\n", python.stdout)
+    command = (*within, *told["Entrypoint"], "serve", "--no-save-token")
+    server = Server(tmp_path, free_port(), store="sqlite:////var/lib/arbiter/arbiter.db", command=command)
+    server.start()
+    try:
+        play_a_match(server)
+    finally:
+        assert server.process is not None
+        inside = descendants(server.process.pid).items()
+        os.kill(next(number for number, line in inside if line.startswith("/opt/arbiter/bin/")), SIGTERM)
+        assert server.ended() == 0  # what buildah hands on
+    assert (data / "arbiter.db").stat().st_uid == USER
+
+
+def test_the_image_is_of_what_the_project_pins() -> None:
+    text = DOCKERFILE.read_text()
+    pinned = re.search(r"^UV_VERSION := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert pinned is not None
+    assert f"uv=={pinned[1]}\n" in text
+    for line in re.findall(r"^COPY (?!--from)(.+)$", text, re.MULTILINE):
+        *sources, _ = line.split()
+        assert [name for name in sources if not (ROOT / name).exists()] == []
+    _, _, port = load(ROOT / "deploy" / "arbiter.toml").listen.rpartition(":")
+    assert f"EXPOSE {port}\n" in text
