@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -137,6 +137,9 @@ async def serving(
         stall_detector = asyncio.create_task(
             watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, stalls, meter)
         )
+        sharing = []
+        if arbiter.replica is not None:
+            sharing = [asyncio.create_task(arbiter.replica.run()), asyncio.create_task(arbiter.follower.run())]
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
             yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter)
@@ -151,6 +154,12 @@ async def serving(
             if web is not None:
                 await web.stop()
             await server.stop(DRAIN_GRACE_S)
+            for task in sharing:
+                task.cancel()
+            await asyncio.gather(*sharing, return_exceptions=True)
+            if arbiter.replica is not None:
+                with suppress(StoreFailed):  # then the others notice it
+                    await arbiter.replica.stop()
             log.info("stopped")
 
 
@@ -160,8 +169,13 @@ def _scheme(settings: Settings) -> str:
 
 async def started(arbiter: Arbiter) -> tuple[str | None, int]:
     """Return the admin token if this is the first start, and the number of resumed matches. Raises OperatorError."""
+    replica = arbiter.replica
     try:
+        if replica is not None:
+            await replica.start()
         admin_token, matches = await arbiter.accounts.first_admin(), await arbiter.matches.start()
+        if replica is not None:
+            await replica.beat()  # what servers have left behind that are gone
         await arbiter.tournaments.start()
     except StoreDamaged as damage:
         raise OperatorError(

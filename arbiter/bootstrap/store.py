@@ -86,12 +86,12 @@ async def adapters(
 
 @asynccontextmanager
 async def open_record(
-    settings: Settings, committed: Committed | None = None, new: bool = False
+    settings: Settings, committed: Committed | None = None, new: bool = False, shared: bool = False
 ) -> AsyncIterator[tuple[Store, KeyRing]]:
     """Open a server's store with its signing keys, and keep its watermark up to date. For the rest see `open_world`."""
     path = settings.key_ring
     watermark = Watermark(path, shown(settings.store))
-    with opened(settings.store, alone=True) as engine:
+    with opened(settings.store, alone=not shared) as engine:
         with named(engine.url), engine.connect() as connection:
             records = head(connection)
         are_new = not path.exists()
@@ -104,7 +104,7 @@ async def open_record(
         seals = RingSeals(ring)
         _seal(engine, seals, watermark, new)
         watermark.reached(records, durably=True)
-        async with adapters(engine, committed, seals) as store:
+        async with adapters(engine, committed, seals, shared) as store:
             marking = asyncio.create_task(_keep_marking(watermark, store.journal))
             try:
                 yield store, ring

@@ -51,16 +51,19 @@ class World(NamedTuple):
 
 
 @asynccontextmanager
-async def open_world(settings: Settings, committed: Committed | None = None, new: bool = False) -> AsyncIterator[World]:
+async def open_world(
+    settings: Settings, committed: Committed | None = None, new: bool = False, shared: bool = False
+) -> AsyncIterator[World]:
     """Open the external dependencies of the use cases on this machine. For `committed` see `Writer`.
 
     `new` accepts a store that is empty, or older than the one that was served with these keys, or sealed by other keys.
-    Without `new` such a store raises OperatorError.
+    Without `new` such a store raises OperatorError. `shared`: as one of several servers, on PostgreSQL; for now only
+    tests ask for it.
     """
     limits = settings.limits
     async with AsyncExitStack() as stack:
         metrics = _metrics() if settings.metrics else None
-        store, ring = await stack.enter_async_context(open_record(settings, _both(committed, metrics), new))
+        store, ring = await stack.enter_async_context(open_record(settings, _both(committed, metrics), new, shared))
         clock = await _clock(store.journal)
         # Live matches have a worker of their own, so that requests of strangers do not delay players.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))

@@ -129,13 +129,13 @@ def kill_this_process() -> NoReturn:
     raise AssertionError("a process outlived SIGKILL")
 
 
-async def _serve(settings: Settings, plan: CrashPlan) -> None:
-    """Serve until the process is killed as chosen, or until SIGTERM."""
+async def _serve(settings: Settings, plan: CrashPlan, shared: bool) -> None:
+    """Serve until the process is killed as chosen, or until SIGTERM. `shared`: as one of several servers."""
     crash = TransactionCrash() if plan.point is CrashPoint.WRITTEN else None
 
     @asynccontextmanager
     async def world(settings: Settings) -> AsyncIterator[World]:
-        async with open_world(settings) as whole:
+        async with open_world(settings, shared=shared) as whole:
             store = whole.store
             yield whole._replace(store=store._replace(journal=CrashingJournal(store.journal, plan, crash)))
 
@@ -155,6 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--listen", required=True, metavar="HOST:PORT")
     parser.add_argument("--store", required=True, metavar="URL")
+    parser.add_argument("--shared", action="store_true", help="as one of several servers on the store")
     arguments = parser.parse_args()
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is for answers
     settings = load(None, listen=arguments.listen, store=arguments.store, rules_workers=1)
@@ -164,7 +165,7 @@ def main() -> None:
         if not child:
             tie(grace_s=0)
             with asyncio.Runner(loop_factory=new_loop) as runner:
-                runner.run(_serve(settings, plan))
+                runner.run(_serve(settings, plan, arguments.shared))
             os._exit(0)
         _, status = os.waitpid(child, 0)
         _say(gone=os.waitstatus_to_exitcode(status))

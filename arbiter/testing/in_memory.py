@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from arbiter.bootstrap import NO_JUDGES, Arbiter, Store, World, wire
+from arbiter.bootstrap import NO_JUDGES, Arbiter, Store, World, started, wire
 from arbiter.config import Settings, load
 from arbiter.matches.commands import Create
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
+from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.live_match import Answer
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.play.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
@@ -69,10 +70,7 @@ class InMemoryArbiter:
         """Start as one of the servers that share the store; return the number of matches that go on."""
         replica = self.arbiter.replica
         assert replica is not None
-        await replica.start()
-        matches = await self.arbiter.matches.start()
-        await replica.beat()
-        await self.arbiter.tournaments.start()
+        _, matches = await started(self.arbiter)
         self.tasks = [asyncio.create_task(replica.run()), asyncio.create_task(self.arbiter.follower.run())]
         return matches
 
@@ -84,6 +82,17 @@ class InMemoryArbiter:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         self.arbiter.matches.live.cancel_timers()
         await self.arbiter.tournaments.stop()
+
+    async def drain(self) -> None:
+        """Stop as a process does that is told to: its players go on at other servers."""
+        await self.arbiter.tournaments.stop()
+        await self.arbiter.matches.drain()
+        self.arbiter.sessions.end_all(DRAINING)
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        if self.arbiter.replica is not None:
+            await self.arbiter.replica.stop()
 
     async def restart(self) -> int:
         """Restart from the stored data, as after a crash; return the number of matches that go on."""

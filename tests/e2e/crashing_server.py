@@ -66,13 +66,19 @@ class CrashingServer:
 
 
 @asynccontextmanager
-async def crashing_server(folder: Path, store: str = "") -> AsyncIterator[CrashingServer]:
-    """Prepare runs on a store, by default a file in a folder; none has started yet."""
-    address, log = f"127.0.0.1:{free_port()}", folder / "server.log"
+async def crashing_server(
+    folder: Path, store: str = "", shared: bool = False, name: str = "server"
+) -> AsyncIterator[CrashingServer]:
+    """Prepare runs on a store, by default a file in a folder; none has started yet.
+
+    `shared`: as one of several servers, each with a name of its own, with the same keys.
+    """
+    address, log = f"127.0.0.1:{free_port()}", folder / f"{name}.log"
     with log.open("w") as stderr:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "arbiter.testing.crashing"),
             *("--listen", address, "--store", store or f"sqlite:///{folder / 'arbiter.db'}"),
+            *(["--shared"] if shared else []),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,

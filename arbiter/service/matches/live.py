@@ -115,9 +115,12 @@ class LiveMatches:
         """Return the players of live matches, in the order of their coming."""
         return list(self._of_player)
 
-    def interrupt_all(self, reason: Interruption) -> asyncio.Future[Any]:
-        """Stop every clock. The future is done once the store has taken, or failed to take, every interruption."""
-        live = list(self._live.values())
+    def interrupt_all(self, reason: Interruption, which: Callable[[Match], bool] | None = None) -> asyncio.Future[Any]:
+        """Stop the clocks of all matches, or of those for which `which` holds.
+
+        The future is done once the store has taken, or failed to take, every interruption.
+        """
+        live = [each for each in self._live.values() if which is None or which(each.newest)]
         return asyncio.gather(*[self.decide(match, Interrupt(reason)) for match in live], return_exceptions=True)
 
     def stop(self) -> None:

@@ -111,16 +111,23 @@ class MatchRegistry:
         return len(matches)
 
     async def interrupt_for_stall(self) -> None:
-        """Interrupt all matches because the server itself stood still, and resume those whose players are there."""
-        await self._live.interrupt_all(Interruption.RESTART)
+        """Interrupt all matches because the server itself stood still, and resume those whose players are there.
+
+        On a store that is shared, those alone in which it is the turn of a player who is here: others stood still for
+        nobody.
+        """
+        await self._live.interrupt_all(Interruption.RESTART, self._is_turn_here if self._shared else None)
         for player in self._live.players():
             if self._presence.is_present(player):
                 self.player_present(player)
 
     async def drain(self) -> None:
-        """Take no more commands, stop the clocks, and wait until all of it is durable."""
+        """Take no more commands, stop the clocks, and wait until all of it is durable.
+
+        On a store that is shared, the clocks of players who are here: they go on at another server.
+        """
         self._live.stop()
-        await self._live.interrupt_all(Interruption.DRAIN)
+        await self._live.interrupt_all(Interruption.DRAIN, self._is_played_here if self._shared else None)
         self._live.cancel_timers()
         await self._recovery.stop()
 
@@ -317,6 +324,12 @@ class MatchRegistry:
             if record.revision != expected:
                 raise RecordDamaged(match_id, expected, "it is missing")
         return records
+
+    def _is_turn_here(self, match: Match) -> bool:
+        return self._presence.is_present(match.players[match.turn - 1])
+
+    def _is_played_here(self, match: Match) -> bool:
+        return any(self._presence.is_present(player) for player in match.players)
 
     # -- within --------------------------------------------------------------------------------------------------
 

@@ -143,7 +143,10 @@ class Accounts:
         if await self._directory.players("", 1):
             return None
         token, secret = self._token(ADMIN, (Scope.ADMIN,), "made at the first start")
-        await self._directory.add_player(Player(ADMIN, self._clock.now_ms()), token)
+        try:
+            await self._directory.add_player(Player(ADMIN, self._clock.now_ms()), token)
+        except AlreadyThere:  # another server that shares the store was first
+            return None
         return secret
 
     async def invite(self) -> str:

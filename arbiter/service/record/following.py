@@ -45,6 +45,8 @@ class Follower:
                 if not self._blind:
                     self._log.warning("log_not_followed", error=failure.message)
                 self._blind = True
+            except Exception:  # a mistake of ours in one listener: the others and what comes next are told all the same
+                self._log.exception("log_listener_failed", place=self.place)
             await asyncio.sleep(LOOK_S)
 
     async def look(self) -> None:

@@ -277,6 +277,46 @@ class TestAServerThatIsGone:
         assert again.session.ended is None
 
 
+class TestADrainAndAStall:
+    @virtually
+    async def test_a_server_that_is_told_to_stop_hands_its_players_over(self) -> None:
+        one, other, third = await servers(3)
+        alice, carol = await one.connect("alice"), await third.connect("carol")
+        await other.connect("bob")
+        match = await one.create("pondlife", time="3s", request="of alice", policy=AT_ONCE)
+        untouched = await one.create("pondlife", ("carol", "bob"), time="60s", request="of carol", policy=AT_ONCE)
+        await asyncio.sleep(2)
+        with capture_logs() as logs:
+            await one.drain()
+            assert alice.session.ended is not None
+            assert alice.session.ended.reason is Reason.DRAINING
+            assert "interrupted" in await kinds(other, match.id)
+            assert "interrupted" not in await kinds(other, untouched.id)
+            await asyncio.sleep(5)
+            assert (await other.arbiter.matches.match(match.id)).clocks[0].remaining_ms == 3_000
+            again = await other.connect("alice")
+            await asyncio.sleep(0.1)
+            request = again.reply(await again.turn())
+            await again.receive()
+            assert isinstance(again.answer(request), Receipt)
+            await asyncio.sleep(2 * NOTICED_S)
+        assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == [], "nobody takes it for gone"
+        assert carol.session.ended is None
+
+    @virtually
+    async def test_a_server_that_stood_still_interrupts_the_turns_of_its_own_players(self) -> None:
+        one, other = await servers(2)
+        await one.connect("alice")
+        await other.connect("bob")
+        here = await one.create("pondlife", request="1", policy=AT_ONCE)
+        there = await one.create("pondlife", ("bob", "alice"), request="2", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        await one.arbiter.matches.interrupt_for_stall()
+        await asyncio.sleep(1)
+        assert "interrupted" in await kinds(other, here.id)
+        assert "interrupted" not in await kinds(other, there.id)
+
+
 @pytest.mark.parametrize("seed", range(3))
 @virtually
 async def test_servers_die_one_after_the_other_and_no_clock_runs_out(seed: int) -> None:
