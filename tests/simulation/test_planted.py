@@ -144,7 +144,7 @@ def gives_too_much_time(patch: pytest.MonkeyPatch) -> None:
         after = after_move(control, before, charged)
         if after is None or not isinstance(control, BronsteinDelay | Increment):
             return after
-        return after._replace(remaining_ms=after.remaining_ms + 1)
+        return SeatClock(after.remaining_ms + 1, after.periods, after.moves_left)
 
     patch.setattr("arbiter.matches.match.after_move", generous)
 
