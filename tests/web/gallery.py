@@ -31,6 +31,7 @@ from arbiter.testing.pictures import POSITIONS
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
+from arbiter.web.connections import Connection
 from arbiter.web.server import application
 from tests.web.site import Site, site
 
@@ -74,6 +75,10 @@ class Still:
         return self.ms
 
 
+class _InTime(Connection):
+    patience_s = 20.0
+
+
 class _Server(uvicorn.Server):
     """A server that says when it accepts connections."""
 
@@ -102,9 +107,8 @@ async def gallery(folder: Path) -> AsyncIterator[Gallery]:
         served.server.clock.now_ms = clock.now_ms  # type: ignore[method-assign]
         pictures = await _content(served, clock, present)
         port = free_port()
-        config = uvicorn.Config(
-            application(served.gate, served.server.settings), port=port, log_config=None, lifespan="off"
-        )
+        pages = application(served.gate, served.server.settings)
+        config = uvicorn.Config(pages, http=_InTime, port=port, log_config=None, lifespan="off")
         server = _Server(config)
         running = asyncio.create_task(server.serve())
         await server.begun.wait()
