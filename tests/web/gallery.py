@@ -204,12 +204,16 @@ def _tournaments(served: Site, live: Sequence[Match]) -> None:
     async def table(call: object, name: str) -> Any:
         return name, standings(runs[name].tournament)
 
-    found, known = served.gate.matches.get, dict[str, int]()
+    found = served.gate.matches.get
+    known = {"knockout": list[str](), "round-robin": ["", ""]}  # each begins at another of the live matches
 
     async def match(call: Any, name: str) -> Match:
         if "." not in name:
             return await found(call, name)
-        return live[known.setdefault(name, len(known)) % len(live)]  # the same one each time
+        of_run = known[name.partition(".")[0]]
+        if name not in of_run:
+            of_run.append(name)
+        return live[of_run.index(name) % len(live)]  # the same one each time, whichever page is asked for first
 
     for where, attribute, value in (
         (served.gate.tournaments, "get", get),
