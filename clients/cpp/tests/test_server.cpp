@@ -100,7 +100,7 @@ std::unique_ptr<Arbiter> Server::arbiter_;
 TEST_F(Server, TwoBotsPlayWholeMatchesAtOnce) {
   First anna("anna");
   First ben("ben");
-  const std::vector<std::string> games = {"pods(size=3)", "pods", "hop-it", "circle-of-life(target=1)"};
+  const std::vector<std::string> games = {"pods(size=3)", "pondlife", "hop-it", "circle-of-life(target=1)"};
   const auto count = static_cast<int>(games.size());
   Playing one(anna, at(*arbiter_, count));
   Playing two(ben, at(*arbiter_, count));

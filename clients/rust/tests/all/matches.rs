@@ -75,7 +75,7 @@ async fn two_bots_play_several_games_at_once() {
     let arbiter = Arbiter::start();
     let admin = arbiter.admin(None);
     let games: Vec<String> = admin.list_games().await.expect("games").into_iter().map(|game| game.id).collect();
-    let quick = ["pods(size=3)", "hop-it", "pods"];
+    let quick = ["pods(size=3)", "hop-it", "circle-of-life(target=1)"];
     assert!(quick.iter().all(|game| games.iter().any(|id| game.starts_with(id.as_str()))), "{games:?}");
     let (alice, mut ends_of_alice) = Simple::new();
     let (bob, mut ends_of_bob) = Simple::new();
@@ -108,7 +108,7 @@ async fn a_match_goes_on_after_kills_and_every_move_is_played_once() {
     let _bob = start(&arbiter, bob, "bob", None).await;
     let alice = start(&arbiter, alice, "alice", Some(1)).await;
     let admin = arbiter.admin(None);
-    let made = arbiter.pair("pods", "alice", "bob").await;
+    let made = arbiter.pair("pods(size=3)", "alice", "bob").await;
     let watcher = admin.clone();
     let watched = made.match_id.clone();
     let watching = tokio::spawn(async move {
