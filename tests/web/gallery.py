@@ -205,15 +205,16 @@ def _tournaments(served: Site, live: Sequence[Match]) -> None:
         return name, standings(runs[name].tournament)
 
     found = served.gate.matches.get
-    known = {"knockout": list[str](), "round-robin": ["", ""]}  # each begins at another of the live matches
+    known = dict[str, int]()  # the same one each time, whichever page is asked for first
+    for run in runs.values():
+        running = run.tournament.running
+        for game in sorted(running, reverse=True):
+            known.setdefault(running[game].match, len(known))
 
     async def match(call: Any, name: str) -> Match:
         if "." not in name:
             return await found(call, name)
-        of_run = known[name.partition(".")[0]]
-        if name not in of_run:
-            of_run.append(name)
-        return live[of_run.index(name) % len(live)]  # the same one each time, whichever page is asked for first
+        return live[known.setdefault(name, len(known)) % len(live)]
 
     for where, attribute, value in (
         (served.gate.tournaments, "get", get),
