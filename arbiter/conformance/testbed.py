@@ -67,6 +67,7 @@ class Testbed:
         self.matches: dict[str, Match] = {}
         self.proxy = Proxy(running.address)
         self.network: Network
+        self.other_networks: list[Network] = []  #: besides `network`; the bot was started with their addresses, too
         self.bot: TestedBot | None = None
         self.games: tuple[str, ...] = ()  #: the games that the bot declares; empty for all
         self._launch = launch
@@ -75,6 +76,7 @@ class Testbed:
         self._timers: list[asyncio.TimerHandle] = []
         self._ids = 0
         self._pings = 0
+        self._port = 0  # of the proxy
         self._root: Path | None = None
         self._referee: Caller | None = None
         self.hello: play_pb2.ClientHello | None = None  #: the bot's last output
@@ -84,8 +86,8 @@ class Testbed:
     async def open(self, credentials: grpc.ServerCredentials | None = None, root: Path | None = None) -> None:
         """Listen. With credentials, use TLS, and pass the root certificate's file to the bot."""
         self.arbiter.match_listeners.append(lambda match, _: self._happened(match))
-        port = await self.proxy.listen(0, credentials)
-        self.network = await Network(f"127.0.0.1:{port}").__aenter__()
+        self._port = await self.proxy.listen(0, credentials)
+        self.network = await self._new_network()
         self._root = root
 
     async def close(self) -> None:
@@ -101,6 +103,9 @@ class Testbed:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def _new_network(self) -> Network:
+        return await Network(f"127.0.0.1:{self._port}").__aenter__()
 
     def _happened(self, match: Match) -> None:
         if self.player in match.players:
@@ -132,11 +137,13 @@ class Testbed:
         self.network.down.bytes_a_second = None
         for match in self._played:
             await match.end()
+        if self.bot is None:
+            return False
         try:
             await self.until(lambda: self.stream is not None and self.acknowledged(), "", TIDY_S)
         except Failed:
             return False
-        return self.bot is not None and self.bot.exit_status is None
+        return self.bot.exit_status is None and not self.other_networks
 
     def acknowledged(self) -> bool:
         """Return whether the bot has acknowledged the results of all matches that have ended in this situation."""
@@ -164,7 +171,7 @@ class Testbed:
     async def start(self, *arguments: str) -> None:
         """Start the bot, with more arguments if there are any."""
         environment = {
-            "ARBITER_SERVER": self.network.address,
+            "ARBITER_SERVER": ",".join(network.address for network in (self.network, *self.other_networks)),
             "ARBITER_TOKEN": self.token,
             "ARBITER_NAME": self.player,
             "ARBITER_CREDENTIALS": str(self._launch.log.with_suffix(".credentials.toml")),
@@ -177,6 +184,15 @@ class Testbed:
         self.trace.note(f"starts the bot {shlex.join(arguments)}".strip())
         self.bot, self._watching = bot, asyncio.create_task(self._watch(bot))
 
+    async def start_at_two_addresses(self) -> tuple[Network, Network]:
+        """Start the bot with two addresses of the arbiter, and return the network behind each."""
+        if self._launch.sandbox is not None:
+            raise NotApplicable("a bot in a sandbox sees one address")
+        self.other_networks = [await self._new_network()]
+        await self.start()
+        await self.connected(START_S * max(1.0, self.patience) / self.scale)
+        return self.network, self.other_networks[0]
+
     async def _watch(self, bot: TestedBot) -> None:
         status = await bot.ended()
         self.trace.note(f"the bot has ended with exit status {status}")
@@ -188,6 +204,9 @@ class Testbed:
             await asyncio.wait((self._watching,))
             await self.quiet(lambda: not self.proxy.streams, LAST_WORDS_S)
         self.bot = None
+        for network in self.other_networks:
+            await network.__aexit__(None, None, None)
+        self.other_networks = []
 
     @property
     def stream(self) -> ProxiedStream | None:

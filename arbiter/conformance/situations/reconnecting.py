@@ -10,6 +10,7 @@ from arbiter.conformance.failures import Failed
 from arbiter.conformance.situations.turns import one_move
 from arbiter.conformance.testbed import START_S, Testbed
 from arbiter.errors import Reason
+from arbiter.testing.network import Network
 
 AGAIN = "A bot that asks the server at its turn while the arbiter is away, and fails because of it, is asked again"
 COMES_BACK = "whoever connects again is told where everything stands."
@@ -374,3 +375,52 @@ async def silence(testbed: Testbed) -> None:
         raise Failed(f"it left after {waited_s:.1f} s already, of the {silence_s:g} s that the hello allows")
     testbed.cut()
     await match.goes_on(2, START_S)
+
+
+@clause(
+    "reconnect.next-address",
+    "goes on at the next address of the arbiter where one is gone for good",
+    "Where one is gone, the client goes on at the next one at once",
+    CLIENTS,
+    cold=True,
+)
+async def next_address(testbed: Testbed) -> None:
+    """Start the bot with two addresses; once its move's answer is lost, reset all connections at the first for good."""
+    first, second = await testbed.start_at_two_addresses()
+    match = await testbed.match()
+    testbed.bend(lambda item: [] if item.WhichOneof("item") == "answer" else [item])
+    await match.move()
+    await testbed.until(lambda: match.now.ply == 1, "the move to be played")
+    testbed.trace.note("resets every connection at the first address from now on")
+    first.refusing = True
+    await _said_again(testbed, [match])
+    if not second.taken:
+        raise Failed("it has not connected to the second address")
+
+
+@clause(
+    "reconnect.draining-address",
+    "goes on at the next address where a server is about to stop, and comes back to the first",
+    "or where its server is about to stop (`DRAINING`): it waits only where all have failed, and comes back to any.",
+    CLIENTS,
+    cold=True,
+)
+async def draining_address(testbed: Testbed) -> None:
+    """Start the bot with two addresses; end its stream at each with DRAINING, and ask for a minute."""
+    first, second = await testbed.start_at_two_addresses()
+    match = await testbed.match()
+    await match.goes_on()
+    await _goes_on_elsewhere(testbed, match, first, "second")
+    await _goes_on_elsewhere(testbed, match, second, "first")
+
+
+async def _goes_on_elsewhere(testbed: Testbed, match: BotMatch, left: Network, name: str) -> None:
+    """End the stream with DRAINING; check that the bot has left a network for the address with a name."""
+    before = len(testbed.trace.streams)
+    testbed.end_stream(Reason.DRAINING, retry_after_ms=60_000)
+    await testbed.until(lambda: len(testbed.trace.streams) > before, f"the bot to go on at the {name} address")
+    stream = await testbed.connected(after_s=testbed.trace.streams[before].at_s)
+    left.cut()
+    await match.goes_on(2, START_S)
+    if stream.opened.ended_s is not None:
+        raise Failed(f"its stream was not at the {name} address")

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import ClassVar
 
-from arbiter_client import runner, seeking, session, slots
+from arbiter_client import addresses, runner, seeking, session, slots
 from arbiter_client.errors import ArbiterError, Reason
 from arbiter_client.outbox import Outbox
 
@@ -85,7 +85,7 @@ class EndsWhenLimited(Ends):
 class EndsWithTheServer(Ends):
     """Ends for good with a server that is started again."""
 
-    fails = ("reconnect.draining", "reconnect.restart")
+    fails = ("reconnect.draining", "reconnect.restart", "reconnect.draining-address")
     reason = Reason.DRAINING
 
 
@@ -162,3 +162,21 @@ class BearsSilence(Fault):
         if item.HasField("hello"):
             item.hello.silence_most_ms = 1_000_000_000
         return [item]
+
+
+class KnowsOneAddress(Fault):
+    """Uses the first address only."""
+
+    fails = ("reconnect.next-address", "reconnect.draining-address")
+
+    def patch(self):
+        os.environ["ARBITER_SERVER"] = os.environ["ARBITER_SERVER"].partition(",")[0]
+
+
+class StaysWhereAServerStops(Fault):
+    """Waits for the server that is about to stop, although there is another address."""
+
+    fails = ("reconnect.draining-address",)
+
+    def patch(self):
+        addresses.error_code = lambda error: ""
