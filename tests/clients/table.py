@@ -24,7 +24,6 @@ BEGIN, END = "<!-- measured by the conformance kit -->\n", "<!-- end of what was
 SCALE = 5.0  #: other tests may run beside
 TURNS = ["rust", "go", "cpp", "typescript", "rust", "go", "cpp", "python", "rust", "go", "java", "lines"]
 """Who is tried with a clause, one after the other, where each clause is tried once: most often who starts quickest."""
-LACKING = {"cpp": ("reconnect.next-address", "reconnect.draining-address")}  #: what a client is not asked for yet
 ENTRIES_SHOWN = 40  #: of the trace of a clause that did not pass: its end
 
 
@@ -39,11 +38,6 @@ def part(name: str) -> list[Clause]:
     return [clause for number, clause in enumerate(clauses()) if TURNS[number % len(TURNS)] == name]
 
 
-def asked(name: str) -> list[Clause]:
-    """Return the clauses that a language's client is asked to keep."""
-    return [clause for clause in clauses() if clause.id not in LACKING.get(name, ())]
-
-
 def everything() -> dict[str, Language]:
     """Return all languages that have a column in the table, by name."""
     return {language.name: language for language in (*languages().values(), BRIDGE)}
@@ -53,7 +47,7 @@ def check(name: str, whole: bool) -> None:
     """Fail the test if a language's bot fails a clause of its part, or (whole) of all, or the table is out of date."""
     language = everything()[name]
     require(*language.missing, why=f"the client in {name} needs it")
-    outcomes = measured(language, asked(name) if whole else part(name))
+    outcomes = measured(language, clauses() if whole else part(name))
     wrong = failures(outcomes)
     if whole:
         wrong = wrong or differences(name, outcomes, README.read_text(encoding="utf-8"))
@@ -124,7 +118,7 @@ def main() -> int:
         if language.missing:
             print(f"{language.name}: left out, without {', '.join(language.missing)}", file=sys.stderr)
             continue
-        outcomes = measured(language, asked(language.name))
+        outcomes = measured(language, clauses())
         columns[language.name] = column(outcomes)
         bad = [outcome for outcome in outcomes if outcome.verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED)]
         failed += [f"{language.name}: {outcome.clause.id}: {outcome.why}" for outcome in bad]

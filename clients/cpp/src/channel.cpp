@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -13,7 +12,6 @@
 #include <string_view>
 #include <utility>
 
-#include "arbiter/backoff.hpp"
 #include "arbiter/errors.hpp"
 #include "arbiter/log.hpp"
 #include "environment.hpp"
@@ -24,10 +22,7 @@ namespace arbiter {
 namespace {
 
 constexpr std::chrono::seconds WORTH_A_WORD{2};  // how long a wait is that people are told of
-constexpr const char* DEFAULT_SERVER = "127.0.0.1:7400";
 constexpr int LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
-constexpr int LARGEST_PORT = 65535;
-constexpr std::size_t MOST_PORT_DIGITS = 5;
 
 std::string pem(const std::string& path) {
   if (path.empty()) return "";
@@ -63,24 +58,19 @@ std::shared_ptr<grpc::Channel> open(const std::string& address, const std::optio
   return grpc::CreateCustomChannel(address, credentials_for(tls), options);
 }
 
-bool is_port(std::string_view text) {
-  const bool digits = !text.empty() && text.size() <= MOST_PORT_DIGITS &&
-                      std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  const int port = digits ? std::stoi(std::string(text)) : 0;
-  return port > 0 && port <= LARGEST_PORT;
+using Channels = std::vector<std::shared_ptr<grpc::Channel>>;
+
+Channels open(const std::vector<std::string>& addresses, const std::optional<Tls>& tls) {
+  Channels channels;
+  for (const std::string& address : addresses) channels.push_back(open(address, tls));
+  return channels;
 }
+
+// What makes the stub of a service.
+template <class Service>
+constexpr auto STUB = [](const std::shared_ptr<grpc::Channel>& channel) { return Service::NewStub(channel); };
 
 }  // namespace
-
-std::string server_address(const std::string& given) {
-  std::string address = given.empty() ? environment("ARBITER_SERVER") : given;
-  if (address.empty()) address = DEFAULT_SERVER;
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon == 0 || !is_port(std::string_view(address).substr(colon + 1))) {
-    throw ConnectionFailed('"' + address + "\" is no address: write HOST:PORT, such as " + DEFAULT_SERVER);
-  }
-  return address;
-}
 
 std::optional<Tls> transport_security(const std::optional<Tls>& given) {
   if (given) return given;
@@ -90,18 +80,18 @@ std::optional<Tls> transport_security(const std::optional<Tls>& given) {
   return none ? std::nullopt : std::optional(std::move(found));
 }
 
-Connection::Connection(std::string checked_address, std::string token, const std::optional<Tls>& tls,
+Connection::Connection(std::vector<std::string> checked, std::string token, const std::optional<Tls>& tls,
                        std::chrono::milliseconds longest_call, std::chrono::milliseconds longest_wait)
-    : address(std::move(checked_address)),
+    : addresses(std::move(checked)),
       timeout(longest_call),
       patience(longest_wait),
-      channel(open(address, tls)),
-      server(v1::ServerService::NewStub(channel)),
-      games(v1::GameService::NewStub(channel)),
-      matches(v1::MatchService::NewStub(channel)),
-      play(v1::PlayService::NewStub(channel)),
-      players(v1::PlayerService::NewStub(channel)),
-      tournaments(v1::TournamentService::NewStub(channel)),
+      channels(open(addresses.listed, tls)),
+      server(addresses, channels, STUB<v1::ServerService>),
+      games(addresses, channels, STUB<v1::GameService>),
+      matches(addresses, channels, STUB<v1::MatchService>),
+      play(addresses, channels, STUB<v1::PlayService>),
+      players(addresses, channels, STUB<v1::PlayerService>),
+      tournaments(addresses, channels, STUB<v1::TournamentService>),
       token_(std::move(token)) {
 }
 
@@ -117,8 +107,13 @@ void Connection::set_token(std::string token) {
 
 void Connection::make(const std::function<grpc::Status(grpc::ClientContext&)>& call, bool again) {
   const auto give_up = MonotonicClock::now() + patience;
-  Backoff backoff;
+  const auto is_late = [&](std::chrono::milliseconds length) {
+    return length.count() > 0 && MonotonicClock::now() + length > give_up;
+  };
+  Tries tries(addresses);
+  if (!again && addresses.listed.size() > 1) find();
   while (true) {
+    const std::size_t place = addresses.place();
     grpc::Status status;
     {
       Call attempt(*this, timeout);
@@ -127,20 +122,37 @@ void Connection::make(const std::function<grpc::Status(grpc::ClientContext&)>& c
     if (status.ok()) return;
     expect_open();
     std::chrono::milliseconds length{};
-    const std::exception_ptr failure = from_status(status, address);
+    const std::exception_ptr failure = from_status(status, addresses.listed[place]);
     if (was_away(failure)) ++outages_;
     try {
       std::rethrow_exception(failure);
     } catch (const ArbiterError& error) {
-      length = backoff.next(error.retry_after());
+      length = tries.failed(place, error);
       const bool away = keeps_trying_ && error.code() == grpc::StatusCode::UNAVAILABLE;
-      if (!again || !error.temporary() || (!away && MonotonicClock::now() + length > give_up)) throw;
+      if (!again || !error.temporary()) throw;
+      if (!away && is_late(length)) {
+        tries.name_all();
+        throw;
+      }
     } catch (const ConnectionFailed& error) {
-      length = backoff.next();
-      if (!again || (!keeps_trying_ && MonotonicClock::now() + length > give_up)) throw;
-      if (!keeps_trying_ && patience >= WORTH_A_WORD) say_waiting(error.what());
+      length = tries.failed(place, error);
+      if (!again) throw;
+      if (!keeps_trying_ && is_late(length)) {
+        tries.name_all();
+        throw;
+      }
+      if (!keeps_trying_ && length.count() > 0 && patience >= WORTH_A_WORD) say_waiting(error.what());
     }
     pause(length);
+  }
+}
+
+// Turns to an address that answers, before a request that is sent once.
+void Connection::find() {
+  try {
+    ask(server, &v1::ServerService::Stub::GetServerInfo, v1::GetServerInfoRequest());
+  } catch (const ArbiterError&) {
+    return;  // it answers
   }
 }
 
@@ -161,7 +173,7 @@ void Connection::expect_open() const {
 }
 
 void Connection::throw_if_closed() const {
-  if (closed_) throw ConnectionFailed("this client of " + address + " is closed: make another one");
+  if (closed_) throw ConnectionFailed("this client of " + addresses.current() + " is closed: make another one");
 }
 
 void Connection::close() {

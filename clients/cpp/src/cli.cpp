@@ -98,7 +98,7 @@ const std::vector<Option>& options() {
   using S = Settings;
   using Text = const std::string&;
   static const std::vector<Option> OPTIONS = {
-      {"--server", "HOST:PORT", "the arbiter (default: $ARBITER_SERVER or 127.0.0.1:7400)",
+      {"--server", "HOST:PORT", "the arbiter; several with commas (default: $ARBITER_SERVER or 127.0.0.1:7400)",
        [](S& s, Text value) { s.options.server = value; }},
       {"--name", "PLAYER", "the player (default: $ARBITER_NAME or the bot's name)",
        [](S& s, Text value) { s.options.name = value; }},

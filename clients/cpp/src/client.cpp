@@ -16,15 +16,15 @@ namespace {
 constexpr std::size_t LARGEST_PAGE = 1000;
 
 std::unique_ptr<Connection> connect(const ClientOptions& options) {
-  const std::string address = server_address(options.server);
+  std::vector<std::string> addresses = server_addresses(options.server);
   const std::string name = options.name.empty() ? environment("ARBITER_NAME") : options.name;
-  std::string token = credentials::token_for(address, name, options.token);
+  std::string token = credentials::token_for(Addresses(addresses).joined(), name, options.token);
   // gRPC ends the process over metadata that it can't send.
   if (!std::all_of(token.begin(), token.end(), [](char letter) { return letter > ' ' && letter < '\x7F'; })) {
     throw CredentialsError("the token is none: it has blanks or characters that are not ASCII");
   }
-  return std::make_unique<Connection>(address, std::move(token), transport_security(options.tls), options.timeout,
-                                      options.patience);
+  return std::make_unique<Connection>(std::move(addresses), std::move(token), transport_security(options.tls),
+                                      options.timeout, options.patience);
 }
 
 v1::LineOfPlay message(const Line& line) {
@@ -67,7 +67,11 @@ Client::Client(const ClientOptions& options) : connection_(connect(options)) {
 Client::~Client() = default;
 
 const std::string& Client::server() const {
-  return connection_->address;
+  return connection_->addresses.current();
+}
+
+std::string Client::servers() const {
+  return connection_->addresses.joined();
 }
 
 void Client::close() {
@@ -75,13 +79,13 @@ void Client::close() {
 }
 
 v1::GetServerInfoResponse Client::server_info() {
-  return connection_->ask(*connection_->server, &v1::ServerService::Stub::GetServerInfo, v1::GetServerInfoRequest());
+  return connection_->ask(connection_->server, &v1::ServerService::Stub::GetServerInfo, v1::GetServerInfoRequest());
 }
 
 std::vector<v1::GameSummary> Client::list_games() {
   constexpr std::size_t MOST = 10'000;
   const auto ask = [this](const v1::ListGamesRequest& request) {
-    return connection_->ask(*connection_->games, &v1::GameService::Stub::ListGames, request);
+    return connection_->ask(connection_->games, &v1::GameService::Stub::ListGames, request);
   };
   return collect(
       v1::ListGamesRequest(), MOST, ask, [](const auto& page) -> auto& { return page.games(); });
@@ -90,7 +94,7 @@ std::vector<v1::GameSummary> Client::list_games() {
 v1::GetGameResponse Client::get_game(const std::string& game) {
   v1::GetGameRequest request;
   request.set_game(game);
-  return connection_->ask(*connection_->games, &v1::GameService::Stub::GetGame, request);
+  return connection_->ask(connection_->games, &v1::GameService::Stub::GetGame, request);
 }
 
 std::vector<v1::LegalMove> Client::legal_moves(const Line& line, bool with_steps) {
@@ -125,24 +129,24 @@ v1::PlayMovesResponse Client::play_moves(const Line& line, int from_ply, bool wi
   *request.mutable_line() = message(line);
   request.set_from_ply(from_ply);
   request.set_with_board(with_board);
-  return connection_->ask(*connection_->games, &v1::GameService::Stub::PlayMoves, request);
+  return connection_->ask(connection_->games, &v1::GameService::Stub::PlayMoves, request);
 }
 
 v1::Match Client::create_match(v1::CreateMatchRequest request) {
   if (request.request_id().empty()) request.set_request_id(new_request_id());
-  return connection_->ask(*connection_->matches, &v1::MatchService::Stub::CreateMatch, request).match();
+  return connection_->ask(connection_->matches, &v1::MatchService::Stub::CreateMatch, request).match();
 }
 
 v1::Match Client::get_match(const std::string& match_id, bool with_moves) {
   v1::GetMatchRequest request;
   request.set_match_id(match_id);
   request.set_with_moves(with_moves);
-  return connection_->ask(*connection_->matches, &v1::MatchService::Stub::GetMatch, request).match();
+  return connection_->ask(connection_->matches, &v1::MatchService::Stub::GetMatch, request).match();
 }
 
 std::vector<v1::Match> Client::list_matches(v1::ListMatchesRequest filters, std::size_t most) {
   const auto ask = [this](const v1::ListMatchesRequest& request) {
-    return connection_->ask(*connection_->matches, &v1::MatchService::Stub::ListMatches, request);
+    return connection_->ask(connection_->matches, &v1::MatchService::Stub::ListMatches, request);
   };
   return collect(
       std::move(filters), most, ask, [](const auto& page) -> auto& { return page.matches(); });
@@ -168,11 +172,11 @@ v1::RegisterPlayerResponse Client::register_player(const std::string& name, cons
   request.set_name(name);
   request.set_about(about);
   request.set_invitation(invitation);
-  return connection_->ask(*connection_->players, &v1::PlayerService::Stub::RegisterPlayer, request, false);
+  return connection_->ask(connection_->players, &v1::PlayerService::Stub::RegisterPlayer, request, false);
 }
 
 v1::GetPlayerResponse Client::myself() {
-  return connection_->ask(*connection_->players, &v1::PlayerService::Stub::GetPlayer, v1::GetPlayerRequest());
+  return connection_->ask(connection_->players, &v1::PlayerService::Stub::GetPlayer, v1::GetPlayerRequest());
 }
 
 v1::Challenge Client::create_challenge(const std::string& opponent, const v1::Terms& terms) {
@@ -180,32 +184,32 @@ v1::Challenge Client::create_challenge(const std::string& opponent, const v1::Te
   request.set_request_id(new_request_id());
   request.set_opponent(opponent);
   *request.mutable_terms() = terms;
-  return connection_->ask(*connection_->players, &v1::PlayerService::Stub::CreateChallenge, request).challenge();
+  return connection_->ask(connection_->players, &v1::PlayerService::Stub::CreateChallenge, request).challenge();
 }
 
 v1::Match Client::accept_challenge(const std::string& challenge_id) {
   v1::AcceptChallengeRequest request;
   request.set_challenge_id(challenge_id);
-  return connection_->ask(*connection_->players, &v1::PlayerService::Stub::AcceptChallenge, request, false).match();
+  return connection_->ask(connection_->players, &v1::PlayerService::Stub::AcceptChallenge, request, false).match();
 }
 
 void Client::decline_challenge(const std::string& challenge_id, const std::string& reason) {
   v1::DeclineChallengeRequest request;
   request.set_challenge_id(challenge_id);
   request.set_reason(reason);
-  connection_->ask(*connection_->players, &v1::PlayerService::Stub::DeclineChallenge, request, false);
+  connection_->ask(connection_->players, &v1::PlayerService::Stub::DeclineChallenge, request, false);
 }
 
 v1::Challenge Client::create_seek(const v1::Terms& terms) {
   v1::CreateSeekRequest request;
   request.set_request_id(new_request_id());
   *request.mutable_terms() = terms;
-  return connection_->ask(*connection_->players, &v1::PlayerService::Stub::CreateSeek, request).seek();
+  return connection_->ask(connection_->players, &v1::PlayerService::Stub::CreateSeek, request).seek();
 }
 
 std::vector<v1::Challenge> Client::list_challenges(std::size_t most) {
   const auto ask = [this](const v1::ListChallengesRequest& request) {
-    return connection_->ask(*connection_->players, &v1::PlayerService::Stub::ListChallenges, request);
+    return connection_->ask(connection_->players, &v1::PlayerService::Stub::ListChallenges, request);
   };
   return collect(
       v1::ListChallengesRequest(), most, ask, [](const auto& page) -> auto& { return page.challenges(); });
@@ -213,7 +217,7 @@ std::vector<v1::Challenge> Client::list_challenges(std::size_t most) {
 
 std::vector<v1::TournamentSummary> Client::list_tournaments(v1::ListTournamentsRequest filters, std::size_t most) {
   const auto ask = [this](const v1::ListTournamentsRequest& request) {
-    return connection_->ask(*connection_->tournaments, &v1::TournamentService::Stub::ListTournaments, request);
+    return connection_->ask(connection_->tournaments, &v1::TournamentService::Stub::ListTournaments, request);
   };
   return collect(
       std::move(filters), most, ask, [](const auto& page) -> auto& { return page.tournaments(); });
@@ -222,7 +226,7 @@ std::vector<v1::TournamentSummary> Client::list_tournaments(v1::ListTournamentsR
 v1::Tournament Client::get_tournament(const std::string& tournament_id) {
   v1::GetTournamentRequest request;
   request.set_tournament_id(tournament_id);
-  return connection_->ask(*connection_->tournaments, &v1::TournamentService::Stub::GetTournament, request).tournament();
+  return connection_->ask(connection_->tournaments, &v1::TournamentService::Stub::GetTournament, request).tournament();
 }
 
 v1::Entrant Client::enter_tournament(const std::string& tournament_id, const std::vector<int>& byes) {
@@ -230,21 +234,21 @@ v1::Entrant Client::enter_tournament(const std::string& tournament_id, const std
   request.set_request_id(new_request_id());
   request.set_tournament_id(tournament_id);
   request.mutable_byes()->Assign(byes.begin(), byes.end());
-  return connection_->ask(*connection_->tournaments, &v1::TournamentService::Stub::EnterTournament, request).entrant();
+  return connection_->ask(connection_->tournaments, &v1::TournamentService::Stub::EnterTournament, request).entrant();
 }
 
 v1::Entrant Client::withdraw_from_tournament(const std::string& tournament_id) {
   v1::WithdrawFromTournamentRequest request;
   request.set_request_id(new_request_id());
   request.set_tournament_id(tournament_id);
-  return connection_->ask(*connection_->tournaments, &v1::TournamentService::Stub::WithdrawFromTournament, request)
+  return connection_->ask(connection_->tournaments, &v1::TournamentService::Stub::WithdrawFromTournament, request)
       .entrant();
 }
 
 v1::GetStandingsResponse Client::get_standings(const std::string& tournament_id) {
   v1::GetStandingsRequest request;
   request.set_tournament_id(tournament_id);
-  return connection_->ask(*connection_->tournaments, &v1::TournamentService::Stub::GetStandings, request);
+  return connection_->ask(connection_->tournaments, &v1::TournamentService::Stub::GetStandings, request);
 }
 
 }  // namespace arbiter

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -30,6 +31,14 @@ void change(const std::function<void(Entries&)>& edit) {
   } catch (const std::system_error& error) {
     throw CredentialsError("can't write the credentials file " + file.string() + ": " + error.code().message());
   }
+}
+
+// The addresses of a server, between commas.
+std::vector<std::string> each(const std::string& server) {
+  std::vector<std::string> found;
+  std::istringstream text(server);
+  for (std::string address; std::getline(text, address, ',');) found.push_back(address);
+  return found;
 }
 
 }  // namespace
@@ -64,10 +73,13 @@ Entries entries() {
 
 std::optional<std::string> find(const std::string& server, const std::string& name) {
   const Entries all = entries();
-  const auto players = all.find(server);
-  if (players == all.end()) return std::nullopt;
-  const auto token = players->second.find(name);
-  return token == players->second.end() ? std::nullopt : std::optional(token->second);
+  for (const std::string& address : each(server)) {
+    const auto players = all.find(address);
+    if (players == all.end()) continue;
+    const auto token = players->second.find(name);
+    if (token != players->second.end()) return token->second;
+  }
+  return std::nullopt;
 }
 
 std::string token_for(const std::string& server, const std::string& name, const std::string& given) {
@@ -77,12 +89,16 @@ std::string token_for(const std::string& server, const std::string& name, const 
 }
 
 void save(const std::string& server, const std::string& name, const std::string& token) {
-  change([&](Entries& content) { content[server][name] = token; });
+  change([&](Entries& content) {
+    for (const std::string& address : each(server)) content[address][name] = token;
+  });
 }
 
 bool forget(const std::string& server, const std::string& name) {
   bool was_there = false;
-  change([&](Entries& content) { was_there = content[server].erase(name) > 0; });
+  change([&](Entries& content) {
+    for (const std::string& address : each(server)) was_there = content[address].erase(name) > 0 || was_there;
+  });
   return was_there;
 }
 

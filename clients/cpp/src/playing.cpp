@@ -41,7 +41,7 @@ void register_player(Client& client, const std::string& name, const std::string&
                            credentials::path().string() + " has none for it",
                        error.code(), error.facts());
   }
-  credentials::save(client.server(), name, token);
+  credentials::save(client.servers(), name, token);
   client.connection().set_token(token);
 }
 
@@ -50,7 +50,7 @@ void register_player(Client& client, const std::string& name, const std::string&
 void find_token(Client& client, const std::string& name, const std::string& invitation) {
   const std::string token = client.connection().token();
   if (token.empty()) return register_player(client, name, invitation);
-  if (token != credentials::find(client.server(), name)) return;
+  if (token != credentials::find(client.servers(), name)) return;
   try {
     client.myself();
   } catch (const ArbiterError& error) {

@@ -74,30 +74,41 @@ class Session::Watchdog : public std::enable_shared_from_this<Watchdog> {
 
 Session::Session(const Bot& bot, Connection& connection, Outbox& outbox, Runner& runner, Timers& timers,
                  std::chrono::milliseconds patience)
-    : bot_(bot), connection_(connection), outbox_(outbox), runner_(runner), timers_(timers), patience_(patience) {
+    : bot_(bot),
+      connection_(connection),
+      outbox_(outbox),
+      runner_(runner),
+      timers_(timers),
+      patience_(patience),
+      tries_(connection.addresses) {
 }
 
 void Session::run() {
   const auto give_up = MonotonicClock::now() + patience_;
   while (true) {
+    place_ = connection_.addresses.place();
     const std::exception_ptr error = one_stream();
     if (rest(std::chrono::milliseconds(0))) return;
-    std::chrono::milliseconds asked{};
+    std::chrono::milliseconds pause{};
     std::string why;
     try {
       std::rethrow_exception(error);
     } catch (const ArbiterError& refusal) {
       if (!passes(refusal)) throw;
-      asked = refusal.retry_after();
+      pause = tries_.failed(place_, refusal);
       why = refusal.what();
     } catch (const ConnectionFailed& failure) {
+      pause = tries_.failed(place_, failure);
       why = failure.what();
     }
-    const std::chrono::milliseconds pause = backoff_.next(asked);
-    if (!met_ && MonotonicClock::now() + pause > give_up) std::rethrow_exception(error);
+    if (!met_ && pause.count() > 0 && MonotonicClock::now() + pause > give_up) {
+      tries_.name_all();
+      std::rethrow_exception(error);
+    }
     if (met_) {
-      log(Level::warning, "connection lost, trying again in " + std::to_string(pause.count()) + " ms: " + why);
-    } else {
+      log(Level::warning, "connection lost, trying again at " + connection_.addresses.current() + " in " +
+                              std::to_string(pause.count()) + " ms: " + why);
+    } else if (pause.count() > 0) {
       connection_.say_waiting(why);
     }
     if (rest(pause)) return;
@@ -141,7 +152,7 @@ std::exception_ptr Session::one_stream() {
   outbox_.drop();
   writer.join();
   const grpc::Status status = stream->Finish();
-  const std::string& address = connection_.address;
+  const std::string& address = connection_.addresses.listed[place_];
   if (watchdog->release()) {
     return std::make_exception_ptr(ConnectionFailed("the arbiter at " + address + " has been silent for " +
                                                     std::to_string(silence_.count()) + " ms"));
@@ -168,9 +179,9 @@ void Session::read(const v1::PlayResponse& response) {
       const std::chrono::milliseconds silence(item.hello().silence_most_ms());
       if (silence.count() > 0) silence_ = silence;
       met_ = true;
-      log(Level::info, "connected to " + connection_.address + " as " + item.hello().player());
+      log(Level::info, "connected to " + connection_.addresses.listed[place_] + " as " + item.hello().player());
       connection_.keep_trying();
-      backoff_.reset();
+      tries_.reset();
       runner_.meet(item.hello());
       outbox_.release();
     } else if (item.has_notice()) {

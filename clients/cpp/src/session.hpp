@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "arbiter/backoff.hpp"
+#include "arbiter/addresses.hpp"
 #include "arbiter/bot.hpp"
 #include "outbox.hpp"
 #include "runner.hpp"
@@ -45,7 +45,8 @@ class Session {
   const std::chrono::milliseconds patience_;
 
   // What follows belongs to the reader.
-  Backoff backoff_;
+  Tries tries_;
+  std::size_t place_ = 0;                // of the stream's address
   std::chrono::milliseconds silence_{};  // how long the server may be silent
   bool met_ = false;
   std::optional<ArbiterError> notice_;  // why the server is about to end the stream

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <utility>
 
-#include "arbiter/backoff.hpp"
 #include "arbiter/channel.hpp"
 #include "arbiter/log.hpp"
 #include "refusals.hpp"
@@ -14,12 +13,18 @@ namespace arbiter {
 // A stream, and what of it has been read but not asked for yet.
 struct Events::State {
   State(Connection& used, v1::ObserveRequest first)
-      : connection(used), request(std::move(first)), give_up(MonotonicClock::now() + used.patience) {}
+      : connection(used),
+        request(std::move(first)),
+        tries(used.addresses),
+        give_up(MonotonicClock::now() + used.patience) {}
 
   // One call of Observe.
   struct Stream {
     Stream(Connection& connection, const v1::ObserveRequest& request)
-        : call(connection), reader(connection.matches->Observe(&call.context, request)) {}
+        : place(connection.addresses.place()),
+          call(connection),
+          reader(connection.matches->Observe(&call.context, request)) {}
+    std::size_t place;  // of its address
     Call call;
     std::unique_ptr<grpc::ClientReader<v1::ObserveResponse>> reader;
   };
@@ -30,11 +35,12 @@ struct Events::State {
     v1::ObserveResponse response;
     if (stream.reader->Read(&response)) {
       met = true;
-      backoff.reset();
+      tries.reset();
       for (const v1::ObserveItem& item : response.items()) take(item);
       return true;
     }
     const grpc::Status status = stream.reader->Finish();
+    const std::size_t place = stream.place;
     {
       const std::lock_guard lock(mutex);
       current.reset();
@@ -42,7 +48,7 @@ struct Events::State {
     }
     if (status.ok()) return false;
     connection.expect_open();
-    recover(status);
+    recover(place, status);
     return true;
   }
 
@@ -64,31 +70,33 @@ struct Events::State {
     ready.push_back({item.event(), item.token()});
   }
 
-  // Waits before the next try. The first connection is given `patience`; one that is lost is tried until it is back.
-  void recover(const grpc::Status& status) {
-    std::chrono::milliseconds asked{};
+  // Waits before the next try. The first connection is given `patience`; one that is lost is tried until it is
+  // back, at any address.
+  void recover(std::size_t place, const grpc::Status& status) {
     try {
-      std::rethrow_exception(from_status(status, connection.address));
+      std::rethrow_exception(from_status(status, connection.addresses.listed[place]));
     } catch (const ArbiterError& error) {
       if (!error.temporary() && error.reason() != Reason::READER_TOO_SLOW) throw;
-      asked = error.retry_after();
-      wait(asked, error);
+      wait(place, error);
     } catch (const ConnectionFailed& error) {
-      wait(asked, error);
+      wait(place, error);
     }
   }
 
-  void wait(std::chrono::milliseconds asked, const ClientError& error) {
-    const std::chrono::milliseconds length = backoff.next(asked);
-    if (!met && MonotonicClock::now() + length > give_up) throw;
+  void wait(std::size_t place, const ClientError& error) {
+    const std::chrono::milliseconds length = tries.failed(place, error);
+    if (!met && length.count() > 0 && MonotonicClock::now() + length > give_up) {
+      tries.name_all();
+      throw;
+    }
     log(Level::warning, std::string("watching stopped, trying again: ") + error.what());
     connection.pause(length);
   }
 
   Connection& connection;
   v1::ObserveRequest request;
+  Tries tries;
   const MonotonicClock::time_point give_up;
-  Backoff backoff;
   bool met = false;
   std::deque<Event> ready;
   std::mutex mutex;  // guards what follows

@@ -133,7 +133,7 @@ TEST(Client, OtherCallsGoOverTheSameConnection) {
   v1::GetMatchRequest request;
   request.set_match_id("m1");
   Connection& connection = client.connection();
-  EXPECT_EQ(connection.ask(*connection.matches, &v1::MatchService::Stub::GetMatch, request).match().match_id(), "m1");
+  EXPECT_EQ(connection.ask(connection.matches, &v1::MatchService::Stub::GetMatch, request).match().match_id(), "m1");
   Call call(connection, connection.timeout);
   v1::GetMatchResponse response;
   EXPECT_TRUE(connection.matches->GetMatch(&call.context, request, &response).ok());

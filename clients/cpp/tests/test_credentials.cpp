@@ -51,6 +51,14 @@ class Credentials : public ::testing::Test {
   }
 };
 
+TEST_F(Credentials, AreTheSameAtAllAddressesOfAnArbiter) {
+  credentials::save("a:1,b:2", "alice", "secret");
+  for (const char* server : {"a:1", "b:2", "c:3,b:2"})
+    EXPECT_EQ(credentials::find(server, "alice"), "secret") << server;
+  EXPECT_TRUE(credentials::forget("b:2,a:1", "alice"));
+  EXPECT_FALSE(credentials::find("a:1,b:2", "alice"));
+}
+
 TEST_F(Credentials, AreKeptForTheirOwnerAlone) {
   credentials::save("127.0.0.1:7400", "alice", "se\"cr\\et\n");
   credentials::save("127.0.0.1:7400", "bob.2", "other");

@@ -201,10 +201,10 @@ TEST(Reason, HasEveryNumberOfTheProtocol) {
 }
 
 TEST(Address, IsHostAndPort) {
-  EXPECT_EQ(server_address(""), "127.0.0.1:7400");
-  EXPECT_EQ(server_address("[::1]:80"), "[::1]:80");
+  EXPECT_EQ(server_addresses(""), std::vector<std::string>{"127.0.0.1:7400"});
+  EXPECT_EQ(server_addresses("[::1]:80"), std::vector<std::string>{"[::1]:80"});
   for (const char* wrong : {"here", ":80", "here:", "here:0", "here:65536", "here:8o"}) {
-    EXPECT_THROW(server_address(wrong), ConnectionFailed) << wrong;
+    EXPECT_THROW(server_addresses(wrong), ConnectionFailed) << wrong;
   }
 }
 

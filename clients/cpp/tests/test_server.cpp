@@ -73,7 +73,7 @@ void await_players(Client& client, const std::vector<std::string>& names) {
     request.set_name(name);
     while (true) {
       try {
-        if (connection.ask(*connection.players, &v1::PlayerService::Stub::GetPlayer, request).player().online()) break;
+        if (connection.ask(connection.players, &v1::PlayerService::Stub::GetPlayer, request).player().online()) break;
       } catch (const ArbiterError& error) {
         if (error.reason() != Reason::PLAYER_NOT_FOUND) throw;
       }
@@ -197,10 +197,9 @@ TEST_F(Server, ABotEntersATournamentAndStandingsShowIt) {
   request.mutable_spec()->set_format(v1::TOURNAMENT_FORMAT_ROUND_ROBIN);
   request.mutable_spec()->add_games("pods(size=3)");
   request.mutable_spec()->set_time("1m");
-  const std::string id =
-      connection.ask(*connection.tournaments, &v1::TournamentService::Stub::CreateTournament, request)
-          .tournament()
-          .tournament_id();
+  const std::string id = connection.ask(connection.tournaments, &v1::TournamentService::Stub::CreateTournament, request)
+                             .tournament()
+                             .tournament_id();
   const auto give_up = MonotonicClock::now() + WAIT;
   while (client_.get_tournament(id).entrants_size() < 2) {
     ASSERT_LT(MonotonicClock::now(), give_up) << "the bots did not enter";
@@ -209,7 +208,7 @@ TEST_F(Server, ABotEntersATournamentAndStandingsShowIt) {
   v1::StartTournamentRequest start;
   start.set_request_id(new_request_id());
   start.set_tournament_id(id);
-  connection.ask(*connection.tournaments, &v1::TournamentService::Stub::StartTournament, start);
+  connection.ask(connection.tournaments, &v1::TournamentService::Stub::StartTournament, start);
   eve.ends.take("a game of the tournament");
   finn.ends.take("a game of the tournament");
   EXPECT_EQ(client_.get_standings(id).rows_size(), 2);

@@ -13,7 +13,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "arbiter/addresses.hpp"
 #include "arbiter/client.hpp"
 #include "arbiter/v1/game.grpc.pb.h"
 #include "arbiter/v1/match.grpc.pb.h"
@@ -24,45 +26,42 @@
 
 namespace arbiter {
 
-/// The address to connect to: the one given, or ARBITER_SERVER, or 127.0.0.1:7400. Throws ConnectionFailed for what is
-/// no HOST:PORT.
-std::string server_address(const std::string& given);
-
 /// The transport security to use: as given, or as the environment says, or none.
 std::optional<Tls> transport_security(const std::optional<Tls>& given);
 
-/// A channel to one server, with a token for every call. Any thread may use it.
+/// The way to one arbiter, at one of its addresses at a time, with a token for every call. Any thread may use it.
 class Connection {
  public:
   /// Throws CredentialsError for a certificate that can't be read, or half a pair.
-  Connection(std::string checked_address, std::string token, const std::optional<Tls>& tls,
+  Connection(std::vector<std::string> checked, std::string token, const std::optional<Tls>& tls,
              std::chrono::milliseconds longest_call, std::chrono::milliseconds longest_wait);
 
-  const std::string address;
-  const std::chrono::milliseconds timeout;   ///< for one call
-  const std::chrono::milliseconds patience;  ///< how long `ask` tries a server that can't be reached
-  const std::shared_ptr<grpc::Channel> channel;
+  Addresses addresses;
+  const std::chrono::milliseconds timeout;                     ///< for one call
+  const std::chrono::milliseconds patience;                    ///< how long `ask` tries a server that can't be reached
+  const std::vector<std::shared_ptr<grpc::Channel>> channels;  ///< one for each address, opened by its first call
 
-  /// The methods of each service; a call of theirs needs the context of a `Call`.
-  const std::unique_ptr<v1::ServerService::Stub> server;
-  const std::unique_ptr<v1::GameService::Stub> games;
-  const std::unique_ptr<v1::MatchService::Stub> matches;
-  const std::unique_ptr<v1::PlayService::Stub> play;
-  const std::unique_ptr<v1::PlayerService::Stub> players;
-  const std::unique_ptr<v1::TournamentService::Stub> tournaments;
+  /// The methods of each service, at the address in use; a call of theirs needs the context of a `Call`.
+  const Current<v1::ServerService::Stub> server;
+  const Current<v1::GameService::Stub> games;
+  const Current<v1::MatchService::Stub> matches;
+  const Current<v1::PlayService::Stub> play;
+  const Current<v1::PlayerService::Stub> players;
+  const Current<v1::TournamentService::Stub> tournaments;
 
   /// The token; empty if there is none.
   [[nodiscard]] std::string token() const;
   void set_token(std::string token);
 
-  /// The answer to a request, as in `ask(*matches, &v1::MatchService::Stub::Resign, request)`. With `again` it is sent
-  /// again while the server can't be reached, for `patience`: only what may be carried out twice, or carries its id.
-  /// Throws ArbiterError and ConnectionFailed.
+  /// The answer to a request, as in `ask(matches, &v1::MatchService::Stub::Resign, request)`. With `again` it is sent
+  /// again while the server can't be reached, for `patience`, and to each address at least once: only what may be
+  /// carried out twice, or carries its id. Throws ArbiterError and ConnectionFailed.
   template <class Stub, class Request, class Answer>
-  Answer ask(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Answer*),
+  Answer ask(const Current<Stub>& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Answer*),
              const Request& request, bool again = true) {
     Answer answer;
-    make([&](grpc::ClientContext& context) { return (stub.*method)(&context, request, &answer); }, again);
+    make([&](grpc::ClientContext& context) { return ((*stub.operator->()).*method)(&context, request, &answer); },
+         again);
     return answer;
   }
 
@@ -92,6 +91,7 @@ class Connection {
   friend class Call;
 
   void throw_if_closed() const;
+  void find();
 
   std::atomic<bool> keeps_trying_ = false;
   std::atomic<bool> told_of_waiting_ = false;

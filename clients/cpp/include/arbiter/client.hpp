@@ -31,7 +31,7 @@ struct Tls {
 
 /// Where a server is, and who asks. What is not given comes from the environment.
 struct ClientOptions {
-  std::string server;      ///< HOST:PORT; else ARBITER_SERVER, or 127.0.0.1:7400
+  std::string server;      ///< HOST:PORT, or several with commas; else ARBITER_SERVER, or 127.0.0.1:7400
   std::string token;       ///< else ARBITER_TOKEN, or the entry of player `name` in the credentials file, or none
   std::string name;        ///< else ARBITER_NAME
   std::optional<Tls> tls;  ///< else as ARBITER_ROOT_CERTIFICATE and its like say, or no transport security
@@ -50,8 +50,11 @@ class Client {
   Client& operator=(const Client&) = delete;
   ~Client();
 
-  /// The server's address, HOST:PORT.
+  /// The address in use, HOST:PORT.
   [[nodiscard]] const std::string& server() const;
+
+  /// All addresses, with commas between them.
+  [[nodiscard]] std::string servers() const;
 
   /// The channel, its token and the methods of all services, for calls that this class does not have: see channel.hpp.
   [[nodiscard]] Connection& connection() const { return *connection_; }

@@ -22,16 +22,18 @@ std::filesystem::path path();
 /// Everything in the file. Throws CredentialsError if it can't be read or is no credentials file.
 Entries entries();
 
-/// The token of a player on a server. Throws CredentialsError as `entries` does.
+/// The token of a player on a server; of several addresses, with commas between them, the first with an entry counts.
+/// Throws CredentialsError as `entries` does.
 std::optional<std::string> find(const std::string& server, const std::string& name);
 
 /// The token to use: the one given, or ARBITER_TOKEN, or the file's entry for the player, or none.
 std::string token_for(const std::string& server, const std::string& name, const std::string& given = "");
 
-/// Keeps a player's token; one that was there before is replaced. Throws CredentialsError.
+/// Keeps a player's token, at each address of the server; one that was there before is replaced. Throws
+/// CredentialsError.
 void save(const std::string& server, const std::string& name, const std::string& token);
 
-/// Removes a player's token, and says whether there was one. Throws CredentialsError.
+/// Removes a player's token, at each address of the server, and says whether there was one. Throws CredentialsError.
 bool forget(const std::string& server, const std::string& name);
 
 }  // namespace arbiter::credentials

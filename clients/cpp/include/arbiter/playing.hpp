@@ -16,7 +16,7 @@ enum class OnError { resign, wait, raise };
 
 /// How to play. What is not given comes from the environment.
 struct PlayOptions {
-  std::string server;                  ///< HOST:PORT; else ARBITER_SERVER, or 127.0.0.1:7400
+  std::string server;                  ///< HOST:PORT, or several with commas; else ARBITER_SERVER, or 127.0.0.1:7400
   std::string name;                    ///< the player; else ARBITER_NAME, or the bot's name
   std::string token;                   ///< else ARBITER_TOKEN, or the credentials file; else the player is registered
   std::optional<Tls> tls;              ///< else as ARBITER_ROOT_CERTIFICATE and its like say
