@@ -1,1 +1,1 @@
-"""What every door asks first: who calls, what that allows, how often, how much; and the use cases behind each call."""
+"""All calls, for every API; and what each call is checked for first: token, rights, rate and size."""

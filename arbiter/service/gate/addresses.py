@@ -1,4 +1,4 @@
-"""Addresses: those that a server listens on, whether only this machine reaches them, and where calls come from."""
+"""Addresses: those that a server listens on, whether they are loopback addresses, and those that calls come from."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 
 from arbiter.errors import OperatorError
 
-HOST_BITS: Final = 64  #: of an IPv6 address that are a host's own to choose
+HOST_BITS: Final = 64  #: bits of an IPv6 address that a host chooses itself
 
 
 def host_and_port(address: str, purpose: str, example: str) -> tuple[str, int]:
-    """Return the parts of an address to listen on, HOST:PORT. `purpose`, `example`: for the message of an error.
+    """Return the host and the port of an address to listen on, HOST:PORT. `purpose`, `example`: for the error message.
 
-    Raises OperatorError if it is no such address.
+    Raises OperatorError if the address does not have this form.
     """
     host, _, port = address.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or int(port) > 65_535:
@@ -22,7 +22,7 @@ def host_and_port(address: str, purpose: str, example: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine reaches a server that listens on a host."""
+    """Return whether a server that listens on a host can be reached from this machine alone."""
     if host == "localhost":
         return True
     try:
@@ -32,10 +32,10 @@ def is_loopback(host: str) -> bool:
 
 
 def counted_as(address: str) -> str:
-    """Return the name under which rates count an address.
+    """Return the name under which the rate limits count an address.
 
-    An IPv6 address counts as its network, since one host may have all addresses of it. Any other address, such as that
-    of a Unix socket, counts as it is.
+    An IPv6 address counts as its network, because one host may use all addresses of its network. An IPv4 address counts
+    as it is, and so does any other address, such as that of a Unix socket.
     """
     try:
         found = ip_address(address.strip("[]").partition("%")[0])

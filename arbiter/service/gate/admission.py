@@ -1,4 +1,4 @@
-"""Who calls, and how often: asked before anything else of every call, whichever door it came through."""
+"""The caller's identity and its rate limits: checked before anything else on every call of every API."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ UNCOUNTED: Final = frozenset(
         Action.PLAY,
     }
 )
-"""No rate stands between a player and its live matches."""
+"""Calls without a rate limit: a player can always play its live matches."""
 
 
 BURST_S: Final = 2
-"""Who has not called for so many seconds may make as many calls at once as its rate allows in them."""
+"""A caller that has made no call for this many seconds may make the calls that its rate allows in this time at once."""
 
 PACED_FROM: Final = 20
-"""So many calls of a player may come at once; what comes faster than its rate beyond them is spread evenly."""
+"""This many calls of a caller may come at once. Beyond them, calls that come faster than its rate are spread evenly."""
 
 REFUSED_TIMES: Final = 2
-"""Refusals beyond PACED_FROM at once are spread evenly at this many times the rate of calls, for at most a second."""
+"""Refusals beyond PACED_FROM at once are spread evenly at this multiple of the call rate. None waits over a second."""
 
 
 class Call(NamedTuple):
-    """Who asks for something: the secret of a token, None without one; and the address that it comes from, as text."""
+    """The origin of a call. secret: of its token, None without a token. address: where it comes from, as text."""
 
     secret: str | None
     address: str
 
 
 class Admission:
-    """Authentication, scopes and rates of calls. `public`: calls that only look need no token.
+    """Authentication, scopes and rates of calls. `public`: calls that only read need no token.
 
-    A call counts as one, and as more by the rows of its answer (`charge`). Calls that come at once wait for their share
-    of the second, so that between any two of them others have the event loop.
+    A call counts as one, and as more if its answer has many rows (`charge`). Calls of one caller that come at once are
+    spread evenly, so that other callers have the event loop between them.
     """
 
     def __init__(self, accounts: Accounts, limits: Limits, public: bool = False) -> None:
@@ -62,14 +62,14 @@ class Admission:
         refusals = max(1, PACED_FROM * SECOND_MS // (REFUSED_TIMES * limits.calls_a_second))
         self._refusals = TokenBuckets(PACED_FROM, refusals, "refusals at once")
         self._rows = limits.call_rows
-        self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # those that somebody waits for
+        self._reading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # locks in use
         most = limits.unknown_tokens_a_minute
         self._guesses = TokenBuckets(most, MINUTE_MS, "calls a minute from one address with a token that is unknown")
         most = limits.registrations_a_minute
         self._registrations = TokenBuckets(most, MINUTE_MS, "registrations a minute from one address")
 
     async def caller(self, call: Call, action: Action) -> Caller:
-        """Return who calls, if its token may do something to anything; see `arbiter.service.gate.rights`.
+        """Return the caller, if its token allows the action on anything at all; see `arbiter.service.gate.rights`.
 
         Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED, RATE_LIMITED, SCOPE_MISSING.
         """
@@ -83,10 +83,10 @@ class Admission:
 
     @asynccontextmanager
     async def turn(self, caller: Caller) -> AsyncIterator[None]:
-        """Let a caller read the store for an answer of many rows; its other such calls wait until this one has ended.
+        """Let a caller read many rows from the store; its other calls of this kind wait until this one has ended.
 
-        It begins once the caller has made up for the rows of the answers before. So one caller's long answers come one
-        by one, and evenly spread, however many it asks for at once.
+        The caller first waits until its budget has recovered from the rows of its earlier answers. So the long answers
+        of one caller come one after the other, evenly spread, however many it requests at once.
         """
         name = _counted_as(caller)
         lock = self._reading.get(name)
@@ -99,8 +99,8 @@ class Admission:
     def charge(self, caller: Caller, rows: int) -> None:
         """Charge a caller for a long answer: one more call for each `limits.call_rows` rows.
 
-        The answer itself is given. The caller's next calls wait, or are refused with RATE_LIMITED, until its budget has
-        grown back.
+        This answer is not refused. The caller's next calls wait, or are refused with RATE_LIMITED, until its budget has
+        recovered.
         """
         tokens = rows // self._rows
         if tokens:
@@ -110,8 +110,8 @@ class Admission:
     async def _count(self, caller: Caller) -> None:
         """Count a call, and wait for its turn. Raises Refusal RATE_LIMITED.
 
-        Refusals take their turn as well, since each costs half of an answer. A call whose budget has grown back by then
-        is not refused.
+        Refusals wait for their turn too, since a refusal costs half as much as an answer. If the budget has recovered
+        by then, the call is not refused.
         """
         name = _counted_as(caller)
         try:
@@ -124,9 +124,10 @@ class Admission:
         await _sleep_ms(self._pace.owe(name, _now_ms()))
 
     async def newcomer(self, call: Call) -> Caller | None:
-        """Return who calls to register a player: somebody with a token, or None for a stranger.
+        """Return the caller that registers a player, or None if it has no token.
 
-        Raises Refusal as `caller` does for a token that is wrong, and RATE_LIMITED for a stranger that tries too often.
+        Raises Refusal as `caller` does for an invalid token, and RATE_LIMITED if an address without scope admin
+        registers too often.
         """
         caller = await self.caller(call, Action.REGISTER_PLAYER) if call.secret else None
         if caller is None or not caller.may(Scope.ADMIN):
@@ -134,11 +135,11 @@ class Admission:
         return caller
 
     def anybody(self, call: Call) -> None:
-        """Let anybody in, token or not, by the rate of its address. Raises Refusal RATE_LIMITED."""
+        """Accept a call with or without a token, within the rate limit of its address. Raises Refusal RATE_LIMITED."""
         self._calls.use(f"address {counted_as(call.address)}", _now_ms())
 
     async def name(self, call: Call, action: Action) -> str:
-        """Return under which name a caller's budgets run: the player's, or the address of an anonymous call.
+        """Return the name under which a call's budgets are counted: its player's, or its address if it has no token.
 
         Raises Refusal PLAYER_SUSPENDED, RATE_LIMITED.
         """
@@ -151,7 +152,10 @@ class Admission:
         return f"player {caller.player}"
 
     async def _visitor(self, call: Call) -> Caller:
-        """Return a caller without a token, who is counted by address and may only look. No player has such a name."""
+        """Return a caller without a token, which may only read.
+
+        It is counted by its address: no player has such a name.
+        """
         visitor = Caller(f"address {counted_as(call.address)}", NO_TOKEN, frozenset({Scope.OBSERVE.value}))
         await self._count(visitor)
         return visitor
@@ -162,13 +166,13 @@ class Admission:
         except Refusal as refusal:
             address, now_ms = counted_as(call.address), _now_ms()
             self._calls.use(f"address {address}", now_ms)
-            if call.secret and refusal.reason is Reason.TOKEN_INVALID:  # a guess: whoever has a good token makes none
+            if call.secret and refusal.reason is Reason.TOKEN_INVALID:  # it may be guessing tokens
                 self._guesses.use(address, now_ms)
             raise
 
 
 def _counted_as(caller: Caller) -> str:
-    """Return the name under which the calls of somebody are counted."""
+    """Return the name under which the calls of a caller are counted."""
     return caller.player if caller.token_id == NO_TOKEN else f"player {caller.player}"
 
 
@@ -178,5 +182,5 @@ async def _sleep_ms(wait_ms: int) -> None:
 
 
 def _now_ms() -> int:
-    """Return the instant by which calls are counted: the event loop's. Tests of whole servers set it by hand."""
+    """Return the instant by which calls are counted, from the event loop's clock; tests of whole servers replace it."""
     return int(asyncio.get_running_loop().time() * 1_000)

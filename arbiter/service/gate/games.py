@@ -1,4 +1,4 @@
-"""The games and their rules, for every door."""
+"""The calls about games and their rules, for every API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from arbiter.service.ports.rules import Listing, PlayedLine, RulesWorker
 
 
 class LineAt(NamedTuple):
-    """The end of a line of play from a position; '' for the initial one."""
+    """The end of a line of play that starts from a position; '' is the initial position."""
 
     game: str
     position: str
@@ -27,7 +27,7 @@ class LineAt(NamedTuple):
 
 
 class MatchAt(NamedTuple):
-    """A match at a ply; None for where it is now."""
+    """The position of a match at a ply; None for its current position."""
 
     match_id: str
     ply: int | None
@@ -37,7 +37,7 @@ At: TypeAlias = LineAt | MatchAt
 
 
 class GameGate:
-    """The calls about games; anybody may make them. Each raises RATE_LIMITED, and what its own docstring says."""
+    """The calls about games; they need no token. Each raises RATE_LIMITED, and what its own docstring says."""
 
     def __init__(
         self, admission: Admission, streams: OpenStreams, matches: MatchRegistry, rules: RulesWorker, limits: Limits
@@ -62,23 +62,23 @@ class GameGate:
         return registry.game(variant)
 
     def rules_text(self, game: AnyGame) -> str:
-        """Return the rules of a game as Markdown, '' where a game of somebody else's has none."""
+        """Return the rules of a game as Markdown; '' for an installed plug-in game without such a text."""
         return registry.rules_text(game)
 
     @asynccontextmanager
     async def legal_moves(self, call: Call, at: At | None, with_steps: bool) -> AsyncIterator[Listing]:
-        """Hold the legal moves of a position open.
+        """Open the listing of the legal moves of a position.
 
         Raises Refusal ARGUMENT_INVALID, MATCH_NOT_FOUND, PLY_MISMATCH, and as `RulesWorker.legal_moves`.
         """
         name = await self._admission.name(call, Action.LEGAL_MOVES)
         line = await self._line(at)
         listing = await self._rules.legal_moves(name, line.game, line.position, line.moves, with_steps)
-        with self._streams.counted("legal moves", name, self._limits.rules_waiting):  # what waits to be read takes room
+        with self._streams.counted("legal moves", name, self._limits.rules_waiting):  # unread ones take memory
             yield listing
 
     async def play_moves(self, call: Call, line: LineAt, from_ply: int, with_board: bool) -> PlayedLine:
-        """Return the positions of a line from a ply on. Raises ARGUMENT_INVALID, and as `RulesWorker.play_moves`."""
+        """Return the positions of a line, from a ply on. Raises ARGUMENT_INVALID, and as `RulesWorker.play_moves`."""
         name = await self._admission.name(call, Action.PLAY_MOVES)
         if not 0 <= from_ply <= len(line.moves):
             raise argument_invalid(from_ply, "from_ply", f"0 to {len(line.moves)}")

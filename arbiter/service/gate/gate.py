@@ -1,4 +1,4 @@
-"""All calls that a door can pass on. A door reads a request, makes one call here, and writes the answer."""
+"""All calls that an API can pass on. An API reads a request, makes one call here, and writes the answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from arbiter.service.tournaments.registry import TournamentRegistry
 
 
 class Gate:
-    """The calls, by service. Rates and streams are counted over all doors together."""
+    """The calls, by service. Rates and streams are counted over all APIs together."""
 
     def __init__(
         self,
@@ -71,5 +71,5 @@ class Gate:
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
 
     def end_streams(self, refusal: Refusal) -> None:
-        """End every stream that is held open, with a reason."""
+        """End every open stream with a refusal, which says why."""
         self.streams.end_all(refusal)

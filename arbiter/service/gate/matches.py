@@ -1,4 +1,4 @@
-"""Matches, for every door: made, found, played, ended, and watched."""
+"""The calls that create, find, play, end and observe matches, for every API."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from arbiter.service.tournaments.registry import TournamentRegistry
 
 @dataclass(frozen=True, slots=True)
 class NewMatch:
-    """What a request to make a match says. `policy`: the fields of `Policy` that it names; the server's hold else."""
+    """The request for a new match. policy: the fields of `Policy` that it sets; the others have the server's values."""
 
     request_id: str
     game: str
@@ -62,7 +62,10 @@ class NewMatch:
 
 
 class MatchQuery(NamedTuple):
-    """Which matches a list is to have; '' and None for all. `ended`: those that have ended, or those that have not."""
+    """The matches to list; '' and None let everything through.
+
+    ended: True for ended matches only, False for the others.
+    """
 
     player: str = ""
     game: str = ""
@@ -71,14 +74,17 @@ class MatchQuery(NamedTuple):
 
 
 class OfMatch(NamedTuple):
-    """The events of one match, or of one tournament, after a revision."""
+    """The events of one match or one tournament after a revision."""
 
     match_id: str
     after_revision: int
 
 
 class OfAll(NamedTuple):
-    """The events of all, or of a label, after a place that a token names: '' for from now on."""
+    """The events of all matches and tournaments, or of those with a label.
+
+    after_token: where to begin; '' for new events only.
+    """
 
     after_token: str
     label: str
@@ -90,22 +96,22 @@ MoveAnswer: TypeAlias = Receipt | Refusal
 
 
 class PlayerMoves:
-    """The live matches of one player, to whom a stream of moves belongs."""
+    """The live matches of one player, for a stream of its moves."""
 
     def __init__(self, matches: MatchRegistry, clock: Clock, player: str, most: int) -> None:
         self._matches = matches
         self._clock = clock
         self._player = player
-        self.most = most  #: moves whose answers may wait to be read
+        self.most = most  #: the limit of moves whose answers the client has not read
 
     def now_ms(self) -> int:
-        """Return the instant at which a message has arrived."""
+        """Return the current instant, for a message that arrives now."""
         return self._clock.now_ms()
 
     def play(
         self, match_id: str, request_id: str, ply: int, move: str, arrived: int, comment: Comment | None
     ) -> asyncio.Future[MoveAnswer]:
-        """Play a move that arrived at an instant (UTC, ms); return the future of its answer, which may be a refusal."""
+        """Play a move that arrived at an instant (UTC, ms). Return the future of its answer, which may be a refusal."""
         return self._matches.request(
             self._player, match_id, lambda seat: Play(seat, request_id, ply, move, arrived, comment=comment)
         )
@@ -141,7 +147,7 @@ class MatchGate:
         self._policy = policy
 
     async def create(self, call: Call, new: NewMatch) -> Match:
-        """Make a match, or return the one that the same request has made before.
+        """Create a match, or return the one that the same request has created before.
 
         Raises Refusal ARGUMENT_INVALID, PLAYER_SUSPENDED, PLAYER_NOT_FOUND, and as `MatchRegistry.create`.
         """
@@ -160,7 +166,8 @@ class MatchGate:
             chosen=tuple(new.policy),
             opening=new.opening,
         )
-        match = await self._matches.made(command)  # whoever has been suspended since: the answer stays the same
+        # A repeated request gets the same answer, even if one of the players has been suspended since.
+        match = await self._matches.made(command)
         if match is None:
             for name in new.players:
                 check_not_suspended(await self._accounts.player(name))
@@ -168,11 +175,11 @@ class MatchGate:
         return match
 
     async def get(self, call: Call, match_id: str) -> Match:
-        """Return a match as it stands. Raises Refusal MATCH_NOT_FOUND."""
+        """Return a match in its current state. Raises Refusal MATCH_NOT_FOUND."""
         caller = await self._admission.caller(call, Action.GET_MATCH)
         if self._matches.live.find(match_id) is not None:
             return await self._matches.match(match_id)
-        async with self._admission.turn(caller):  # it may be read from the journal
+        async with self._admission.turn(caller):  # this may read the journal
             match = await self._matches.match(match_id)
             self._admission.charge(caller, match.revision)
             return match
@@ -191,7 +198,7 @@ class MatchGate:
             return Page(items, shown.next_token)
 
     async def results_by_kind(self, call: Call, player: str) -> Sequence[PlayerResult]:
-        """Return how often a player's matches that have ended did so in which way; nothing of a name that is none."""
+        """Return how often a player's ended matches ended in each way; nothing if there is no such player."""
         caller = await self._admission.caller(call, Action.LIST_MATCHES)
         found = await self._matches.results_by_kind(player)
         self._admission.charge(caller, sum(each.games for each in found))
@@ -213,7 +220,7 @@ class MatchGate:
 
     @asynccontextmanager
     async def moving(self, call: Call) -> AsyncIterator[PlayerMoves]:
-        """Hold a stream of moves open. Its player is there to play for as long as it lasts."""
+        """Open a stream of moves. While it is open, its player counts as present."""
         caller = await self._admission.caller(call, Action.SUBMIT_MOVES)
         async with self._streams.held(caller, "moves"):
             with self._sessions.attending(caller.player):
@@ -236,7 +243,7 @@ class MatchGate:
         return await self._request(call, Action.CLAIM_DRAW, match_id, lambda seat: ClaimDraw(seat, request_id))
 
     async def resign(self, call: Call, match_id: str, request_id: str) -> Receipt:
-        """Give up. Raises the refusal of the match."""
+        """Resign. Raises the refusal of the match."""
         return await self._request(call, Action.RESIGN, match_id, lambda seat: Resign(seat, request_id))
 
     async def _request(self, call: Call, action: Action, match_id: str, make: Callable[[Seat], SeatRequest]) -> Receipt:
@@ -247,7 +254,10 @@ class MatchGate:
         return answer
 
     async def abort(self, call: Call, match_id: str, request_id: str, note: str) -> Match:
-        """End a match that shall not count. Raises Refusal SCOPE_MISSING for somebody else's, and the match's."""
+        """End a match without a result.
+
+        Raises Refusal SCOPE_MISSING for another caller's match, and the refusal of the match.
+        """
         caller = await self._organiser(call, Action.ABORT_MATCH, match_id)
         await self._matches.act(match_id, Abort(caller.player, request_id, note))
         return await self._matches.match(match_id)
@@ -255,7 +265,10 @@ class MatchGate:
     async def adjudicate(
         self, call: Call, match_id: str, request_id: str, kind: ResultKind | None, winner: int, note: str
     ) -> Match:
-        """Set a result. Raises Refusal ARGUMENT_INVALID, SCOPE_MISSING for somebody else's, and the match's."""
+        """Set the result of a match.
+
+        Raises Refusal ARGUMENT_INVALID, SCOPE_MISSING for another caller's match, and the refusal of the match.
+        """
         caller = await self._organiser(call, Action.ADJUDICATE_MATCH, match_id)
         if kind is None:
             raise argument_invalid("another kind", "kind", "WIN, DRAW or VOID")
@@ -265,7 +278,7 @@ class MatchGate:
         return await self._matches.match(match_id)
 
     async def _organiser(self, call: Call, action: Action, match_id: str) -> Caller:
-        """Return who calls to end a match. Raises Refusal MATCH_NOT_FOUND, SCOPE_MISSING for somebody else's."""
+        """Return the caller, if it may end a match. Raises Refusal MATCH_NOT_FOUND, SCOPE_MISSING."""
         caller = await self._admission.caller(call, action)
         match = await self._matches.match(match_id)
         relation, whose = await self._relation(caller, match)
@@ -273,9 +286,9 @@ class MatchGate:
         return caller
 
     async def _relation(self, caller: Caller, match: Match) -> tuple[Relation, str]:
-        """Return what a caller is to a match, and whose it is, for a message.
+        """Return the relation of a caller to a match, and a description of the match's organiser, for a message.
 
-        A match that two players agreed on by a challenge has no organiser, though one of them has made it.
+        A match that two players agreed on by a challenge has no organiser, although one of them has created it.
         """
         tournament = tournament_of(match)
         if tournament:
@@ -291,19 +304,19 @@ class MatchGate:
 
     @asynccontextmanager
     async def observe(self, call: Call, watched: Watched | None, attending: bool = False) -> AsyncIterator[Stream]:
-        """Hold a stream of events open. Raises Refusal ARGUMENT_INVALID for None, and as `Feed.of_match` and `of_all`.
+        """Open a stream of events. Raises Refusal ARGUMENT_INVALID for None, and as `Feed.of_match` and `of_all`.
 
-        `attending`: the caller is there to play for as long as it lasts, as in `moving`. It ends with a refusal where a
-        reader is too slow, is shut out, or the server stops.
+        `attending`: while the stream is open, the caller counts as present, as in `moving`. The stream ends with a
+        refusal if its reader is too slow, if the caller is suspended or its token revoked, or if the server stops.
         """
         async with self._watching(call, attending) as reader, self._stream(watched, reader) as stream:
             yield stream
 
     @asynccontextmanager
     async def watching(self, call: Call, attending: bool = False) -> AsyncIterator[str]:
-        """Hold open what is no stream of its own: its reader gets what `all_events` has, and `past` before that.
+        """Count a reader that has no event stream of its own: it gets the events of `past`, then those of `all_events`.
 
-        Gives the name under which the reader counts. Raises as `observe` does.
+        Yields the name under which the reader is counted. Raises as `observe` does.
         """
         async with self._watching(call, attending) as reader:
             with self._feed.counted():
@@ -317,13 +330,16 @@ class MatchGate:
             yield caller.player
 
     def all_events(self, after: int | None) -> AbstractAsyncContextManager[Stream]:
-        """Give the events of all after a journal place, None for from now: one stream that a door hands on to many."""
+        """Open the stream of all events after a sequence number, None for new events only.
+
+        An API passes it on to many readers.
+        """
         return self._feed.of_all(after, "")
 
     def past(self, reader: str, watched: Watched, until: int | None) -> AsyncGenerator[Sequence[Published]]:
-        """Give the events that the journal has after what `watched` says, up to a journal place; None for all.
+        """Yield the events in the journal that a reader wants, up to a sequence number; None for all of them.
 
-        Raises Refusal ARGUMENT_INVALID for a place that is not there yet.
+        Raises Refusal ARGUMENT_INVALID if `watched` begins after the last event.
         """
         match watched:
             case OfMatch(match_id, after_revision):
@@ -341,23 +357,24 @@ class MatchGate:
                 raise argument_invalid("nothing", "of", "a match or all")
 
     async def of_event(self, match_id: str) -> Match:
-        """Return the match of an event that an observer is told of, as it began, or further on."""
+        """Return the match of an event that an observer gets: as it began, or in a later state."""
         return await self._matches.begun(match_id)
 
     async def watched(self, match_id: str) -> Match:
-        """Return a match that an observer watches, as it stands. Raises MATCH_NOT_FOUND."""
+        """Return an observed match in its current state. Raises MATCH_NOT_FOUND."""
         return await self._matches.match(match_id)
 
     async def at_event(self, event: Published) -> Match:
-        """Return the match of an event that an observer is told of, as it stood after the event, or further on."""
+        """Return the match of an event that an observer gets: as it was after the event, or in a later state."""
         match = await self._matches.match(event.match_id)
-        if match.revision < event.revision:  # the journal had the event before the live match heard that it is durable
+        # The journal publishes an event before the live match learns that the event is durable.
+        if match.revision < event.revision:
             match = load_match(await self._matches.record(event.match_id, 0, event.revision))
         return match
 
     @asynccontextmanager
     async def transcript(self, call: Call, match_id: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Hold the record of a match open, in parts of whole lines, with its signature. Raises MATCH_NOT_FOUND."""
+        """Open the signed transcript of a match; yields it in parts of whole lines. Raises MATCH_NOT_FOUND."""
         caller = await self._admission.caller(call, Action.GET_TRANSCRIPT)
         async with self._streams.held(caller, "transcripts"):
             with self._feed.history.reader(caller.player) as page:
@@ -365,7 +382,7 @@ class MatchGate:
 
 
 async def _in_turn(page: ReadingTurn, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield parts of a transcript, each of which waits for its turn."""
+    """Yield the parts of a transcript; each part waits for its turn."""
     await page.turn()
     async for part in parts:
         yield part

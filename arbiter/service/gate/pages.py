@@ -1,4 +1,4 @@
-"""Pages of lists: how long they are, and the tokens by which the next one is asked for."""
+"""Pages of lists: their size, and the token that requests the next page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROWS: Final = re.compile(r"([0-9]{1,15})-([0-9]{1,9})", re.ASCII)
 class PageRequest(NamedTuple):
     """The page that a request asks for.
 
-    size: how many items, 0 for the usual number. token: '' for the first page.
+    size: the number of items, 0 for the default. token: '' for the first page.
     """
 
     size: int
@@ -26,7 +26,7 @@ class PageRequest(NamedTuple):
 
 
 class Page(NamedTuple, Generic[T]):
-    """Some items of a list, and the token of the page after them, '' for none."""
+    """Some items of a list. next_token: the token of the next page, '' if there is none."""
 
     items: Sequence[T]
     next_token: str
@@ -40,13 +40,13 @@ def size_of(asked: PageRequest, limits: Limits) -> int:
 
 
 def page_of(found: Sequence[T], size: int, token_of: Callable[[T], str]) -> Page[T]:
-    """Return the page that shows what was found, one item more than fits if there are more; see `size_of`."""
+    """Return a page of the first `size` items found; one more item shows that there is a next page."""
     shown = found[:size]
     return Page(shown, token_of(shown[-1]) if len(found) > size else "")
 
 
 def number_of(token: str, where: str = "page_token") -> int:
-    """Return the number that a token of ours holds, 0 for none. Raises Refusal ARGUMENT_INVALID."""
+    """Return the number in a token, 0 if the token is ''. Raises Refusal ARGUMENT_INVALID."""
     if not token:
         return 0
     if not (token.isascii() and token.isdigit() and len(token) <= 18):
@@ -55,7 +55,7 @@ def number_of(token: str, where: str = "page_token") -> int:
 
 
 def rows_of(token: str) -> tuple[int, int]:
-    """Return the two numbers in a page token: which version of the list it is of, and how many rows came before.
+    """Return the two numbers in a page token: the version of the list, and the number of rows before the page.
 
     Both are 0 for ''. Raises Refusal ARGUMENT_INVALID.
     """

@@ -1,4 +1,4 @@
-"""Play streams, for every door."""
+"""The call that opens a Play stream, for every API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PlayGate:
 
     @asynccontextmanager
     async def playing(self, call: Call) -> AsyncIterator[Caller]:
-        """Count a stream of a player; what happens on it is for `Sessions`. Raises as `Admission.caller` does."""
+        """Open and count a player's Play stream; `Sessions` handles its messages. Raises as `Admission.caller` does."""
         caller = await self._admission.caller(call, Action.PLAY)
         with self._streams.counted("play", caller.player):
             yield caller

@@ -1,4 +1,4 @@
-"""Players, tokens and challenges, for every door."""
+"""The calls about players, tokens and challenges, for every API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BROWSER = "signed in with a browser"  #: the note of a token that a browser hold
 
 
 class PlayerView(NamedTuple):
-    """A player, whether its bot is there, and what the token that asks allows (empty for other players)."""
+    """A player. online: whether its bot is present. scopes: those of the calling token, empty for other players."""
 
     player: Player
     online: bool
@@ -30,12 +30,12 @@ class PlayerView(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """How a bot is connected, and why its Play streams ended lately.
+    """How a bot is connected, and why its last Play streams ended.
 
-    opened_ms, heard_ms: when its stream was opened, and when something arrived on it last (UTC, ms); 0 while it has no
-    stream. round_trip_ms: of the network, None before it is known. waiting: items that wait to be read by the bot.
-    held_up_ms: for how long in all the server has waited because the bot did not read. ends: the newest first, as far
-    as this server's process remembers.
+    opened_ms, heard_ms: when its stream was opened, and when the last message arrived on it (UTC, ms); 0 without a
+    stream. round_trip_ms: of the network, None before it is known. waiting: the number of items that the bot has not
+    read yet. held_up_ms: the total time that the server has waited for the bot to read. ends: the newest first; only
+    those that this server process remembers.
     """
 
     opened_ms: int = 0
@@ -71,18 +71,18 @@ class PlayerGate:
         self._time_control = settings.matches.time_control
 
     async def register(self, call: Call, name: str, about: str, invitation: str) -> tuple[PlayerView, str]:
-        """Make a player; return it and the secret of its first token. Raises Refusal as `Accounts.register`."""
+        """Create a player; return it and the secret of its first token. Raises Refusal as `Accounts.register`."""
         caller = await self._admission.newcomer(call)
         player, secret = await self._accounts.register(name, about, invitation, caller)
         return PlayerView(player, online=False), secret
 
     async def invite(self, call: Call) -> str:
-        """Make an invitation; return its secret. Raises Refusal RATE_LIMITED while too many wait to be used."""
+        """Create an invitation; return its secret. Raises Refusal RATE_LIMITED while too many are unused."""
         await self._admission.caller(call, Action.CREATE_INVITATION)
         return await self._accounts.invite()
 
     async def get(self, call: Call, name: str) -> PlayerView:
-        """Return a player; for '' the caller, with what its token allows. Raises Refusal PLAYER_NOT_FOUND."""
+        """Return a player; for '' the caller, with the scopes of its token. Raises Refusal PLAYER_NOT_FOUND."""
         caller = await self._admission.caller(call, Action.GET_PLAYER)
         if not name and caller.token_id == NO_TOKEN:
             raise Refusal(Reason.TOKEN_INVALID, "a call without a token is nobody's: name the player")
@@ -110,7 +110,7 @@ class PlayerGate:
         )
 
     async def connected(self, call: Call, most: int) -> list[PlayerView]:
-        """Return the players whose bots are connected, by name; at most as many as asked for."""
+        """Return the players whose bots are connected, by name; at most `most` of them."""
         await self._admission.caller(call, Action.LIST_PLAYERS)
         return [self._view(await self._accounts.player(name)) for name in self._sessions.connected()[:most]]
 
@@ -124,17 +124,17 @@ class PlayerGate:
         return page_of([self._view(player) for player in found], size, lambda view: view.player.name)
 
     async def describe(self, call: Call, about: str) -> PlayerView:
-        """Change what the caller says about itself. Raises Refusal ARGUMENT_INVALID."""
+        """Change the caller's description of itself. Raises Refusal ARGUMENT_INVALID."""
         caller = await self._admission.caller(call, Action.UPDATE_PROFILE)
         return self._view(await self._accounts.describe(caller, about))
 
     async def suspend(self, call: Call, name: str, suspended: bool) -> PlayerView:
-        """Suspend a player or let it in again. Raises Refusal PLAYER_NOT_FOUND."""
+        """Suspend a player, or end its suspension. Raises Refusal PLAYER_NOT_FOUND."""
         await self._admission.caller(call, Action.SUSPEND_PLAYER)
         return self._view(await self._accounts.suspend(name, suspended))
 
     async def grant_badge(self, call: Call, name: str, bot_version: str) -> PlayerView:
-        """Say which version of a player's bot has passed the conformance kit, '' for none.
+        """Set the version of a player's bot that has passed the conformance kit, '' for none.
 
         Raises Refusal PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
@@ -145,10 +145,9 @@ class PlayerGate:
         return PlayerView(player, self._sessions.is_live(player.name))
 
     async def sign_in(self, call: Call) -> tuple[PlayerView, str]:
-        """Make a token for a browser, with the scopes of the caller's token; return the caller and the token's secret.
+        """Create a token for a browser, with the scopes of the caller's token; return the caller and the secret.
 
-        Signing out revokes this token, and no other one of the player. Raises Refusal RATE_LIMITED (the player has too
-        many tokens).
+        Signing out revokes only this token of the player. Raises Refusal RATE_LIMITED (the player has too many tokens).
         """
         caller = await self._admission.caller(call, Action.CREATE_TOKEN)
         scopes = [Scope(name) for name in sorted(caller.scopes)]
@@ -156,17 +155,17 @@ class PlayerGate:
         return self._view(await self._accounts.player(caller.player))._replace(scopes=caller.scopes), secret
 
     async def sign_out(self, call: Call) -> None:
-        """Revoke the token that calls: its streams end."""
+        """Revoke the calling token; its streams end."""
         caller = await self._admission.caller(call, Action.REVOKE_TOKEN)
         await self._accounts.revoke(caller, caller.token_id)
 
     # -- tokens --------------------------------------------------------------------------------------------------
 
     async def create_token(self, call: Call, name: str, scopes: Sequence[Scope | int], note: str) -> tuple[Token, str]:
-        """Make a token; return it and its secret. A scope that is not known is a number.
+        """Create a token; return it and its secret. An unknown scope is a number.
 
-        Raises Refusal ARGUMENT_INVALID, SCOPE_MISSING for another player's or a scope that the caller lacks,
-        RATE_LIMITED.
+        Raises Refusal ARGUMENT_INVALID, RATE_LIMITED, and SCOPE_MISSING for another player's token or for a scope that
+        the caller lacks.
         """
         caller = await self._of_player(call, Action.CREATE_TOKEN, name)
         known = [scope for scope in scopes if isinstance(scope, Scope)]
@@ -176,7 +175,7 @@ class PlayerGate:
         return await self._accounts.create_token(caller, name, known, note)
 
     async def list_tokens(self, call: Call, name: str, page: PageRequest) -> Page[Token]:
-        """Return a page of a player's tokens, '' for the caller. Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID."""
+        """Return a page of a player's tokens; '' for the caller's. Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID."""
         caller = await self._of_player(call, Action.LIST_TOKENS, name)
         size = size_of(page, self._limits)
         async with self._admission.turn(caller):
@@ -189,7 +188,7 @@ class PlayerGate:
         await self._accounts.revoke(await self._admission.caller(call, Action.REVOKE_TOKEN), token_id)
 
     async def _of_player(self, call: Call, action: Action, name: str) -> Caller:
-        """Return who asks for something of a player's, '' for its own. Raises Refusal SCOPE_MISSING."""
+        """Return the caller, if it may act on the tokens of a player; '' for its own. Raises Refusal SCOPE_MISSING."""
         caller = await self._admission.caller(call, action)
         relation = Relation.OWN if name in ("", caller.player) else Relation.OTHERS
         check_relation(caller, action, relation, "a token of another player", "that player")
@@ -199,11 +198,11 @@ class PlayerGate:
 
     @staticmethod
     def terms(game: str, time_control: str, rated: bool, seat: int) -> Terms:
-        """Return what a challenge proposes, for doors that read it from texts."""
+        """Return the terms of a challenge, from the values that an API has read."""
         return Terms(game, time_control, rated, seat)
 
     async def challenge(self, call: Call, request_id: str, opponent: str, terms: Terms) -> Challenge:
-        """Challenge a player. A time control that is '' is the server's. Raises Refusal as `Challenges.challenge`."""
+        """Challenge a player. Time control '' is the server's default. Raises Refusal as `Challenges.challenge`."""
         caller = await self._admission.caller(call, Action.CREATE_CHALLENGE)
         return await self._challenges.challenge(caller, request_id, opponent, self._whole(terms))
 
@@ -218,12 +217,12 @@ class PlayerGate:
         await self._challenges.decline(caller, challenge_id, reason)
 
     async def seek(self, call: Call, request_id: str, terms: Terms) -> Challenge:
-        """Make a seek. A time control that is '' is the server's. Raises Refusal as `Challenges.seek`."""
+        """Create a seek. Time control '' is the server's default. Raises Refusal as `Challenges.seek`."""
         caller = await self._admission.caller(call, Action.CREATE_SEEK)
         return await self._challenges.seek(caller, request_id, self._whole(terms))
 
     async def list_challenges(self, call: Call, page: PageRequest) -> Page[Challenge]:
-        """Return a page of the open challenges to and by the caller, and of all open seeks. Raises ARGUMENT_INVALID."""
+        """Return a page of all open seeks, and the open challenges to and by the caller. Raises ARGUMENT_INVALID."""
         caller = await self._admission.caller(call, Action.LIST_CHALLENGES)
         size = size_of(page, self._limits)
         async with self._admission.turn(caller):

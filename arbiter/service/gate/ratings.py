@@ -1,4 +1,4 @@
-"""Ratings, for every door."""
+"""The calls about ratings, for every API."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from arbiter.service.players.accounts import Accounts
 from arbiter.service.ratings.ports import ComparisonRequest
 from arbiter.service.ratings.ratings import MOST_POINTS, PlayerRatings, Ratings
 
-KIND: Final = "ratings"  #: as what calls that wait are counted
+KIND: Final = "ratings"  #: the kind under which waiting calls are counted
 
 
 class Leaderboard(NamedTuple):
-    """A page of a leaderboard: some of its rows, how many it has in all, and of which variant ('' for all)."""
+    """A page of a leaderboard. players: the number of rows on all pages. game: its variant, '' for all games."""
 
     ratings: RatingList
     rows: Sequence[Row]
@@ -32,14 +32,14 @@ class Leaderboard(NamedTuple):
 
 
 class OfPlayer(NamedTuple):
-    """The ratings of a player at a variant ('': at all)."""
+    """The ratings of a player at a variant; '' for all games."""
 
     standing: PlayerRatings
     game: str
 
 
 class Compared(NamedTuple):
-    """Two players side by side at a variant ('': at all)."""
+    """A comparison of two players at a variant; '' for all games."""
 
     comparison: Comparison
     game: str
@@ -48,7 +48,7 @@ class Compared(NamedTuple):
 class RatingGate:
     """The calls about ratings. Each raises what `Admission.caller` raises, and what its own docstring says.
 
-    A fit may take long, so the number of calls that a player may have waiting is limited (`limits.ratings_waiting`).
+    A fit may take long, so the number of waiting calls of a player is limited (`limits.ratings_waiting`).
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class RatingGate:
         return Leaderboard(listed, rows[before:end], len(rows), variant, self._ratings.anchors, token)
 
     async def of_player(self, call: Call, player: str, game: str, history_points: int) -> OfPlayer:
-        """Return the ratings of a player, with so many points of their history.
+        """Return the ratings of a player, with `history_points` points of their history.
 
         Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, PLAYER_NOT_FOUND, and as `Ratings.of_player`.
         """
@@ -91,7 +91,7 @@ class RatingGate:
         return OfPlayer(standing, variant)
 
     async def compare(self, call: Call, contest: ComparisonRequest, game: str) -> Compared:
-        """Return two players side by side.
+        """Compare two players.
 
         Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, PLAYER_NOT_FOUND, and as `Ratings.compare`.
         """
@@ -108,5 +108,5 @@ class RatingGate:
 
 
 def _variant(name: str) -> str:
-    """Return the canonical variant, '' for none. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID."""
+    """Return the canonical name of a variant, '' for ''. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID."""
     return registry.game(name).variant if name else ""

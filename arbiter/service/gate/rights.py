@@ -1,8 +1,8 @@
-"""Who may do what to whose: one table of every call.
+"""The rights of callers: one table of all calls.
 
-A call is about something: a match, a tournament, a player, a token. The table says, for each relation that its caller
-can have to that, which scopes allow the call. Scope admin allows what any scope allows. Where a row has one relation
-only, the call is the same whosever it is about, or it can be about the caller's own alone.
+A call is about an object: a match, a tournament, a player, a token. For each relation that the caller can have to the
+object, the table says which scopes allow the call. Scope admin allows everything that any scope allows. If a row has
+only one relation, either the call does not depend on the object's owner, or only the owner can make it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from arbiter.service.players.accounts import Caller, Scope
 
 
 class Action(StrEnum):
-    """What a caller asks for: one member for each call of the protocol."""
+    """An action of a caller: one member for each call of the protocol."""
 
     GET_SERVER_INFO = auto()
     LIST_GAMES = auto()
@@ -68,20 +68,20 @@ class Action(StrEnum):
 
 
 class Relation(StrEnum):
-    """What a caller is to what its call is about."""
+    """The relation of a caller to the object of its call."""
 
-    ANY = auto()  #: it does not matter whose it is, or it is nobody's
-    OWN = auto()  #: its own player, token, seat or challenge; a match or a tournament that it has made itself
+    ANY = auto()  #: the owner does not matter, or there is none
+    OWN = auto()  #: its own player, token, seat or challenge; a match or a tournament that it has created
     THIS_TOKEN = auto()  #: the token that it calls with
-    OWN_TOURNAMENT = auto()  #: a match, or a player's entry, of a tournament that it has made
-    OTHERS = auto()  #: somebody else's
+    OWN_TOURNAMENT = auto()  #: a match or a player's entry of a tournament that it has created
+    OTHERS = auto()  #: another caller's
 
 
 Grant: TypeAlias = tuple[Scope, ...]
-"""The scopes of which any one is enough; a refusal names the first."""
+"""Scopes, any one of which is enough. A refusal names the first one."""
 
-EVERYBODY: Final[Grant] = tuple(Scope)  #: and whoever has no token
-NOBODY: Final[Grant] = ()  #: nor scope admin
+EVERYBODY: Final[Grant] = tuple(Scope)  #: also a caller without a token
+NOBODY: Final[Grant] = ()  #: not even scope admin
 READERS: Final[Grant] = (Scope.OBSERVE, Scope.PLAY, Scope.ORGANISE)
 PLAYERS: Final[Grant] = (Scope.PLAY,)
 ORGANISERS: Final[Grant] = (Scope.ORGANISE,)
@@ -117,18 +117,18 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.OBSERVE: _READ,
     Action.GET_TRANSCRIPT: _READ,
     Action.PLAY: {Relation.OWN: PLAYERS},
-    Action.REGISTER_PLAYER: _OPEN,  # how the server registers is a setting
+    Action.REGISTER_PLAYER: _OPEN,  # a setting says who may register
     Action.CREATE_INVITATION: {Relation.ANY: ADMINS},
     Action.GET_PLAYER: _READ,
     Action.LIST_PLAYERS: _READ,
     Action.UPDATE_PROFILE: {Relation.OWN: PLAYERS},
     Action.SUSPEND_PLAYER: {Relation.ANY: ADMINS},
-    Action.GRANT_BADGE: {Relation.ANY: ADMINS},  # a badge counts in everybody's tournaments
-    Action.CREATE_TOKEN: {Relation.OWN: READERS, Relation.OTHERS: ADMINS},  # and no scope that its maker lacks
+    Action.GRANT_BADGE: {Relation.ANY: ADMINS},  # a badge counts in all tournaments
+    Action.CREATE_TOKEN: {Relation.OWN: READERS, Relation.OTHERS: ADMINS},  # with scopes of the caller only
     Action.LIST_TOKENS: {Relation.OWN: READERS, Relation.OTHERS: ADMINS},
     Action.REVOKE_TOKEN: {
         Relation.THIS_TOKEN: READERS,
-        Relation.OWN: (Scope.PLAY, Scope.ORGANISE),  # and none that allows more than the caller's
+        Relation.OWN: (Scope.PLAY, Scope.ORGANISE),  # not a token with more scopes than the caller's
         Relation.OTHERS: ADMINS,  # refused as TOKEN_NOT_FOUND
     },
     Action.CREATE_CHALLENGE: {Relation.OWN: PLAYERS},
@@ -153,36 +153,36 @@ RIGHTS: Final[Mapping[Action, Row]] = {
 
 
 def allowed(caller: Caller, action: Action, relation: Relation) -> bool:
-    """Say whether a caller may do something to what it has a relation to."""
+    """Return whether a caller may do something to an object that it has this relation to."""
     return any(caller.may(scope) for scope in RIGHTS[action].get(relation, NOBODY))
 
 
 def within(scopes: frozenset[str], action: Action) -> bool:
-    """Say whether a token with these scopes may do something to whatever it may be: what a page offers follows it."""
+    """Return whether a token with these scopes may do something to any object at all: pages offer what it may do."""
     caller = Caller("", "", scopes)
     return any(allowed(caller, action, relation) for relation in RIGHTS[action])
 
 
 def open_to_all(action: Action) -> bool:
-    """Say whether a call needs no token."""
+    """Return whether a call needs no token."""
     return RIGHTS[action].get(Relation.ANY) is EVERYBODY
 
 
 def only_reads(action: Action) -> bool:
-    """Say whether a call only looks, so that it needs no token where the operator makes reading public."""
+    """Return whether a call only reads: it needs no token if the operator makes reading public."""
     return RIGHTS[action] is _READ
 
 
 def check_scope(caller: Caller, action: Action) -> None:
-    """Raise Refusal SCOPE_MISSING unless a caller may do something to whatever it may be."""
+    """Raise Refusal SCOPE_MISSING unless a caller may do something to any object at all."""
     if not within(caller.scopes, action):
         caller.require(next(iter(RIGHTS[action].values()))[0])
 
 
 def check_relation(caller: Caller, action: Action, relation: Relation, what: str, whose: str) -> None:
-    """Raise Refusal SCOPE_MISSING unless a caller may do something to what it has a relation to.
+    """Raise Refusal SCOPE_MISSING unless a caller may do something to an object that it has this relation to.
 
-    `what` is that, and `whose` it is: both for the message.
+    `what` and `whose` name the object and its owner in the message.
     """
     if allowed(caller, action, relation):
         return

@@ -1,4 +1,4 @@
-"""What this server is, for every door."""
+"""The call about the server, for every API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arbiter.service.ports.environment import Clock
 
 
 class ServerFacts(NamedTuple):
-    """What a server says of itself: limits by name, public keys newest first, how it registers, its clock (UTC, ms)."""
+    """The facts about a server: limits by name, public keys (newest first), mode of registration, clock (UTC, ms)."""
 
     limits: Mapping[str, int]
     public_keys: Sequence[PublicKey]
@@ -21,7 +21,7 @@ class ServerFacts(NamedTuple):
 
 
 class ServerGate:
-    """The call about the server; anybody may make it."""
+    """The call about the server; it needs no token."""
 
     def __init__(self, settings: Settings, clock: Clock, transcripts: Transcripts) -> None:
         self._clock = clock
@@ -31,5 +31,5 @@ class ServerGate:
         self._limits = settings.limits.model_dump() | settings.credit.model_dump() | matches
 
     def facts(self) -> ServerFacts:
-        """Return limits, public keys, how players register, and the time."""
+        """Return the limits, the public keys, the mode of registration, and the time."""
         return ServerFacts(self._limits, self._transcripts.public_keys(), self._registration, self._clock.now_ms())

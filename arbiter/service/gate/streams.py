@@ -1,4 +1,4 @@
-"""Streams that callers hold open: how many, and how the server ends them."""
+"""The open streams of callers: their number, and how the server ends them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class OpenStreams:
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def held_by(self, name: str) -> int:
-        """Return how many streams somebody holds open, of all kinds."""
+        """Return how many streams of all kinds a caller has open."""
         return sum(count for (_, holder), count in self._counts.items() if holder == name)
 
     def counts(self) -> Mapping[str, int]:
-        """Return how many streams of each kind are open. Any thread may ask."""
+        """Return how many streams of each kind are open. Safe to call from any thread."""
         kinds: Counter[str] = Counter()
         for (kind, _), count in list(self._counts.items()):
             kinds[kind] += count
@@ -34,9 +34,10 @@ class OpenStreams:
 
     @contextmanager
     def counted(self, kind: str, name: str, most: int = 0) -> Iterator[None]:
-        """Count a stream of a kind that somebody holds open: at most `most`, or as many as a player may.
+        """Count an open stream of a caller.
 
-        Raises Refusal RATE_LIMITED for one too many. Each kind counts apart: observing keeps nobody from playing.
+        most: the limit of its streams of this kind, 0 for the limit in the settings. Raises Refusal RATE_LIMITED above
+        the limit. Each kind has its own count, so observing never keeps a caller from playing.
         """
         most, key = most or self._limits.streams_of_player, (kind, name)
         if self._counts[key] >= most:
@@ -55,11 +56,12 @@ class OpenStreams:
 
     @asynccontextmanager
     async def held(self, caller: Caller, kind: str) -> AsyncIterator[None]:
-        """Hold a stream of a kind open: it ends with a refusal once its caller is shut out or we drain.
+        """Hold a stream open.
 
-        Raises Refusal TOKEN_INVALID, RATE_LIMITED.
+        The stream ends with a refusal if its caller is suspended, its token revoked, or the server drains. Raises
+        Refusal TOKEN_INVALID, RATE_LIMITED.
         """
-        if caller.token_id:  # a visitor has none, and nothing to lose
+        if caller.token_id:  # a caller without a token cannot lose it
             self._accounts.check(caller)
         scope = asyncio.timeout(None)
         ended: list[Refusal] = []
@@ -88,6 +90,6 @@ class OpenStreams:
             forget()
 
     def end_all(self, refusal: Refusal) -> None:
-        """End every stream that is held open, with a reason."""
+        """End every open stream with a refusal, which says why."""
         for end in list(self._held):
             end(refusal)

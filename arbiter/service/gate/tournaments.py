@@ -1,4 +1,4 @@
-"""Tournaments, for every door: made, entered, run and looked at."""
+"""The calls that create, enter, run and show tournaments, for every API."""
 
 from __future__ import annotations
 
@@ -25,20 +25,23 @@ from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Entrant, Tournament
 
-LAST_ROUND: Final = 100  #: that a player may ask to sit out
+LAST_ROUND: Final = 100  #: the last round that a player may ask to sit out
 HIGHEST_RATING: Final = 10_000
-AVERAGE_SEED: Final = 1_500  #: what a player of rating 0 is seeded by: 0 itself stands for unrated
+AVERAGE_SEED: Final = 1_500  #: the seeding of a player with rating 0, since a seeding of 0 means unrated
 
 
 class Change(NamedTuple):
-    """Which tournament a request changes, and its request id."""
+    """The tournament that a request changes, and the request's id."""
 
     tournament_id: str
     request_id: str
 
 
 class EntryRequest(NamedTuple):
-    """Who shall enter: '' for the caller; whole Elo points that it is seeded by, 0 for its own; rounds to sit out."""
+    """A request to enter.
+
+    player: '' for the caller. rating: whole Elo points to seed by, 0 for its own. byes: rounds to sit out.
+    """
 
     player: str = ""
     rating: int = 0
@@ -46,7 +49,7 @@ class EntryRequest(NamedTuple):
 
 
 class Powers(NamedTuple):
-    """What a caller may do with a tournament: run it, enter and withdraw others, enter and withdraw itself."""
+    """What a caller may do with a tournament: run it; enter and withdraw other players; enter and withdraw itself."""
 
     runs: bool = False
     enters_others: bool = False
@@ -54,7 +57,7 @@ class Powers(NamedTuple):
 
 
 class TournamentQuery(NamedTuple):
-    """Which tournaments a list is to have; '' and None for all. A format that is not known is None."""
+    """The tournaments to list; '' and None let everything through, except that the format None is an unknown one."""
 
     format: str | None = ""
     creator: str = ""
@@ -64,8 +67,8 @@ class TournamentQuery(NamedTuple):
 class TournamentGate:
     """The calls about tournaments. Each raises what `Admission.caller` raises, and what its own docstring says.
 
-    Those that change one raise ARGUMENT_INVALID, TOURNAMENT_NOT_FOUND, SCOPE_MISSING where it is somebody else's, and
-    the refusal of the tournament.
+    Calls that change a tournament raise ARGUMENT_INVALID, TOURNAMENT_NOT_FOUND, SCOPE_MISSING for another caller's
+    tournament, and the refusal of the tournament.
     """
 
     def __init__(
@@ -86,9 +89,10 @@ class TournamentGate:
         self._reading = asyncio.Lock()
 
     async def create(self, call: Call, request_id: str, read: Callable[[], Spec]) -> Tournament:
-        """Make a tournament. `read` returns its specification: it may take long, so each is read in a thread, in turn.
+        """Create a tournament. `read` returns its specification.
 
-        Raises Refusal ARGUMENT_INVALID, and as `TournamentRegistry.create` and `read` do.
+        `read` may take long, so it runs in a thread, one call at a time. Raises Refusal ARGUMENT_INVALID, and as
+        `TournamentRegistry.create` and `read` do.
         """
         caller = await self._admission.caller(call, Action.CREATE_TOURNAMENT)
         check_request_id(request_id)
@@ -99,7 +103,7 @@ class TournamentGate:
     # -- players -------------------------------------------------------------------------------------------------
 
     async def enter(self, call: Call, change: Change, entry: EntryRequest) -> Entrant:
-        """Enter a player. Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED too."""
+        """Enter a player. Also raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED."""
         action = Action.ENTER_TOURNAMENT
         caller, tournament, name = await self._of_entrant(call, action, change, entry.player)
         organises = allowed(caller, action, _relation(caller, tournament, Relation.OWN_TOURNAMENT))
@@ -111,7 +115,7 @@ class TournamentGate:
             )
         byes = tuple(sorted(set(entry.byes)))
         known = tournament.requests.get((caller.player, change.request_id))
-        if isinstance(known, Entered) and known.player == name:  # repeated: as it was then
+        if isinstance(known, Entered) and known.player == name:  # a repeated request: as at the first time
             version, seeding, badge = known.version, known.rating, True
         else:
             player = await self._accounts.player(name)
@@ -123,12 +127,12 @@ class TournamentGate:
         return (await self._tournaments.act(tournament.id, command)).entrants[name]
 
     async def _seeding(self, name: str, games: Sequence[str]) -> int:
-        """Return what a player is seeded by where nobody says: its rating at the games, on a scale above 0."""
+        """Return the default seeding of a player: its rating at the games, on a scale above 0; 0 without a rating."""
         try:
             strength = (await self._ratings.strengths(games)).get(name)
         except StoreFailed:
             raise
-        except Refusal:  # it may enter all the same
+        except Refusal:  # a player may enter without a rating
             return 0
         return max(1, AVERAGE_SEED + round(strength.rating)) if strength is not None else 0
 
@@ -141,9 +145,9 @@ class TournamentGate:
     async def _of_entrant(
         self, call: Call, action: Action, change: Change, player: str
     ) -> tuple[Caller, Tournament, str]:
-        """Return who calls, the tournament, and the player ('' for the caller) whose entry it is about.
+        """Return the caller, the tournament, and the player ('' for the caller) whose entry the call is about.
 
-        Whoever organises does so for itself too; else a player may speak for itself alone.
+        An organiser may change all entries, also its own. Any other player may change its own entry alone.
         """
         caller = await self._admission.caller(call, action)
         tournament = await self._tournament(change)
@@ -178,19 +182,19 @@ class TournamentGate:
         return await self._tournaments.act(change.tournament_id, do.Cancel(caller.player, change.request_id, note))
 
     async def _organiser(self, call: Call, action: Action, change: Change) -> Caller:
-        """Return who calls to run a tournament. Raises Refusal SCOPE_MISSING for somebody else's."""
+        """Return the caller, if it may run a tournament. Raises Refusal SCOPE_MISSING."""
         caller = await self._admission.caller(call, action)
         tournament = await self._tournament(change)
         _check(caller, action, _relation(caller, tournament, Relation.OWN), tournament)
         return caller
 
     async def _tournament(self, change: Change) -> Tournament:
-        """Return the tournament of a request that changes it. Raises Refusal TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID."""
+        """Return the tournament that a request changes. Raises Refusal TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID."""
         check_request_id(change.request_id)
         return await self._tournaments.get(change.tournament_id)
 
     def powers(self, player: str, scopes: frozenset[str], tournament: Tournament) -> Powers:
-        """Return what a player, by a token with these scopes, may do with a tournament: for what a page offers."""
+        """Return what a player may do with a tournament, by a token with these scopes. A page offers it."""
         caller = Caller(player, NO_TOKEN, scopes)
         own, entry = (_relation(caller, tournament, kind) for kind in (Relation.OWN, Relation.OWN_TOURNAMENT))
         return Powers(
@@ -202,7 +206,7 @@ class TournamentGate:
     # -- looking -------------------------------------------------------------------------------------------------
 
     async def get(self, call: Call, tournament_id: str) -> Tournament:
-        """Return a tournament as it stands. Raises Refusal TOURNAMENT_NOT_FOUND."""
+        """Return a tournament in its current state. Raises Refusal TOURNAMENT_NOT_FOUND."""
         caller = await self._admission.caller(call, Action.GET_TOURNAMENT)
         tournament = await self._tournaments.get(tournament_id)
         self._admission.charge(caller, len(tournament.entrants) + len(tournament.running))
@@ -229,7 +233,7 @@ class TournamentGate:
 
 
 def _relation(caller: Caller, tournament: Tournament, own: Relation) -> Relation:
-    """Return what a caller is to a tournament: `own` if it has made it."""
+    """Return the relation of a caller to a tournament: `own` if the caller has created it."""
     return own if caller.player == tournament.created.creator else Relation.OTHERS
 
 
