@@ -1,1 +1,1 @@
-"""Use cases, and the ports through which they reach the world."""
+"""Use cases, and the ports to everything outside them."""

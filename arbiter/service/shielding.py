@@ -1,7 +1,7 @@
-"""Shielding from cancellation: work of several steps that is done to its end, even if its caller is cancelled.
+"""Shielding from cancellation: work of several steps that runs to its end, even if its caller is cancelled.
 
-A coroutine that is cancelled stops at the await that it has reached. Where the steps after it have to follow (a token
-that is marked as revoked has to leave the cache too), the steps run in a task of their own.
+A coroutine that is cancelled stops at its current await. Sometimes the steps after it must follow: a token that is
+marked as revoked must also leave the cache. Such steps run in a task of their own.
 """
 
 from __future__ import annotations
@@ -29,4 +29,4 @@ class Shielded:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever still waits gets it; if nobody does, it was a refusal to somebody who left
+            task.exception()  # read it, so that asyncio does not log it if the caller has left

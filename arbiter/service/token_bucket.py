@@ -1,8 +1,8 @@
 """Token buckets: how often something may be done.
 
-A bucket holds a number of tokens when it is full. Each use takes one out. Tokens come back evenly, so that an empty
-bucket is full again after one period: as many uses as it holds may come at once, and as many in each period from then
-on. Instants are milliseconds, by whatever clock the caller has; a clock that goes back fills no bucket.
+A full bucket holds a number of tokens. Each use takes one out. Tokens come back evenly, so an empty bucket is full
+again after one period. So the number of tokens limits the uses at once, and then the uses in each period. Instants are
+milliseconds by the caller's clock; a clock that goes back fills no bucket.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from arbiter.errors import Refusal, limit_reached
 
 SECOND_MS: Final = 1_000
 MINUTE_MS: Final = 60_000
-NAMES_KEPT: Final = 100_000  #: names with a bucket of their own; beyond them, all share one
+NAMES_KEPT: Final = 100_000  #: names with their own bucket; all further names share one
 
 
 class TokenBucket:
-    """One bucket of `most` tokens, which are back after `period_ms`."""
+    """A bucket of `most` tokens. An empty one is full again after `period_ms`."""
 
     __slots__ = ("_full_at", "_most", "_period_ms")
 
     def __init__(self, most: int, period_ms: int) -> None:
         self._most = most
         self._period_ms = period_ms
-        self._full_at = 0  # when all tokens will be back, in `most`-th parts of a millisecond: a whole number
+        self._full_at = 0  # when it is full: in 1/`most` of a millisecond, a whole number
 
     def take(self, now_ms: int) -> int:
-        """Take a token; return 0, or, if there is none, in how many milliseconds there will be one."""
+        """Take a token and return 0; or, if there is none, return the time until there is one, in milliseconds."""
         at = now_ms * self._most
         full_at = max(self._full_at, at) + self._period_ms
         missing = full_at - at - self._period_ms * self._most
@@ -38,33 +38,36 @@ class TokenBucket:
         return 0
 
     def owe(self, now_ms: int, tokens: int) -> int:
-        """Take tokens that may not be there yet; return in how many milliseconds they will be, 0 if they are."""
+        """Take tokens, also those that are not there yet.
+
+        Return the time until all of them are there, in milliseconds.
+        """
         at = now_ms * self._most
         self._full_at = max(self._full_at, at) + tokens * self._period_ms
         return max(0, -(-(self._full_at - at - self._period_ms * self._most) // self._most))
 
     def is_full(self, now_ms: int) -> bool:
-        """Say whether all tokens are there."""
+        """Return whether all tokens are there."""
         return self._full_at <= now_ms * self._most
 
 
 class TokenBuckets:
-    """A bucket for each name. `what` says in a refusal what it is that may be done only so often.
+    """A bucket for each name. `what`: the limited action, for the message of a refusal.
 
-    A bucket that is full is forgotten: those that are kept are of names of the last period, at most NAMES_KEPT.
+    A full bucket is dropped. So only names that were used in the last period have buckets, at most NAMES_KEPT.
     """
 
     def __init__(self, most: int, period_ms: int, what: str) -> None:
         self._most = most
         self._period_ms = period_ms
         self._what = what
-        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()  # whoever took a token last is at the end
+        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()  # the last used ones at the end
 
     def __len__(self) -> int:
         return len(self._buckets)
 
     def take(self, name: str, now_ms: int) -> int:
-        """Take a token of a name; return 0, or, if there is none, in how many milliseconds there will be one."""
+        """Take a token of a name and return 0; or return the time until there is one, in milliseconds."""
         name, bucket = self._bucket(name, now_ms)
         wait_ms = bucket.take(now_ms)
         if not wait_ms:
@@ -72,7 +75,10 @@ class TokenBuckets:
         return wait_ms
 
     def owe(self, name: str, now_ms: int, tokens: int = 1) -> int:
-        """Take tokens of a name that may not be there yet; return in how many milliseconds they will be."""
+        """Take tokens of a name, also those that are not there yet.
+
+        Return the time until they are there, in milliseconds.
+        """
         name, bucket = self._bucket(name, now_ms)
         self._buckets.move_to_end(name)
         return bucket.owe(now_ms, tokens)
@@ -95,6 +101,6 @@ class TokenBuckets:
 
 
 def rate_limited(most: int, what: str, wait_ms: int) -> Refusal:
-    """Return the refusal for what was done too often; `what` is a noun for people, in the plural, with the period."""
+    """Return the refusal for a rate limit. what: the limited action, a plural noun with the period, for people."""
     message = f"more than {most} {what}: try again in {wait_ms} ms"
     return limit_reached(message, most, wait_ms)

@@ -1,4 +1,4 @@
-"""Players, tokens and scopes: who is calling, and what that allows."""
+"""Players, tokens and scopes: the identity of a caller, and what it may do."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from arbiter.service.shielding import Shielded
 LONGEST_ABOUT = 500
 LONGEST_NOTE = 100
 LONGEST_BOT = 100  #: characters of a bot's name, and of its version
-CALLERS_KEPT = 100_000  #: callers whose tokens need not be looked up again
-ADMIN = "admin"  #: the player that the first start of a server makes
+CALLERS_KEPT = 100_000  #: size of the cache of callers
+ADMIN = "admin"  #: the player that the first start of a server creates
 
 
 class Scope(StrEnum):
@@ -33,25 +33,25 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
-PLAYER_SCOPES = (Scope.PLAY, Scope.OBSERVE)  #: what a player's own first token allows
+PLAYER_SCOPES = (Scope.PLAY, Scope.OBSERVE)  #: the scopes of a player's first token
 
 
 NO_TOKEN: Final = ""  #: in place of a token's id
 
 
 class Caller(NamedTuple):
-    """Who calls, by which token: NO_TOKEN for the address of a call without one."""
+    """A caller, and its token. NO_TOKEN: the call had none, and `player` is a name for its address."""
 
     player: str
     token_id: str
     scopes: frozenset[str]
 
     def may(self, scope: Scope) -> bool:
-        """Say whether the token allows something."""
+        """Return whether the token has a scope, or scope admin."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
     def require(self, scope: Scope) -> None:
-        """Raise Refusal SCOPE_MISSING unless the token allows something."""
+        """Raise Refusal SCOPE_MISSING unless the token has a scope, or scope admin."""
         if not self.may(scope):
             raise Refusal(
                 Reason.SCOPE_MISSING,
@@ -61,7 +61,7 @@ class Caller(NamedTuple):
 
 
 class Accounts:
-    """Registration, tokens and suspension. Tokens are stored as SHA-256 of 256 random bits, and shown once."""
+    """Registration, tokens and suspension. A token is 256 random bits, shown once; its SHA-256 is stored."""
 
     def __init__(self, directory: Directory, ids: Ids, clock: Clock, registration: str, limits: Limits) -> None:
         self._directory = directory
@@ -69,22 +69,22 @@ class Accounts:
         self._clock = clock
         self.registration = registration
         self._limits = limits
-        self._callers: OrderedDict[str, Caller] = OrderedDict()  # by digest, those who called last at the end
+        self._callers: OrderedDict[str, Caller] = OrderedDict()  # by digest, the latest callers last
         self._admitted: set[str] = set()  # the token ids of these
         self._forgotten = 0
         self._shut_out: dict[Callable[[str, str], None], None] = {}  # an ordered set
         self._shielded = Shielded()
 
     def on_shut_out(self, act: Callable[[str, str], None]) -> Callable[[], None]:
-        """Have a function called with (player, token id) when a token is revoked, ('' for all tokens) on suspension.
+        """Register a callback for suspensions and revoked tokens; return a function that removes it.
 
-        Returns what ends that.
+        It is called with (player, token id) when a token is revoked, and with (player, '') when a player is suspended.
         """
         self._shut_out[act] = None
         return lambda: self._shut_out.pop(act, None)
 
     async def authenticate(self, secret: str | None) -> Caller:
-        """Return who calls with a token. Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED."""
+        """Return the caller with a token. Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED."""
         if not secret:
             raise Refusal(Reason.TOKEN_INVALID, "this call needs a token: send metadata 'authorization: Bearer TOKEN'")
         digest = digest_of(secret)
@@ -95,7 +95,7 @@ class Accounts:
         while caller is None:
             forgotten = self._forgotten
             caller = await self._look_up(digest)
-            if forgotten != self._forgotten:  # something was revoked meanwhile: what was read may be stale
+            if forgotten != self._forgotten:  # a token was revoked meanwhile, perhaps this one
                 caller = None
         self._callers[digest] = caller
         self._admitted.add(caller.token_id)
@@ -105,7 +105,7 @@ class Accounts:
         return caller
 
     def check(self, caller: Caller) -> None:
-        """Raise Refusal TOKEN_INVALID if a caller has been shut out since it was authenticated."""
+        """Raise Refusal TOKEN_INVALID if, since `authenticate`, the token was revoked or its player suspended."""
         if caller.token_id != NO_TOKEN and caller.token_id not in self._admitted:
             raise Refusal(Reason.TOKEN_INVALID, "this token has been revoked, or its player suspended")
 
@@ -117,7 +117,7 @@ class Accounts:
         return Caller(token.player, token.token_id, frozenset(token.scopes))
 
     async def register(self, name: str, about: str, invitation: str, caller: Caller | None) -> tuple[Player, str]:
-        """Make a player and its first token; return both.
+        """Create a player and its first token; return both.
 
         Raises Refusal PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID.
         """
@@ -139,18 +139,18 @@ class Accounts:
         return player, secret
 
     async def first_admin(self) -> str | None:
-        """Make the first player, with all scopes, on a server that has none; return its token, or None."""
+        """Create the first player, with all scopes, on a server without players; return its token, or None."""
         if await self._directory.players("", 1):
             return None
         token, secret = self._token(ADMIN, (Scope.ADMIN,), "made at the first start")
         try:
             await self._directory.add_player(Player(ADMIN, self._clock.now_ms()), token)
-        except AlreadyThere:  # another server that shares the store was first
+        except AlreadyThere:  # another server on the same store has created it first
             return None
         return secret
 
     async def invite(self) -> str:
-        """Make an invitation to register once. Raises Refusal RATE_LIMITED while too many wait to be used."""
+        """Create an invitation to register once. Raises Refusal RATE_LIMITED while too many are unused."""
         secret, most = self._ids.secret(), self._limits.open_invitations
         if not await self._directory.add_invitation(digest_of(secret), most):
             raise limit_reached(f"{most} invitations are open, the maximum: let some be used first", most)
@@ -164,17 +164,17 @@ class Accounts:
         return player
 
     async def players(self, after: str, most: int) -> list[Player]:
-        """Return players by name. Raises Refusal ARGUMENT_INVALID for an `after` that no page ended with."""
+        """Return players by name. Raises Refusal ARGUMENT_INVALID if `after` cannot be the end of a page."""
         return await self._directory.players(place(after), most)
 
     async def describe(self, caller: Caller, about: str) -> Player:
-        """Change what the caller says about itself."""
+        """Change the caller's description of itself. Raises Refusal ARGUMENT_INVALID."""
         return await self._change(caller.player, about=_text(about, "about", LONGEST_ABOUT))
 
     async def introduce(
         self, name: str, bot_name: str, bot_version: str, games: Sequence[str], most_matches: int
     ) -> Player:
-        """Store what a player's bot says of itself in its hello. Raises Refusal ARGUMENT_INVALID, PLAYER_NOT_FOUND."""
+        """Store what a bot's hello says about it. Raises Refusal ARGUMENT_INVALID, PLAYER_NOT_FOUND."""
         if not bot_version.isprintable():
             raise argument_invalid(bot_version, "bot_version", f"at most {LONGEST_BOT} printable characters")
         return await self._change(
@@ -192,7 +192,7 @@ class Accounts:
         return player
 
     async def suspend(self, name: str, suspended: bool) -> Player:
-        """Suspend a player or let it in again; a suspended player's calls are refused from now on."""
+        """Suspend a player, or end its suspension. From now on the calls of a suspended player are refused."""
         return await self._shielded.run(self._suspend(name, suspended))
 
     async def _suspend(self, name: str, suspended: bool) -> Player:
@@ -202,7 +202,7 @@ class Accounts:
         return player
 
     async def grant_badge(self, name: str, bot_version: str) -> Player:
-        """Store which version of a player's bot has passed the conformance kit, or '' to take the badge back.
+        """Store the version of a player's bot that has passed the conformance kit, or '' to withdraw the badge.
 
         Raises Refusal PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
@@ -210,11 +210,13 @@ class Accounts:
         return await self._change(name, badge_version=version, badge_ms=self._clock.now_ms() if version else 0)
 
     async def create_token(self, caller: Caller, name: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
-        """Make a token; return it and its secret.
+        """Create a token; return it and its secret.
 
-        With scope admin for everybody, making the player if there is none; else for the caller, with scopes it has.
-        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many), PLAYER_EXISTS (a new
-        player's name looks like another's).
+        A caller with scope admin may create tokens for every player, and a missing player is created. Any other caller
+        may create tokens for itself alone, with scopes that it has.
+
+        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many tokens), PLAYER_EXISTS (a
+        new player's name looks like another's).
         """
         wanted = tuple(dict.fromkeys(scopes)) or PLAYER_SCOPES
         name = name or caller.player
@@ -232,25 +234,26 @@ class Accounts:
         return token, secret
 
     async def _make_sure_of(self, name: str) -> None:
-        """Make a player if there is none of that name. Raises Refusal ARGUMENT_INVALID, PLAYER_EXISTS."""
+        """Create a player if it does not exist. Raises Refusal ARGUMENT_INVALID, PLAYER_EXISTS."""
         if findable(name) and await self._directory.player(name) is not None:
             return
         try:
             await self._directory.add_player(Player(check_new_name(name), self._clock.now_ms()), None)
         except AlreadyThere as there:
-            if str(there) != name:  # else somebody has just made it
+            if str(there) != name:  # if equal, another call has just created it
                 raise _exists(name, str(there)) from None
 
     async def tokens(self, caller: Caller, name: str, after: str, most: int) -> list[Token]:
-        """Return the tokens of the caller, or with scope admin of anybody."""
+        """Return tokens of the caller, or, with scope admin, of another player. Raises Refusal SCOPE_MISSING."""
         if name and name != caller.player:
             caller.require(Scope.ADMIN)
         return await self._directory.tokens(name or caller.player, place(after), most) if findable(name) else []
 
     async def revoke(self, caller: Caller, token_id: str) -> None:
-        """Revoke a token: itself, one of the caller's that allows no more than its own, or with scope admin anybody's.
+        """Revoke a token. Raises Refusal TOKEN_NOT_FOUND, SCOPE_MISSING.
 
-        A token that allows no more than reading revokes itself alone. Raises Refusal TOKEN_NOT_FOUND, SCOPE_MISSING.
+        A token may revoke itself. With scope play or organise, it may also revoke the player's other tokens whose
+        scopes it has. With scope admin, it may revoke every token.
         """
         token = await self._directory.token(token_id) if findable(token_id) else None
         if token is None or (token.player != caller.player and not caller.may(Scope.ADMIN)):
@@ -267,7 +270,7 @@ class Accounts:
         self._forget(token.player, token.token_id)
 
     async def hear(self, notice: Notice) -> None:
-        """Shut out whom another server has suspended, or whose token it has revoked."""
+        """Shut out a player that another server has suspended, or a token that it has revoked."""
         if notice.kind is NoticeKind.SHUT_OUT:
             self._forget(notice.receiver, notice.subject)
 
@@ -289,25 +292,25 @@ class Accounts:
 
 
 def digest_of(secret: str) -> str:
-    """Return the SHA-256 of a secret, in hex: 256 random bits need no slower hash."""
+    """Return the SHA-256 of a secret, in hex. A slower hash is not needed, since a secret has 256 random bits."""
     return sha256(secret.encode()).hexdigest()
 
 
 def check_not_suspended(player: Player) -> None:
-    """Raise Refusal PLAYER_SUSPENDED for a player that is."""
+    """Raise Refusal PLAYER_SUSPENDED if a player is suspended."""
     if player.suspended:
         raise Refusal(Reason.PLAYER_SUSPENDED, f"player {player.name} is suspended", id=player.name)
 
 
 def shut_out(player: str, token_id: str) -> Refusal:
-    """Return the refusal that ends a stream of a player who is suspended, or whose token `token_id` is revoked."""
+    """Return the refusal that ends a stream: token `token_id` is revoked, or, if '', the player is suspended."""
     if token_id:
         return Refusal(Reason.TOKEN_INVALID, "the token of this stream has been revoked")
     return Refusal(Reason.PLAYER_SUSPENDED, f"player {player} is suspended", id=player)
 
 
 def place(token: str) -> str:
-    """Return the place that a page ended with. Raises Refusal ARGUMENT_INVALID for what can be none."""
+    """Return the key that a page ended with. Raises Refusal ARGUMENT_INVALID if the token can't be one."""
     if not findable(token):
         raise argument_invalid(token, "page_token", "a token that this server gave, or nothing")
     return token

@@ -1,7 +1,4 @@
-"""Names of players: what a new one may be, and which two are taken for one another.
-
-Names that are there stay as they are; what stands here is asked of new ones alone.
-"""
+"""Names of players: the rule for new ones. Existing names are not checked."""
 
 from __future__ import annotations
 

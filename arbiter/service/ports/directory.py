@@ -11,9 +11,9 @@ from arbiter.service.ports.notices import Notice, NoticeKind
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A player. `acknowledged` is the `ended_sequence` of the last result that its bot has seen.
+    """A player. acknowledged: the `ended_sequence` of the last result that its bot has seen.
 
-    badge_version: the version of its bot that has passed the conformance kit, '' if none has; badge_ms: since when.
+    badge_version: the version of its bot that has passed the conformance kit, '' if none has. badge_ms: since when.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Player:
 
     @property
     def badged(self) -> bool:
-        """Whether the bot has the version that has passed the conformance kit."""
+        """Whether the bot's current version is the one that has passed the conformance kit."""
         return self.badge_ms > 0 and self.badge_version == self.bot_version
 
 
@@ -49,7 +49,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """A challenge, or a seek if `opponent` is ''. `state` is open, accepted or declined; `seat` 0 means drawn."""
+    """A challenge, or a seek if `opponent` is ''. state: open, accepted or declined. seat: 0 means drawn by lot."""
 
     challenge_id: str
     challenger: str
@@ -66,7 +66,10 @@ class Challenge:
 
 
 class AlreadyThere(Exception):
-    """The directory has an entry of that name already, or of a name that looks like it; `str` of it is that entry's."""
+    """The directory has an entry with that name, or with a name that looks like it.
+
+    The message is the existing name.
+    """
 
 
 _MARKS: Final = re.compile(r"[_.-]+", re.ASCII)
@@ -74,11 +77,11 @@ _ALIKE: Final = (("0", "o"), ("1", "l"), ("m", "rn"))
 
 
 def likeness(name: str) -> str:
-    """Return what a name looks like: two names with the same likeness may be taken for one another.
+    """Return what a name looks like. Two names with the same likeness are easily confused.
 
-    Marks between letters are alike, however many there are, and at the ends they do not count. Letters and digits are
-    alike as the confusables of Unicode Technical Standard 39 have it (0 and o, 1 and l, rn and m); what it says beyond
-    a-z and 0-9 is not needed: a name has no other letters.
+    All sequences of marks between letters look alike, and marks at the ends are ignored. Letters and digits look alike
+    as in the confusables of Unicode Technical Standard 39: 0 and o, 1 and l, rn and m. Its other entries are not
+    needed, since a name has only a-z and 0-9.
     """
     found = _MARKS.sub("-", name).strip("-")
     for one, other in _ALIKE:
@@ -89,40 +92,40 @@ def likeness(name: str) -> str:
 class Directory(Protocol):
     """Players, tokens, invitations and challenges. Every write is durable when its call returns.
 
-    Where servers share the store, whoever is suspended, each token that is revoked and each new challenge is a notice
-    too, in the same write; and what is counted before it is written is counted under a lock.
+    If servers share the store, a suspension, a revoked token and a new challenge also store a notice, in the same
+    transaction. Entries that have a limit are then counted under a lock.
     """
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
-        """Store a player with its first token, using up an invitation (its digest) if one is given.
+        """Store a player with its first token. If an invitation is given (its digest), use it up.
 
-        Returns False, storing nothing, if the invitation is not open. Raises AlreadyThere, also for a name that looks
-        like one that is there (`likeness`).
+        Returns False and stores nothing if the invitation is not open. Raises AlreadyThere, also for a name that looks
+        like an existing one (`likeness`).
         """
 
     async def player(self, name: str) -> Player | None:
-        """Return a player."""
+        """Return a player, or None if it does not exist."""
 
     async def players(self, after: str, most: int) -> list[Player]:
         """Return players whose name sorts after `after`, by name."""
 
     async def change_player(self, name: str, **changes: Any) -> Player | None:
-        """Store new values of some fields of a player; return it as it is then, or None if there is no such player.
+        """Store new values of some fields of a player; return the changed player, or None if there is no such player.
 
-        Fields that are not named keep what others may be storing at the same time. Not for `acknowledged`.
+        Other fields keep their values, even if they are changed at the same time. Not for `acknowledged`.
         """
 
     async def acknowledge(self, name: str, sequence: int) -> None:
-        """Move a player's `acknowledged` forward to a sequence; never back."""
+        """Move a player's `acknowledged` forward to a sequence number. It never moves back."""
 
     async def add_token(self, token: Token, most: int) -> bool:
-        """Store a token; return False, storing nothing, if its player has `most` that are not revoked."""
+        """Store a token. Returns False and stores nothing if its player has `most` tokens that are not revoked."""
 
     async def token(self, token_id: str) -> Token | None:
-        """Return a token."""
+        """Return a token, or None if it does not exist."""
 
     async def token_of_digest(self, digest: str) -> Token | None:
-        """Return the token of a secret's digest, revoked ones too."""
+        """Return the token with a secret's digest, even if it is revoked; None if it does not exist."""
 
     async def tokens(self, player: str, after: str, most: int) -> list[Token]:
         """Return a player's tokens whose id sorts after `after`, by id."""
@@ -131,22 +134,22 @@ class Directory(Protocol):
         """Mark a token as revoked."""
 
     async def add_invitation(self, digest: str, most: int) -> bool:
-        """Store an open invitation; return False, storing nothing, if there are `most`."""
+        """Store an open invitation. Returns False and stores nothing if `most` are open."""
 
     async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
-        """Store a challenge; if the challenger's request id is there already, return that challenge instead.
+        """Store a challenge. If the challenger has already used its request id, return that earlier challenge instead.
 
-        Returns None, storing nothing, if the challenger has `most` open ones.
+        Returns None and stores nothing if the challenger has `most` open ones.
         """
 
     async def challenge(self, challenge_id: str) -> Challenge | None:
-        """Return a challenge, closed ones too."""
+        """Return a challenge, even if it is closed; None if it does not exist."""
 
     async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
-        """Return open challenges to and by a player, and all open seeks, by id after `after`."""
+        """Return the open challenges to and by a player, and all open seeks, whose id sorts after `after`, by id."""
 
     async def close_challenge(self, challenge: Challenge) -> bool:
-        """Store a challenge's new state if it is still open; return whether it was."""
+        """Store a challenge's new state if it is still open; return whether it was open."""
 
     async def tell(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
         """Store a notice for all servers that share the store."""

@@ -1,4 +1,4 @@
-"""Time and chance as ports."""
+"""Time, ids and random numbers as ports."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Time as the arbiter knows it."""
+    """The current time."""
 
     def now_ms(self) -> int:
-        """Return the instant, UTC, milliseconds since 1970. It never goes back within a process."""
+        """Return the current instant, UTC milliseconds since 1970. It never goes back within a process."""
 
 
 class Ids(Protocol):
-    """Chance: ids that nobody guesses, and lots."""
+    """Ids, secrets and random numbers that nobody can guess."""
 
     def new(self, kind: str) -> str:
-        """Return a fresh id that begins with `kind` and sorts by the time of its making."""
+        """Return a fresh id that begins with `kind`. Ids sort by the time of their creation."""
 
     def secret(self) -> str:
-        """Return 256 random bits as text that doesn't begin with "-": a command line would take it for an option."""
+        """Return 256 random bits as text. It never begins with "-", which a command line would take for an option."""
 
     def lot(self, size: int) -> int:
-        """Draw a number from 0 to size − 1."""
+        """Return a random number from 0 to size − 1."""

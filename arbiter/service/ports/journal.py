@@ -10,18 +10,18 @@ from typing import NamedTuple, Protocol
 
 from arbiter.errors import OperatorError, Reason, Refusal
 
-RETRY_MS = 1_000  #: after which another attempt on a store that failed is worth while
+RETRY_MS = 1_000  #: when to try again after the store has failed
 
 
 class Subject(StrEnum):
-    """What a record belongs to: the log of a match, or that of a tournament."""
+    """The subject of a record: it is in the log of a match or of a tournament."""
 
     MATCH = "match"
     TOURNAMENT = "tournament"
 
 
 class Record(NamedTuple):
-    """An event as it is stored, streamed and hashed: canonical JSON. `match_id` is the id of its subject."""
+    """An event in the form in which it is stored, sent and hashed: canonical JSON. match_id: the id of its subject."""
 
     match_id: str
     revision: int
@@ -30,7 +30,7 @@ class Record(NamedTuple):
 
 
 class StoredRecord(NamedTuple):
-    """A record with its place in the journal; places grow in the order in which records become visible."""
+    """A record with its sequence number. Records become visible in the order of these numbers."""
 
     sequence: int
     match_id: str
@@ -41,9 +41,9 @@ class StoredRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchEnd:
-    """The derived end of a match; the words are those of the `ended` event.
+    """The end of a match, derived from the log. The words are those of the `ended` event.
 
-    version_1, version_2: the versions of the bots that it counts for, by seat; '' where they are not known.
+    version_1, version_2: the versions of the bots in seats 1 and 2 that the match counts for; '' if unknown.
     """
 
     result: str
@@ -62,9 +62,10 @@ class MatchEnd:
 
 @dataclass(frozen=True, slots=True)
 class MatchSummary:
-    """What lists of matches show: derived from the log, in the same transaction.
+    """The list entry of a match, derived from the log in the same transaction.
 
-    `sequence` is the journal place of the match's first event, `ended_sequence` that of its last, 0 while it goes on.
+    sequence: the sequence number of the match's first event. ended_sequence: that of its last event, 0 until it has
+    ended.
     """
 
     match_id: str
@@ -84,7 +85,7 @@ class MatchSummary:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which matches a list shows; empty fields let everything through. `ended` None means both."""
+    """The matches to list; empty fields let everything through. ended: None for all matches."""
 
     player: str = ""
     game: str = ""
@@ -93,11 +94,11 @@ class Filter:
 
 
 class Tally(NamedTuple):
-    """How often a pairing ended in one way: derived from the log, in the transaction of each ending event.
+    """How often a pairing ended in one way. Derived from the log, in the transaction of each ending event.
 
-    `player_1` had seat 1, with version `version_1` of its bot; result, winner and cause are the words of the `ended`
-    event. Standings and ratings are functions of tallies: what counts for neither (void results, unrated games) is told
-    apart here, not left out.
+    `player_1` had seat 1, with version `version_1` of its bot. result, winner and cause are the words of the `ended`
+    event. Standings and ratings are computed from tallies. Matches that count for neither (void results, unrated games)
+    have tallies of their own.
     """
 
     label: str
@@ -114,9 +115,9 @@ class Tally(NamedTuple):
 
 
 class PlayerResult(NamedTuple):
-    """How often one player's matches ended in one way: derived from the log, rated and unrated matches alike.
+    """How often one player's matches ended in one way. Derived from the log; it counts rated and unrated matches.
 
-    seat, version: the player's own. won: True, False, or None for a draw or a void match; result: the word of the
+    seat, version: the player's own. won: True, False, or None for a draw or a void match. result: the word of the
     `ended` event. A match of a player against itself counts for both seats.
     """
 
@@ -132,9 +133,9 @@ class PlayerResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TournamentSummary:
-    """What lists of tournaments show: derived from the log, in the same transaction.
+    """The list entry of a tournament, derived from the log in the same transaction.
 
-    format and phase are words of `arbiter.tournaments`; instants and sequences that are not there yet are 0.
+    format and phase are words of `arbiter.tournaments`. Instants and sequence numbers that are not known yet are 0.
     """
 
     tournament_id: str
@@ -152,7 +153,7 @@ class TournamentSummary:
 
 @dataclass(frozen=True, slots=True)
 class TournamentFilter:
-    """Which tournaments a list shows; empty fields let everything through. `ended` None means both."""
+    """The tournaments to list; empty fields let everything through. ended: None for all tournaments."""
 
     format: str = ""
     creator: str = ""
@@ -175,11 +176,11 @@ class Basis:
 
 
 class Append(NamedTuple):
-    """Records of one match or tournament that belong together, and what is derived from them.
+    """Records of one match or tournament that belong together, and the entries derived from them.
 
-    opened: with the first records of a match; closed: with its last ones. tournament: with every append to one, as it
-    is after it; the journal fills in the sequences. basis: what the records build on; None if nothing else of the same
-    match or tournament is queued.
+    opened: set with the first records of a match. closed: set with its last ones. tournament: set with every append to
+    a tournament: its state after the append; the journal fills in the sequence numbers. basis: what the records build
+    on; None if no other append to the same match or tournament is queued.
     """
 
     records: tuple[Record, ...]
@@ -190,13 +191,13 @@ class Append(NamedTuple):
 
 
 class JournalConflict(Exception):
-    """Somebody else wrote that revision first, or the append's basis is lost. Nothing of the append was stored."""
+    """Another writer wrote this revision first, or the append's basis is lost. No record of the append was stored."""
 
 
 class StoreFailed(Refusal):
-    """The database did not say that it took this write, or gave nothing to read; `why` is a clause for people.
+    """The database did not confirm a write, or could not be read. `why` is a clause for people.
 
-    Where the connection to it was lost, it may have taken the write all the same.
+    If the connection to the database was lost, it may still have stored the write.
     """
 
     def __init__(self, why: str = "") -> None:
@@ -210,9 +211,9 @@ class StoreFailed(Refusal):
 
 
 class StoreDamaged(StoreFailed):
-    """What is stored is not what was written, and to read it again does not help. `why` names the place.
+    """The stored data is not what was written; reading it again does not help. `why` names the place of the damage.
 
-    facts: the id of the match or tournament and the revision, where it is one record.
+    facts: the id of the match or tournament, and the revision, if one record is damaged.
     """
 
     def __init__(self, why: str, **facts: object) -> None:
@@ -222,7 +223,7 @@ class StoreDamaged(StoreFailed):
 
 
 class RecordDamaged(StoreDamaged):
-    """A record of a match, or `of` a tournament, is not what was written, or is missing."""
+    """A record of a match, or of a tournament (`of`), is missing, or it is not what was written."""
 
     def __init__(self, match_id: object, revision: object, why: str, of: str = "match") -> None:
         where = f"revision {revision} of {of} {match_id} is damaged ({why})"
@@ -234,14 +235,14 @@ class StoreTooNew(OperatorError):
 
 
 class Seals(Protocol):
-    """Seals on records: only who has the arbiter's signing keys can make them, so nobody else can change a record.
+    """Seals on records. A seal needs the arbiter's signing keys, so nobody without them can change a record.
 
-    A seal covers the record and its place in the log. So a record cannot be changed, moved or exchanged for another,
-    and because places have no gaps, a missing record can be noticed too.
+    A seal covers the record and its sequence number. So a record cannot be changed, moved or replaced by another one.
+    The numbers have no gaps, so a missing record is noticed too.
     """
 
     def sealer(self) -> Callable[[int, str, int, bytes, str], bytes]:
-        """Return a function that seals with the newest key, for the records of one transaction.
+        """Return a function that seals the records of one transaction with the newest key.
 
         Its arguments are the fields of a stored record.
         """
@@ -254,40 +255,40 @@ class Journal(Protocol):
     """The event log. An append is conditional on (match, revision) and durable once its future is done."""
 
     def append(self, append: Append) -> Future[int]:
-        """Store records; return the journal place of the last one.
+        """Store records; return a future of the sequence number of the last one.
 
-        Appends become durable in the order of the calls, many in one transaction. Raises (from the future)
-        JournalConflict or StoreFailed.
+        Appends become durable in the order of the calls, many in one transaction. The future raises JournalConflict or
+        StoreFailed.
         """
 
     async def read(
         self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
     ) -> list[StoredRecord]:
-        """Return the records of a match after a revision, in order; or those of a tournament, if `subject` says so."""
+        """Return the records of a match (or of a tournament, if `subject` says so) after a revision, in order."""
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
-        """Return all records of some matches, by id and revision; ids sort by the time of their making."""
+        """Return all records of some matches, by id and revision. Ids sort by the time of their creation."""
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
-        """Return records of all matches and tournaments after a journal place, in order."""
+        """Return the records of all matches and tournaments after a sequence number, in order."""
 
     async def head(self) -> int:
-        """Return the journal place of the last record, 0 if there is none."""
+        """Return the sequence number of the last record, 0 if there is none."""
 
     async def last_gap(self, after: int) -> int:
-        """Return the last journal place behind `after` and before the head that has no record; 0 if there is none.
+        """Return the last sequence number between `after` and the last record that no record has; 0 if there is none.
 
-        Places are given without gaps. So where one is missing, a record was removed.
+        Numbers are given without gaps. So if one is missing, a record was removed.
         """
 
     async def unfinished(self) -> list[str]:
         """Return the ids of the matches that have not ended, oldest first."""
 
     async def summary(self, match_id: str) -> MatchSummary | None:
-        """Return what lists show of a match."""
+        """Return the list entry of a match, or None if there is no such match."""
 
     async def summary_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
-        """Return the match that a caller's request made."""
+        """Return the match that a caller's request created, or None."""
 
     async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return matches whose `sequence` is less than `before` (0: all), newest first."""
@@ -296,41 +297,44 @@ class Journal(Protocol):
         """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
 
     async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
-        """Return how often which pairings ended in which way, in order; a label or a game lets only its own through.
+        """Return how often each pairing ended in each way, in order. label, game: '' for all.
 
-        `rated`: only matches that are, or (False) are not; None for both.
+        rated: True for rated matches only, False for the others, None for all.
         """
 
     async def results_by_kind(self, player: str) -> list[PlayerResult]:
-        """Return how often the matches of a player that have ended did so in which way, in order."""
+        """Return how often a player's ended matches ended in each way, in order."""
 
     async def rated_games(self, games: Sequence[str]) -> int:
-        """Return how many rated matches have ended that are not void, at some variants or (none) at all."""
+        """Return how many rated matches have ended that are not void, at some variants; () means all variants."""
 
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
-        """Return how often which pairings ended in which way in each period, in order of time, without labels.
+        """Return how often each pairing ended in each way in each period, in order of time, without labels.
 
-        Only rated matches that are not void; of a variant, '' for any. A match is of the period with the number
-        `ended_ms // period_ms`; periods without a match are left out.
+        Only rated matches that are not void count; game: a variant, '' for all. The number of a match's period is
+        `ended_ms // period_ms`. Periods without a match are left out.
         """
 
     async def first_rated(self, player: str, game: str) -> int:
-        """Return when the first rated match of a player ended that is not void, 0 if none has; game '' for any."""
+        """Return the instant at which a player's first rated match ended that is not void; 0 if none.
+
+        game: '' for all.
+        """
 
     async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
-        """Return the rated matches of two players that have ended and are not void, in the order of their making.
+        """Return the ended rated matches of two players that are not void, in the order of their creation.
 
-        Each with its first record; of a variant, '' for any.
+        Each comes with its first record. game: a variant, '' for all.
         """
 
     async def unfinished_tournaments(self) -> list[str]:
         """Return the ids of the tournaments that have not ended, oldest first."""
 
     async def tournament_summary(self, tournament_id: str) -> TournamentSummary | None:
-        """Return what lists show of a tournament."""
+        """Return the list entry of a tournament, or None if there is no such tournament."""
 
     async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
-        """Return the tournament that a caller's request made."""
+        """Return the tournament that a caller's request created, or None."""
 
     async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
         """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""

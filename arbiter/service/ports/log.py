@@ -6,7 +6,10 @@ from typing import Any, Protocol
 
 
 class Logger(Protocol):
-    """A structured log: an event name, and values by name. Every part is given its logger; none looks for one."""
+    """A structured log: each entry is an event name with named values.
+
+    Each component gets its logger as an argument.
+    """
 
     def bind(self, **values: Any) -> Logger:
         """Return a logger that adds these values to each line."""

@@ -1,4 +1,4 @@
-"""What operators measure, as a port. The use cases report what only they know; nothing here waits or fails."""
+"""The metrics as a port. The use cases report what only they can measure. No method waits or fails."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Meter(Protocol):
         """Count a refusal: the end of a call or stream, or the answer to an act or a move on a stream."""
 
     def loop_late(self, seconds: float) -> None:
-        """Note how much later than it was due the event loop ran something."""
+        """Record how much later than planned the event loop ran something."""
 
     def job_done(self, job: str, seconds: float) -> None:
-        """Note how long a job in a worker process took, from the request to its answer, by the kind of the job."""
+        """Record how long a job in a worker process took, from the request to its answer. job: its kind."""
 
 
 class _NoMeter:
@@ -32,4 +32,4 @@ class _NoMeter:
 
 
 NO_METER: Final[Meter] = _NoMeter()
-"""Where nobody measures."""
+"""Ignores all measurements."""

@@ -1,4 +1,4 @@
-"""Notices between servers that share a store: what concerns those who are connected, and stands in no log."""
+"""Notices between servers that share a store, about connected players. The event log does not have them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class NoticeKind(StrEnum):
-    """What a notice is about."""
+    """The subject of a notice."""
 
     SHUT_OUT = "shut_out"  #: player `receiver` was suspended, or its token `subject` revoked
-    CHALLENGE = "challenge"  #: `receiver` ('' for who wants to know of seeks) is to be told of challenge `subject`
+    CHALLENGE = "challenge"  #: challenge `subject` is for `receiver` ('' for all players that asked for seeks)
 
 
 class Notice(NamedTuple):
-    """A notice. Numbers grow in the order in which notices become visible. detail: the match that a challenge made."""
+    """A notice. Notices become visible in the order of their numbers. detail: the match that a challenge created."""
 
     number: int
     kind: NoticeKind
@@ -25,4 +25,7 @@ class Notice(NamedTuple):
 
 
 NoticeListener = Callable[[Notice], Awaitable[None]]
-"""Called with each new notice, the server's own too. May raise StoreFailed: then it is called again later."""
+"""Called with each new notice, also with those of its own server.
+
+If it raises StoreFailed, it is called again later.
+"""

@@ -1,6 +1,6 @@
-"""Replicas as a port: the servers that share a store, and which player has a Play stream on which of them.
+"""Replicas as a port: the servers that share a store, and which replica has each player's Play stream.
 
-Every replica writes its own rows there and reads those of the others. All instants are the store's.
+Every replica writes its own rows and reads those of the others. All instants are the store's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 class PlaySession(NamedTuple):
     """A player's Play stream: the last one that was opened on any replica.
 
-    epoch: grows with each stream of the player. most_matches: what its bot said, 0 for nothing.
+    epoch: grows with each stream of the player. most_matches: the number in its bot's hello, 0 for no limit.
     """
 
     player: str
@@ -22,39 +22,42 @@ class PlaySession(NamedTuple):
 
 
 class Heartbeat(NamedTuple):
-    """What a replica learns as it says that it is alive: `gone`, those it has to deal with, and all Play streams."""
+    """The answer to a heartbeat. gone: the dead replicas that this replica has to clean up after.
+
+    sessions: all Play streams.
+    """
 
     gone: tuple[str, ...]
     sessions: tuple[PlaySession, ...]
 
 
 class Replicas(Protocol):
-    """Rows of the replicas and of their Play streams. Every call raises StoreFailed if the store can't be used."""
+    """The rows of the replicas and of their Play streams. Every call raises StoreFailed if the store can't be used."""
 
     async def enter(self, replica: str) -> None:
-        """Add a replica, which is alive from now on. No id is used twice."""
+        """Add a replica, which is alive from now on. An id is never used again."""
 
     async def beat(self, replica: str, silence_ms: int) -> Heartbeat | None:
-        """Say that a replica is alive; None if it has been silent too long, and another one deals with that.
+        """Record that a replica is alive. Returns None if another replica already cleans up after it.
 
-        Replicas that have been silent for `silence_ms` are gone. Whoever notices first deals with what they left behind
-        (`gone`), and says so with `forget`; if it is gone itself before that, the next one does.
+        A replica that has been silent for `silence_ms` is gone. The first replica that notices cleans up after it
+        (`gone`), and then calls `forget`. If that replica dies before this, the next one does the same.
         """
 
     async def forget(self, replica: str) -> None:
-        """Remove a replica that is gone, or leaves by itself, and its Play streams."""
+        """Remove a replica and its Play streams: it has left, or is gone."""
 
     async def lost_players(self, replica: str) -> list[str]:
-        """Return the players whose Play stream was on a replica when it was alive for the last time, by name."""
+        """Return the players whose Play stream was on a replica when it was last alive, by name."""
 
     async def take(
         self, player: str, replica: str, bot_version: str, most_matches: int, silence_ms: int
     ) -> tuple[int, bool]:
-        """Note that a player has opened a Play stream on a replica; it replaces the one before.
+        """Record that a player has opened a Play stream on a replica; it replaces the player's previous one.
 
-        Return its epoch, and whether the player has come from another replica in the last `silence_ms`, without leaving
-        that one: nobody may know yet that it is gone.
+        Returns its epoch, and whether the player has moved here from another replica in the last `silence_ms` without
+        closing its stream there. If so, that replica may be dead without anybody knowing it yet.
         """
 
     async def give_back(self, player: str, replica: str, epoch: int) -> bool:
-        """Note that a Play stream is over; return whether it was still the player's."""
+        """Record that a Play stream has ended; return whether it was still the player's current one."""

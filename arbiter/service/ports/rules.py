@@ -1,4 +1,4 @@
-"""Rules work that may take long, as a port."""
+"""Rules computations that may take long, as a port."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple, Protocol
 
 
 class ListedMove(NamedTuple):
-    """A legal move; its steps as (action, source, target, piece, facing), empty unless asked for."""
+    """A legal move. steps: (action, source, target, piece, facing) of each step; empty unless requested."""
 
     text: str
     steps: tuple[tuple[str, str, str, str, int], ...] = ()
 
 
 class Listing(NamedTuple):
-    """Legal moves in bytewise order: how many there are, where, and the moves in chunks that are read one by one."""
+    """The legal moves of a position in bytewise order, in chunks that are read one by one. total: their number."""
 
     position: str
     total: int
@@ -22,7 +22,7 @@ class Listing(NamedTuple):
 
 
 class LinePosition(NamedTuple):
-    """A position on a line: ply since the line's start, text, seat to move, board cells, claim ('' for none)."""
+    """A position on a line. ply: since the start of the line. turn: the seat to move. claim: '' for none."""
 
     ply: int
     position: str
@@ -39,12 +39,13 @@ class PlayedLine(NamedTuple):
 
 
 class RulesWorker(Protocol):
-    """Rules work that may take long: it runs apart from the event loop, with a deadline and a memory limit."""
+    """Rules computations that may take long: they run apart from the event loop, with a deadline and a memory limit."""
 
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
         """Return the legal moves at the end of a line of play (position '' is the initial one).
 
-        `caller` is whose budget it costs. Raises Refusal, BUDGET_SPENT if it takes more than a request may.
+        `caller` names the budget that pays for it. Raises Refusal, such as BUDGET_SPENT if it takes more than a request
+        may.
         """
 
     async def play_moves(

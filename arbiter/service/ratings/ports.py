@@ -1,4 +1,4 @@
-"""What ratings need from the rest of the arbiter, as a port."""
+"""The ports that ratings use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arbiter.service.ports.journal import MatchSummary, Tally
 
 
 class ComparisonRequest(NamedTuple):
-    """Who is compared with whom: versions None for all of them. hypotheses: of the sequential test."""
+    """Two players to compare. Versions: None for all of them. hypotheses: of the sequential test."""
 
     player: str
     other: str
@@ -22,27 +22,28 @@ class ComparisonRequest(NamedTuple):
 
 
 class RatingFailed(Exception):
-    """The process that fits ratings gave no answer, or its code has a mistake; says what is known."""
+    """The process that fits ratings has given no answer, or its code has raised an error; the message says which."""
 
 
 class RatingWorker(Protocol):
     """Work on ratings that may take seconds: it runs apart from the event loop. All calls raise RatingFailed.
 
-    `anchors` are ratings in Elo that are given, by player of the counts; who is not among the players does not matter.
+    `anchors` are fixed ratings in Elo, by player and version as in the tallies; those of unknown players have no
+    effect.
     """
 
     async def rating_list(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> RatingList:
-        """Return the ratings of a record."""
+        """Return the ratings of all players in the tallies."""
 
     async def fit(self, results: Sequence[Result]) -> RatingList:
-        """Return the ratings of a record of its own, without anchors."""
+        """Return the ratings from these results alone, without anchors."""
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
     ) -> Mapping[int, Mapping[str, RatingPoint]]:
-        """Return the ratings of all players as they were at the beginnings of some periods.
+        """Return the ratings of all players at the beginnings of some periods.
 
-        tallies: by the period in which the matches ended, in order of time.
+        tallies: with the period in which the matches ended, in order of time.
         """
 
     async def comparison(
@@ -52,7 +53,7 @@ class RatingWorker(Protocol):
         encounters: Sequence[tuple[MatchSummary, bytes]],
         anchors: Mapping[str, float],
     ) -> Comparison:
-        """Return two players side by side; the hypotheses can be tested.
+        """Compare two players. The hypotheses have been checked (`arbiter.ratings.sprt.check`).
 
-        tallies: of the record from which both are rated; encounters: their matches, each with its first record.
+        tallies: what both are rated from. encounters: their matches, each with its first record.
         """

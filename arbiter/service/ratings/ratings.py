@@ -1,8 +1,8 @@
 """Ratings as use cases: leaderboards, the ratings of a player, comparisons, and the strengths that ladders pair by.
 
-All of it follows from the tallies of the journal (`Journal.tallies`). How many rated games a scope (a variant, some, or
-all) has names its ratings: tallies only grow, so ratings of as many games as there are now are current, whoever counted
-the last one. They are worked out when somebody asks, once for all who ask between two games, in a process of their own.
+Ratings follow from the tallies of the journal (`Journal.tallies`). A scope is one variant, several, or all. Ratings of
+a scope are identified by its number of rated games. Tallies only grow, so ratings from as many games as there are now
+are current. They are computed on request, in a worker process, once for all requests between two games.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed, Ratin
 from arbiter.tournaments.formats import Strength
 
 Z95: Final = 1.959963984540054  #: the normal deviate with 95 % of the probability within ±
-BOARDS_KEPT: Final = 64  #: so that a leaderboard can be paged through while games go on
-MARKS_KEPT: Final = 400  #: instants of histories
-PORTION: Final = 4  #: instants of a history in one job: others wait no longer
-MOST_POINTS: Final = 100  #: of a history
+BOARDS_KEPT: Final = 64  #: rating lists in the cache, so that the pages of a leaderboard agree while games go on
+MARKS_KEPT: Final = 400  #: instants of histories in the cache
+PORTION: Final = 4  #: instants of a history in one job, so that other jobs do not wait long
+MOST_POINTS: Final = 100  #: points of a history at most
 
 MINUTE: Final = 60_000
 DAY: Final = 1_440 * MINUTE
@@ -39,23 +39,26 @@ PERIODS: Final = (
     *(MINUTE * minutes for minutes in (1, 2, 5, 10, 20, 30, 60, 120, 240, 480, 720)),
     *(DAY * days for days in (1, 2, 7, 14, 28, 112, 448)),
 )
-"""Distances of the points of a history, in milliseconds."""
+"""The possible distances between the points of a history, in milliseconds."""
 
 Scope = tuple[str, ...]
-"""Variants, in order; none for all games together."""
+"""Variants, in order; empty for all games together."""
 
 T = TypeVar("T")
 
 
 class PlayerRatings(NamedTuple):
-    """The ratings of a player: its versions, the newest first, and how their ratings went, by version in that order."""
+    """The ratings of a player: its versions, the newest first.
+
+    history: how the ratings of each version changed; versions in the same order.
+    """
 
     versions: tuple[Row, ...]
     history: tuple[tuple[str, tuple[RatingPoint, ...]], ...]
 
 
 class Ratings:
-    """The ratings of a server. `anchors`: ratings in Elo that are given, by player of the counts."""
+    """The ratings of a server. `anchors`: fixed ratings in Elo, by player and version as in the tallies."""
 
     def __init__(
         self, journal: Journal, clock: Clock, worker: RatingWorker, anchors: Mapping[str, float], log: Logger
@@ -74,9 +77,10 @@ class Ratings:
     # -- leaderboards --------------------------------------------------------------------------------------------
 
     async def rating_list(self, games: Iterable[str] = (), of: int = 0) -> RatingList:
-        """Return the current ratings of some variants together (none: of all); or those `of` games, if kept.
+        """Return the current ratings over some variants together, by default all.
 
-        Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
+        of: a number of games; the ratings after that many are returned instead if they are cached. Raises Refusal
+        STORE_UNAVAILABLE, BUDGET_SPENT.
         """
         scope = tuple(sorted(set(games)))
         kept = self._kept.get((scope, of)) if of else None
@@ -114,14 +118,14 @@ class Ratings:
         return [tally for those in found for tally in those]
 
     async def fit(self, results: Sequence[Result]) -> RatingList:
-        """Return the ratings of a record of its own, such as that of one tournament: without anchors.
+        """Return the ratings from some results alone, such as those of one tournament: without anchors.
 
         Raises Refusal BUDGET_SPENT.
         """
         return await self._answer(self._worker.fit(results))
 
     async def strengths(self, games: Sequence[str]) -> dict[str, Strength]:
-        """Return how strong the newest version of each player is, by the results of some variants together.
+        """Return the strength of each player's newest version, from the results of some variants together.
 
         Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
         """
@@ -135,9 +139,9 @@ class Ratings:
     # -- one player ----------------------------------------------------------------------------------------------
 
     async def of_player(self, player: str, game: str, points: int) -> PlayerRatings:
-        """Return the ratings of a player's versions at a variant ('': at all), and so many points of their history.
+        """Return the ratings of a player's versions at a variant ('': all games).
 
-        Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
+        points: the number of points of their history, 0 for none. Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
         """
         found = await self.rating_list((game,) if game else ())
         mine = {row.player: row for row in found.all_versions if named(row.player)[0] == player}
@@ -197,7 +201,7 @@ class Ratings:
     # -- two players ---------------------------------------------------------------------------------------------
 
     async def compare(self, contest: ComparisonRequest, game: str) -> Comparison:
-        """Return two players side by side, by their games of a variant ('': of all).
+        """Compare two players by their games of a variant ('': of all).
 
         Raises Refusal ARGUMENT_INVALID for hypotheses that can't be tested, STORE_UNAVAILABLE, BUDGET_SPENT.
         """

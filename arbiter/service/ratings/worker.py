@@ -21,16 +21,16 @@ from arbiter.service.record.tournaments import MAKER
 
 
 def rating_list_of(tallies: Iterable[Tally], anchors: Anchors) -> RatingList:
-    """Return the ratings of a record."""
+    """Return the ratings of all players in the tallies."""
     return rating_list([result_of_tally(tally) for tally in tallies], anchors)
 
 
 def history_of(
     tallies: Iterable[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Anchors
 ) -> dict[int, dict[str, RatingPoint]]:
-    """Return the ratings of all players as they were at the beginnings of some periods.
+    """Return the ratings of all players at the beginnings of some periods.
 
-    tallies: by the period in which the matches ended, in order of time.
+    tallies: with the period in which the matches ended, in order of time.
     """
     results = [(number, result_of_tally(tally)) for number, tally in tallies]
     return {
@@ -45,10 +45,10 @@ def comparison_of(
     encounters: Sequence[tuple[MatchSummary, bytes]],
     anchors: Anchors,
 ) -> Comparison:
-    """Return two players side by side; the hypotheses can be tested.
+    """Compare two players. The hypotheses have been checked (`arbiter.ratings.sprt.check`).
 
-    tallies: of the record from which both are rated; encounters: their matches, each with its first record. In the fit
-    for the comparison, a match of these two that only repeats another adds no certainty (`arbiter.ratings.model`).
+    tallies: what both are rated from. encounters: their matches, each with its first record. In the fit for the
+    comparison, a match of these two that only repeats another one adds no certainty (`arbiter.ratings.model`).
     """
     a, b = contest.player, contest.other
     met = [(row, first) for row, first in encounters if _is_meant(row, contest)]
@@ -71,7 +71,7 @@ def _is_meant(row: MatchSummary, contest: ComparisonRequest) -> bool:
 
 
 def _repeated(encounters: Iterable[tuple[MatchSummary, bytes]]) -> dict[tuple[str, str], int]:
-    """Return how many matches only repeat others, by the players with their versions, in seat 1 and in seat 2."""
+    """Return how many matches only repeat another one, by the players (with versions) in seat 1 and seat 2."""
     contents: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row, first in encounters:
         assert row.end is not None
@@ -87,10 +87,10 @@ def _result(row: MatchSummary) -> Result:
 
 
 def _key(row: MatchSummary, first: bytes) -> tuple[str, int]:
-    """Return what a match shares with its partner in a pair, and its place among those that share it.
+    """Return a key that the two matches of a pair share, and the match's position among the matches with this key.
 
-    Partners have the label of one tournament (or experiment), the variant and the opening; games of a tournament are in
-    the order of their pairing, which a game that was void and played again keeps.
+    The key consists of the label (of a tournament or an experiment), the variant and the opening. The games of a
+    tournament are in the order of their pairing; a game that is played again after a void one keeps its position.
     """
     if not row.label:
         return "", row.sequence
@@ -108,8 +108,8 @@ def _opening(first: bytes) -> str:
 def _meeting(row: MatchSummary, first: bytes, a: str) -> Meeting:
     """Return a match as a game that may have a partner, without its key.
 
-    Matches with the same opening, number of moves, last position and end are taken for the same game. That is known
-    without reading their moves, and two different games hardly ever agree in all of it.
+    Two matches with the same opening, number of moves, last position and end are taken for the same game. This needs no
+    moves to be read, and two different games hardly ever agree in all of it.
     """
     end = row.end
     assert end is not None
@@ -120,20 +120,20 @@ def _meeting(row: MatchSummary, first: bytes, a: str) -> Meeting:
 
 
 class InProcessRating:
-    """Works on the spot: where nobody minds waiting, as in a simulation."""
+    """Computes ratings in the current process, where waiting does no harm, as in a simulation."""
 
     async def rating_list(self, tallies: Sequence[Tally], anchors: Anchors) -> RatingList:
-        """Return the ratings of a record; see the port."""
+        """Return the ratings of all players; see the port."""
         return rating_list_of(tallies, anchors)
 
     async def fit(self, results: Sequence[Result]) -> RatingList:
-        """Return the ratings of a record of its own; see the port."""
+        """Return the ratings from some results; see the port."""
         return rating_list(results, {})
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Anchors
     ) -> Mapping[int, Mapping[str, RatingPoint]]:
-        """Return the ratings of all players as they were; see the port."""
+        """Return the ratings of all players at some instants; see the port."""
         return history_of(tallies, period_ms, periods, anchors)
 
     async def comparison(
@@ -143,5 +143,5 @@ class InProcessRating:
         encounters: Sequence[tuple[MatchSummary, bytes]],
         anchors: Anchors,
     ) -> Comparison:
-        """Return two players side by side; see the port."""
+        """Compare two players; see the port."""
         return comparison_of(contest, tallies, encounters, anchors)
