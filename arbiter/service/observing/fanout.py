@@ -1,10 +1,10 @@
 """The fan-out: a queue of items for each reader, and the order in which readers are woken.
 
 A reader that is woken writes to its stream at once. A thousand such writes keep the event loop busy for tens of
-milliseconds. So readers are woken a few at a time, and live matches go on in between. Items that arrive meanwhile are
-sent to the readers that are still to be woken in the same message. Hence one event costs at most one message for each
-reader, however many other events there are. The readers of one player get only so many messages a second: if it has
-many readers, their messages are fewer, and have more events each.
+milliseconds. So readers are woken a few at a time, and live matches go on in between. Items that arrive meanwhile go
+into the same message for the readers that are still waiting. So one event costs at most one message for each reader,
+even if many others follow it. The readers of one player share a limit of messages a second. If they are many, each gets
+fewer messages with more events in each.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from arbiter.service.token_bucket import TokenBucket
 
 T = TypeVar("T")
 
-AT_ONCE: Final = 16  #: readers that are woken before others have the event loop: about a millisecond
+AT_ONCE: Final = 16  #: readers to wake before other tasks have the event loop: about a millisecond
 
 
-PERIOD_MS: Final = 100  #: in which a player's readers may get their share of a second's messages at once
+PERIOD_MS: Final = 100  #: the period of the message limit; its messages may come at once
 
 
 class WakeOrder:
-    """Wakes the readers that have items, in the order in which each got its first, and each player's by its rate."""
+    """Wakes the readers that have items, in the order of their first items, and within each player's message limit."""
 
     def __init__(self, messages_a_second: int) -> None:
         self._most = max(1, messages_a_second * PERIOD_MS // 1_000)
         self._due: deque[Subscription[Any]] = deque()
-        self._rates: dict[str, TokenBucket] = {}  # of players who have readers
+        self._rates: dict[str, TokenBucket] = {}  # of players with readers
         self._readers: Counter[str] = Counter()
-        self._held: dict[str, deque[Subscription[Any]]] = {}  # by player: its readers that have to wait
+        self._held: dict[str, deque[Subscription[Any]]] = {}  # by player: readers that wait for the message limit
 
     def enter(self, player: str) -> None:
-        """Count a reader of a player; readers in this process belong to nobody (''), and to no rate."""
+        """Count a reader of a player. Readers inside this process have the player '', and no limit."""
         self._readers[player] += 1
         if player:
             self._rates.setdefault(player, TokenBucket(self._most, PERIOD_MS))
 
     def leave(self, player: str) -> None:
-        """Count a reader no longer."""
+        """Stop counting a reader."""
         self._readers[player] -= 1
         if not self._readers[player]:
             del self._readers[player]
@@ -79,10 +79,10 @@ class WakeOrder:
 
 
 class Subscription(Generic[T]):
-    """The items that one reader has not read yet, at most `most`. More are dropped, and `overrun` is set.
+    """The items that one reader has not read yet, at most `most`. Further items are dropped, and `overrun` is set.
 
-    A reader waits on a bare future, and on one timer that is set again when it rings too early. An asyncio.Event and a
-    timer for each item would double the cost of an item.
+    A reader waits for a bare future, and for one timer, which is set again if it fires too early. An asyncio.Event and
+    a timer for each item would double the cost of an item.
     """
 
     __slots__ = (
@@ -109,14 +109,14 @@ class Subscription(Generic[T]):
         self._loop = asyncio.get_running_loop()
         self._items: list[T] = []
         self._waiting: asyncio.Future[bool] | None = None
-        self._is_due = False  # to be woken
+        self._is_due = False  # queued to be woken
         self._since = 0.0  # when the wait began
         self._alarm: asyncio.TimerHandle | None = None
         self.overrun = False
         self.missing = False
 
     def note_missing(self) -> None:
-        """Note that the journal has items that are not put here: `missing` says so until the reader resets it."""
+        """Note that the journal has items that were not put here: `missing` is set until the reader resets it."""
         self.missing = True
         self._be_due()
 
@@ -151,21 +151,21 @@ class Subscription(Generic[T]):
         return waiting
 
     def turn(self) -> asyncio.Future[bool]:
-        """Return a future that is done when this reader may have one more message of what it has taken already."""
+        """Return a future that is done when this reader may send one more message of items that it has taken."""
         waiting = self._waiting = self._loop.create_future()
         self._is_due = True
         self._turns.add(self)
         return waiting
 
     def wake(self, something: bool) -> None:
-        """End the wait with a result, if the reader waits."""
+        """End the wait with a result, if the reader waits. something: whether there are items."""
         waiting, self._waiting = self._waiting, None
         self._is_due = False
         if waiting is not None and not waiting.done():
             waiting.set_result(something)
 
     def close(self) -> None:
-        """Cancel the timer: the reader has left."""
+        """Remove the reader, and cancel its timer."""
         self._turns.leave(self.player)
         if self._alarm is not None:
             self._alarm.cancel()

@@ -1,8 +1,8 @@
 """The fan-out of durable events to observers, and the streams that observers read.
 
-A stream starts with what the journal has (`arbiter.service.observing.history`), and goes on with what is published. The
-subscription is made before the journal is read, so no event is missed between the two. A reader that falls too far
-behind is told where to resume.
+A stream starts with the events in the journal (`arbiter.service.observing.history`), and continues with those that are
+published. The subscription begins before the journal is read, so no event is missed between the two. A reader that
+falls too far behind gets a refusal that says where to resume.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ from arbiter.service.observing.history import History, ReadingTurn
 from arbiter.service.ports.journal import Journal, StoredRecord
 from arbiter.service.record.published import Published
 
-MOST_TOLD: Final = 200  #: events in one message of what happens now: one that is not read takes little room
+MOST_TOLD: Final = 200  #: published events in one message, so that an unread message takes little memory
 
 
 class Reached(NamedTuple):
-    """A bookmark: everything up to here has been sent. `place` is a revision or a journal place."""
+    """A bookmark: every event up to here has been sent. place: a revision or a sequence number."""
 
     place: int
 
 
 Batch = list[Published] | Reached
-_Subscriptions = dict[Subscription[Published], None]  # in the order of their coming
+_Subscriptions = dict[Subscription[Published], None]  # in the order of subscription
 
 
 class _Source(NamedTuple):
-    """Where a stream's events come from: how they are counted, how the journal is read after one, whether they end.
+    """The source of a stream's events.
 
-    sent: to be called when the last page has been sent.
+    place: returns an event's position, a revision or a sequence number. page: reads the journal after a position, and
+    says whether more may follow. sent: call it when the last page has been sent. ends: whether the stream ends with its
+    match.
     """
 
     place: Callable[[Published], int]
@@ -52,10 +54,11 @@ class _Source(NamedTuple):
 
 
 class Stream:
-    """What one observer reads: events in order and without a gap, and bookmarks. It ends after a match's last event.
+    """The events for one observer, in order and without a gap, and bookmarks. It ends after a match's last event.
 
-    Where a place is missing among the published events, the journal is read. It has nothing there (the write was rolled
-    back), or an event whose commit was reported as failed and whose match has not been read again yet.
+    If a position is missing among the published events, the stream reads the journal. There the position is empty (the
+    write was rolled back), or it has an event whose commit was reported as failed and whose match has not been read
+    again yet.
     """
 
     def __init__(
@@ -65,29 +68,32 @@ class Stream:
         self._subscription = subscription
         self._place_of = source.place
         self._last = after
-        self._over = over  # nothing is to come but what the journal has
-        self._behind = not new  # the journal may have more than has been read
+        self._over = over  # after the events in the journal, the stream ends
+        self._behind = not new  # the journal may have more events than were read
         self._has_caught_up = new  # a bookmark is due
         self._too_slow = False
-        self._ready: deque[Published] = deque()  # taken from the subscription, and to be handed out
+        self._ready: deque[Published] = deque()  # taken from the subscription, not returned yet
 
     @property
     def place(self) -> int:
-        """How far it is: the revision or journal place of the last event that was handed out."""
+        """The position of the stream: the revision or sequence number of the last event that it has returned."""
         return self._last
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Batch:
-        """Return the next events, at most MOST_TOLD; a bookmark after the last one, and when none comes for a while."""
+        """Return the next events, at most MOST_TOLD, or a bookmark.
+
+        A bookmark comes after the last event, and again if no event comes for a while.
+        """
         self._source.sent()
         if self._has_caught_up and not self._over:
             if not self._dropped():
                 return self._reached()
             self._has_caught_up, self._behind = False, True
         if self._ready:
-            await self._subscription.turn()  # a message more
+            await self._subscription.turn()  # one more message
             return self._some()
         while not self._behind:
             if self._over:
@@ -108,7 +114,7 @@ class Stream:
         return await self._stored()
 
     def _some(self) -> Batch:
-        """Return the first of the events that are ready: a message that is not read takes little room."""
+        """Return the first of the events that are ready; at most MOST_TOLD, since an unread message takes memory."""
         return self._passed([self._ready.popleft() for _ in range(min(MOST_TOLD, len(self._ready)))])
 
     async def _stored(self) -> Batch:
@@ -122,7 +128,10 @@ class Stream:
                 return self._reached()
 
     def _dropped(self) -> bool:
-        """Say whether more came than the subscription keeps. If so, empty it: the journal is to be read next."""
+        """Return whether the subscription has dropped events.
+
+        If so, empty it; the stream must then read the journal.
+        """
         if not self._subscription.overrun:
             return False
         self._subscription.take()
@@ -135,7 +144,10 @@ class Stream:
         return Reached(self._last)
 
     def _next(self, fresh: list[Published]) -> list[Published]:
-        """Return the events that come next, in order. If some are missing, set `_behind`: the journal is read next."""
+        """Return the next events, in order.
+
+        If some are missing, set `_behind`; the stream must then read the journal.
+        """
         expected, place = self._last, self._place_of
         for event in fresh:
             expected += 1
@@ -143,7 +155,7 @@ class Stream:
                 break
         else:
             return fresh
-        # What was reported as failed is published once its match has been read again: others may have gone on.
+        # An event whose append was reported as failed is published late, after its match was read again.
         later = sorted((event for event in fresh if place(event) > self._last), key=place)
         self._behind = bool(later) and place(later[-1]) != self._last + len(later)
         return later
@@ -157,7 +169,7 @@ class Stream:
 
 
 class _Labelled(Stream):
-    """The events with a label, and bookmarks for the others: other matches may be busy while these are idle."""
+    """The events with a label, and bookmarks while other matches are busy and these are idle."""
 
     def __init__(
         self,
@@ -189,7 +201,7 @@ class _Labelled(Stream):
 
 
 class Feed:
-    """Hands every durable event to its observers. `history`: what they read of the past."""
+    """Passes every durable event to its observers. history: their reads of past events."""
 
     def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry) -> None:
         self._journal = journal
@@ -200,7 +212,7 @@ class Feed:
         self._of_match: dict[str, _Subscriptions] = {}
         self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
         self._open = 0
-        self._published = 0  # the last journal place that was handed out
+        self._published = 0  # the sequence number of the last published event
 
     @property
     def observers(self) -> int:
@@ -208,11 +220,11 @@ class Feed:
         return self._open
 
     def match_changed(self, match: Match, events: Sequence[Published]) -> None:
-        """Hand out the events of a match that have just become durable."""
+        """Publish the events of a match that have just become durable."""
         self.publish(events)
 
     def publish(self, events: Iterable[Published]) -> None:
-        """Hand out events that have just become durable, in their order in the journal."""
+        """Publish events that have just become durable, in their order in the journal."""
         for event in events:
             self._published = event.sequence
             for subscription in self._of_match.get(event.match_id, ()):
@@ -221,17 +233,17 @@ class Feed:
                 subscription.put(event)
 
     def log_grown(self, news: Sequence[StoredRecord]) -> None:
-        """Have the observers of everything read what other servers have written, and nobody has handed out here."""
+        """Make the observers of all matches read the records of other servers that were not published here."""
         if news and news[-1].sequence > self._published:
             for subscription in self._of_all.get("", ()):
                 subscription.note_missing()
 
     @asynccontextmanager
     async def of_match(self, match_id: str, after: int, reader: str = "") -> AsyncIterator[Stream]:
-        """Give a stream of the events of a match after a revision. `reader`: the player whose stream it is.
+        """Open a stream of the events of a match after a revision. reader: the player whose stream it is.
 
-        Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that is not there yet, RATE_LIMITED (too many
-        observers); the stream raises READER_TOO_SLOW (fact resume_from: a revision).
+        Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that does not exist yet, RATE_LIMITED (too many
+        observers). The stream raises READER_TOO_SLOW (fact resume_from: a revision).
         """
         match = await self._matches.match(match_id)
         check_revision(after, match)
@@ -242,12 +254,11 @@ class Feed:
 
     @asynccontextmanager
     async def of_all(self, after: int | None, label: str, reader: str = "") -> AsyncIterator[Stream]:
-        """Give a stream of the events of all matches and tournaments after a journal place; None means from now.
+        """Open a stream of the events of all matches and tournaments after a sequence number; None for new events only.
 
-        A label, if one is given, lets only its own through: a tournament's id that tournament and its matches.
-
-        Raises Refusal ARGUMENT_INVALID for a place that is not there yet, RATE_LIMITED; the stream raises
-        READER_TOO_SLOW (fact resume_from: a journal place).
+        label: only events with this label; a tournament's id selects that tournament and its matches. Raises Refusal
+        ARGUMENT_INVALID for a sequence number that does not exist yet, RATE_LIMITED. The stream raises READER_TOO_SLOW
+        (fact resume_from: a sequence number).
         """
         with self.history.reader(reader) as page, self._subscription(self._of_all, "", reader) as subscription:
             source = _source("sequence", page, "")
@@ -255,7 +266,7 @@ class Feed:
             if after is None:
                 after = head
             check_place(after, head)
-            if after == 0 and not new and label and findable(label):  # nothing of a tournament is older than itself
+            if after == 0 and not new and label and findable(label):  # a tournament has no older events
                 row = await self._journal.tournament_summary(label)
                 after = row.sequence - 1 if row is not None else 0
             if label:
@@ -266,9 +277,9 @@ class Feed:
     async def past_of_match(
         self, match_id: str, after: int, until: int | None, reader: str
     ) -> AsyncGenerator[Sequence[Published]]:
-        """Yield the events of a match after a revision that the journal has, up to a journal place; None for all.
+        """Yield the events of a match after a revision from the journal, up to a sequence number; None for all of them.
 
-        Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that is not there yet.
+        Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that does not exist yet.
         """
         check_revision(after, await self._matches.match(match_id))
         with self.history.reader(reader) as page:
@@ -277,9 +288,9 @@ class Feed:
                     yield events
 
     async def past_of_all(self, after: int, until: int | None, reader: str) -> AsyncGenerator[Sequence[Published]]:
-        """Yield the events of all after a journal place that the journal has, up to another place; None for all.
+        """Yield all events after a sequence number from the journal, up to another sequence number; None for no limit.
 
-        Raises Refusal ARGUMENT_INVALID for a place that is not there yet.
+        Raises Refusal ARGUMENT_INVALID for a sequence number that does not exist yet.
         """
         check_place(after, await self._journal.head())
         with self.history.reader(reader) as page:
@@ -289,7 +300,7 @@ class Feed:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count a stream of events that is open. Raises Refusal RATE_LIMITED for one too many."""
+        """Count an open stream of events. Raises Refusal RATE_LIMITED above the limit."""
         if self._open >= self._limits.observers:
             raise limit_reached(
                 f"{self._open} streams of events are open, the maximum: try again later",
@@ -328,13 +339,13 @@ def check_revision(after: int, match: Match) -> None:
 
 
 def check_place(after: int, head: int) -> None:
-    """Raise Refusal ARGUMENT_INVALID for a journal place that is not there yet."""
+    """Raise Refusal ARGUMENT_INVALID for a sequence number that does not exist yet."""
     if after > head:
         raise argument_invalid(after, "after_token", "a token that this server gave")
 
 
 async def _past(source: _Source, after: int, until: int | None) -> AsyncGenerator[Sequence[Published]]:
-    """Yield the events after a place, page by page, up to a journal place."""
+    """Yield the events after a position, page by page, up to a sequence number."""
     more = True
     while more:
         page, more = await source.page(after)

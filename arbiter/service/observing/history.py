@@ -1,9 +1,9 @@
-"""What streams read of the past: pages of the journal, shared by all who read them, one at a time behind live play.
+"""Reads of past events: pages of the journal, shared by all readers, one at a time, with priority for live matches.
 
-A page is small, so that a reader that does not read holds little. The readers of a page share its events, and the bytes
-that the door makes of them. Pages are handed out in turn, a player's after another's: between two of them live play has
-the event loop for several times as long as the last one took. A page is on its way until its stream asks for more; only
-so many are on their way for each player, and in all.
+A page is small, so that a reader that stops reading takes little memory. The readers of a page share its events and
+their serialized form. Pages are granted in turn, by player. Between two pages, live matches have the event loop for
+several times as long as the last page took. A page is in transit until its stream asks for the next one. The number of
+pages in transit is limited, for each player and in all.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from arbiter.service.record.matches import event_of
 from arbiter.service.record.published import Published
 from arbiter.service.token_bucket import SECOND_MS, TokenBucket
 
-PAGE: Final = 50  #: events
-AT_ONCE: Final = 10  #: events that are decoded before others have the event loop
-KEPT: Final = 40  #: pages that are kept for the next who reads them
-LIVE_SHARE: Final = 4  #: for each time that a page takes, live play has the event loop for so many times as long
+PAGE: Final = 50  #: events in a page
+AT_ONCE: Final = 10  #: events to decode before other tasks have the event loop
+KEPT: Final = 40  #: pages in the cache
+LIVE_SHARE: Final = 4  #: how many times as long as for a page live matches have the event loop
 
 Place = tuple[str, int]
 
 
 def full(after: int) -> int:
-    """Return how many events a page after a place holds: up to a multiple of PAGE, so that readers share pages."""
+    """Return how many events a page after a position has: up to a multiple of PAGE, so that readers share pages."""
     return PAGE - after % PAGE
 
 
 class ReadingTurns:
-    """Hands out the right to read a page: to one stream after another, in turn by player."""
+    """Grants turns to read a page: to one stream after the other, in turn by player."""
 
     def __init__(self, limits: Limits) -> None:
         self._rate = TokenBucket(limits.history_pages_a_second, SECOND_MS)
         self._most = limits.history_pages
         self._most_of_player = limits.history_pages_of_player
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # who was served last is last
-        self.under_way: Counter[str] = Counter()  #: pages that streams have and have not sent yet, by player
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # the last served at the end
+        self.under_way: Counter[str] = Counter()  #: pages in transit, by player
         self._task: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
 
     async def take(self, player: str) -> None:
-        """Wait for a turn. `give_back` is to be called once the page has been sent."""
+        """Wait for a turn. Call `give_back` once the page has been sent."""
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(player, deque()).append(turn)
         self._changed.set()
@@ -62,14 +62,14 @@ class ReadingTurns:
             raise
 
     def give_back(self, player: str) -> None:
-        """Note that a page has been sent, or its stream is over."""
+        """Note that a page has been sent, or that its stream has ended."""
         self.under_way[player] -= 1
         if not self.under_way[player]:
             del self.under_way[player]
         self._changed.set()
 
     async def _run(self) -> None:
-        """Hand out turns until nobody waits."""
+        """Grant turns until no stream waits."""
         now = asyncio.get_running_loop().time
         while self._waiting:
             player = self._next()
@@ -78,14 +78,14 @@ class ReadingTurns:
                 await self._changed.wait()
                 continue
             began = now()
-            for _ in range(3):  # the page is read, decoded, and written; whatever live play does meanwhile counts too
+            for _ in range(3):  # to read, decode and write the page; live matches run meanwhile, and count too
                 await asyncio.sleep(0)
             await asyncio.sleep(LIVE_SHARE * (now() - began))
             while wait_ms := self._rate.take(round(now() * 1_000)):  # noqa: ASYNC110 - there is no event but time
                 await asyncio.sleep(wait_ms / 1_000)
 
     def _next(self) -> str | None:
-        """Give a turn to the next player who may have one; return who it is."""
+        """Grant a turn to the next player that may have one; return the player, or None."""
         if self.under_way.total() >= self._most:
             return None
         for player, turns in list(self._waiting.items()):
@@ -105,7 +105,7 @@ class ReadingTurns:
 
 
 class ReadingTurn:
-    """The turn that a stream has at the moment, if any."""
+    """The current turn of one stream, if it has one."""
 
     def __init__(self, history: History, player: str) -> None:
         self._history = history
@@ -113,26 +113,29 @@ class ReadingTurn:
         self._has_turn = False
 
     async def read(self, match_id: str, after: int) -> tuple[list[Published], bool]:
-        """Return the events behind a place, and whether more may follow; `match_id` is '' for those of all matches."""
+        """Return the events after a position, and whether more may follow.
+
+        match_id: '' for the events of all matches.
+        """
         await self.turn()
         events = await self._history.page(match_id, after)
         return events, len(events) == full(after)
 
     async def turn(self) -> None:
-        """Wait until it is this stream's turn to read something of the past; what it read before has been sent."""
+        """Wait for this stream's turn to read past events. Its previous page counts as sent."""
         self.sent()
         await self._history.turns.take(self._player)
         self._has_turn = True
 
     def sent(self) -> None:
-        """Note that what was read last has been sent."""
+        """Note that the last page has been sent."""
         if self._has_turn:
             self._has_turn = False
             self._history.turns.give_back(self._player)
 
 
 class History:
-    """The past of all matches and tournaments."""
+    """The past events of all matches and tournaments."""
 
     def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry) -> None:
         self._journal = journal
@@ -143,7 +146,7 @@ class History:
 
     @contextmanager
     def reader(self, player: str) -> Iterator[ReadingTurn]:
-        """Give a reader of pages, which counts for a player."""
+        """Open a reader of pages, which counts for a player."""
         page = ReadingTurn(self, player)
         try:
             yield page
@@ -151,7 +154,7 @@ class History:
             page.sent()
 
     async def page(self, match_id: str, after: int) -> list[Published]:
-        """Return the events of the page behind a place."""
+        """Return the events of the page after a position."""
         place = match_id, after
         kept = self._kept.get(place)
         if kept is not None:
@@ -161,7 +164,7 @@ class History:
         if reading is not None:
             events = await asyncio.shield(reading)
             if len(events) == full(after):
-                return events  # else there may be more than when that read began
+                return events  # otherwise there may be more by now
         reading = asyncio.create_task(self._read(match_id, after, full(after)))
         self._reading.setdefault(place, reading)
         reading.add_done_callback(lambda done: self._has_read(place, done))
@@ -171,7 +174,7 @@ class History:
         if self._reading.get(place) is reading:
             del self._reading[place]
         if not reading.cancelled():
-            reading.exception()  # whoever waits gets it
+            reading.exception()  # read it, so that asyncio does not log it if all readers have left
 
     async def _read(self, match_id: str, after: int, most: int) -> list[Published]:
         read = self._journal.read(match_id, after, most) if match_id else self._journal.read_all(after, most)
@@ -181,7 +184,7 @@ class History:
             events.append(await self._published(record))
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
-        if len(records) == most:  # a page that is full does not change
+        if len(records) == most:  # a full page does not change
             self._kept[match_id, after] = events
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)

@@ -1,1 +1,1 @@
-"""What is read back from the log: events, matches, tournaments, and what lists show of them."""
+"""Reading the log: events, matches, tournaments, and the list entries derived from them."""

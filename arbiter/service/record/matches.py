@@ -1,7 +1,7 @@
-"""From stored records back to events and matches, where a disk may have changed what was written.
+"""From stored records to events and matches. A disk may have changed the records.
 
-Rules and clocks are not replayed here: events carry the position, and what was acknowledged stands. That each record
-carries the hash of the one before costs next to nothing to see, and tells damage from a record.
+Rules and clocks are not replayed here: events contain the position, and an acknowledged move stays valid. Each record
+contains the hash of the previous one. Checking it costs little and detects damage.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def event_of(record: StoredRecord) -> Event:
 
 
 class Loading:
-    """A match that is made of its stored records, one by one, from the first on, or on from a known state."""
+    """A match that is built from its stored records one by one: from the first record on, or from a known state on."""
 
     def __init__(self, known: Match | None = None) -> None:
         self._previous = FIRST_PREVIOUS if known is None else known.digest
@@ -51,13 +51,13 @@ class Loading:
 
     @property
     def match(self) -> Match:
-        """The match as far as it has been loaded; at least one record has been."""
+        """The match after the records added so far; at least one must have been added."""
         assert self._match is not None
         return self._match
 
 
 def load_match(records: Iterable[StoredRecord]) -> Match:
-    """Return the match of its stored records, from the first one on. Raises RecordDamaged."""
+    """Return a match from its stored records, beginning with the first one. Raises RecordDamaged."""
     loading = Loading()
     for stored in records:
         loading.add(stored)
@@ -65,7 +65,7 @@ def load_match(records: Iterable[StoredRecord]) -> Match:
 
 
 def summary_of(created: Created) -> MatchSummary:
-    """Return what lists show of a match from its first event on."""
+    """Return the list entry of a match from its first event."""
     return MatchSummary(
         match_id=created.match,
         game=created.game,
@@ -81,14 +81,14 @@ def summary_of(created: Created) -> MatchSummary:
 
 
 def end_of_record(match: Match) -> Ended:
-    """Return the event that ended a match whose whole record was read. Raises RecordDamaged if its end is missing."""
+    """Return the last event of an ended match whose whole record was read. Raises RecordDamaged if it is missing."""
     if match.result is None:
         raise RecordDamaged(match.created.match, match.revision + 1, "its end is missing")
     return match.result
 
 
 def end_of(match: Match) -> MatchEnd:
-    """Return what lists show of a match's end; it has ended."""
+    """Return the end in the list entry of a match, which must have ended."""
     ended = match.result
     assert isinstance(ended, Ended)
     return MatchEnd(

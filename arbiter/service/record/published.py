@@ -1,4 +1,4 @@
-"""A durable event, as listeners get it."""
+"""A durable event, as its listeners get it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from arbiter.tournaments.events import Event as TournamentEvent
 
 
 class Published:
-    """A durable event, of a match or of a tournament: `match_id` is then the tournament's id, as its label is.
+    """A durable event of a match or a tournament. For a tournament, its id is both `match_id` and `label`.
 
-    `forms` is a place for the door to keep the bytes that it sends, made once for all readers.
+    forms: an API keeps the serialized event here, made once for all readers.
     """
 
     __slots__ = ("body", "event", "forms", "label", "match_id", "revision", "sequence", "subject")

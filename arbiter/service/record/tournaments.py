@@ -1,6 +1,7 @@
-"""The log of a tournament as it is stored: canonical JSON, each event with the hash of the one before, as of a match.
+"""The stored log of a tournament: canonical JSON, each event with the hash of the previous one, as for a match.
 
-A tournament's records stand in the same journal as those of matches. Each record says to which it belongs (`Subject`).
+The journal contains the records of tournaments and of matches. Each record says which of the two it belongs to
+(`Subject`).
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import MalformedLogError, read_event, write_event
 from arbiter.tournaments.tournament import Tournament, replay
 
-ID_PREFIX = "t"  #: what a tournament's id begins with, for people: nothing tells by it what an id is of
-MAKER = "tournament:"  #: what the creator of a tournament's matches begins with; no player's name has a colon
+ID_PREFIX = "t"  #: a tournament's id begins with it, for people; no code relies on it
+MAKER = "tournament:"  #: the creator of a tournament's matches begins with it; no player's name has a colon
 
 
 def maker(tournament_id: str) -> str:
-    """Return the creator's name of a tournament's matches."""
+    """Return the name that a tournament has as the creator of its matches."""
     return MAKER + tournament_id
 
 
 class Chain:
-    """Where the next record of a tournament goes: after `revision`, whose bytes have the hash `digest`."""
+    """The end of a tournament's log. revision: of the last record. digest: the hash of its bytes."""
 
     def __init__(self, tournament: str) -> None:
         self.tournament = tournament
@@ -33,7 +34,7 @@ class Chain:
         self.digest = FIRST_PREVIOUS
 
     def seal(self, events: Iterable[ev.Event]) -> tuple[Record, ...]:
-        """Return the records of the next events, and move past them."""
+        """Return the records of the next events, and append them to the chain."""
         records: list[Record] = []
         for event in events:
             values = write_event(event)
@@ -44,7 +45,7 @@ class Chain:
         return tuple(records)
 
     def follow(self, bodies: Iterable[bytes]) -> list[ev.Event]:
-        """Return the events of the next records, and move past them. Raises MalformedLogError."""
+        """Return the events of the next records, and append them to the chain. Raises MalformedLogError."""
         events: list[ev.Event] = []
         for body in bodies:
             values = _values(body)
@@ -69,7 +70,7 @@ def event_of(record: StoredRecord) -> ev.Event:
 
 
 class StoredLog(NamedTuple):
-    """All events of a tournament, what they make, and where the next record goes."""
+    """All events of a tournament, its state after them, and the end of its log."""
 
     events: list[ev.Event]
     tournament: Tournament
@@ -82,7 +83,7 @@ def read(tournament: str, records: Iterable[StoredRecord]) -> StoredLog:
     events = chain.follow(record.body for record in records)
     try:
         return StoredLog(events, replay(events), chain)
-    except (ValueError, LookupError, TypeError) as error:  # events that do not follow from each other
+    except (ValueError, LookupError, TypeError) as error:  # events that cannot follow each other
         raise MalformedLogError(str(error)) from None
 
 
@@ -95,7 +96,7 @@ def load(tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
 
 
 def summary_of(tournament: Tournament) -> TournamentSummary:
-    """Return what lists show of a tournament; the journal fills in the sequences."""
+    """Return the list entry of a tournament; the journal fills in the sequence numbers."""
     created = tournament.created
     return TournamentSummary(
         tournament_id=created.tournament,

@@ -1,4 +1,4 @@
-"""Plug-ins that judge: programs of the operator's that end a tournament's game when they see who has won.
+"""Adjudicator plug-ins: code of the operator that ends a tournament's match when its result is clear.
 
 A plug-in is a function from a `Case` to an `AdjudicatedEnd`, or None to let the game go on. A Python package offers it
 as an entry point of the group `arbiter.adjudicators`:
@@ -14,11 +14,12 @@ as an entry point of the group `arbiter.adjudicators`:
         first, second = game.material(game.parse(case.position))
         return AdjudicatedEnd(1 if first > second else 2, "ten ahead") if abs(first - second) >= 10 else None
 
-Installed beside the arbiter it can be named in a tournament's specification (`adjudication.plugin`) after the next
-start of the server. It is asked after the moves of the tournament's matches; while it thinks the match goes on, and the
-next time it is asked about the newest move. It runs in a process of its own, with a few seconds for each case: what it
-raises, or does not answer in time, is logged and ends nothing. Its verdict ends the match as an organiser's word does,
-with reason `adjudicated` and a note that names the plug-in: a reader of the record can't work it out again.
+Install it beside the arbiter and restart the server. Then a tournament's specification can name it
+(`adjudication.plugin`). The arbiter calls it after the moves of the tournament's matches. The match goes on during the
+call, and the next call is about the newest move. A plug-in runs in a process of its own, with a few seconds for each
+case. If it raises an error or takes too long, this is logged, and the match goes on. Its verdict ends the match like an
+organiser's adjudication, with reason `adjudicated` and a note that names the plug-in. A reader of the record can't
+check it, because the record does not contain the plug-in.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ LONGEST_WORDS: Final = 300  #: characters of a verdict's note
 class Case(NamedTuple):
     """A match after a move.
 
-    game: the variant. players: by seat. position: its text; turn: the seat to move. moves: all of them, the first
-    `opening` of which nobody played; seats: who played each. evaluations: what the mover said with each move, in
-    permille, None for nothing. remaining_ms: on both clocks.
+    game: the variant. players: by seat. position: its text. turn: the seat to move. moves: all of them; the first
+    `opening` of them were not played by the players. seats: who played each move. evaluations: the mover's evaluation
+    with each move, in permille, None for none. remaining_ms: on both clocks.
     """
 
     match_id: str
@@ -50,7 +51,7 @@ class Case(NamedTuple):
 
 
 class AdjudicatedEnd(NamedTuple):
-    """How a match ends: the seat that has won, or 0 for a draw, and why, in words for people."""
+    """The end of a match: the seat that has won, or 0 for a draw. note: the reason, for people."""
 
     winner: int
     note: str = ""
@@ -61,22 +62,22 @@ Adjudicator = Callable[[Case], AdjudicatedEnd | None]
 
 
 class AdjudicatorFailed(Exception):
-    """A plug-in gave no verdict: it is not there, raised something, or took too long; says what is known."""
+    """A plug-in gave no verdict: it is missing, raised an error, or took too long. The message says which."""
 
 
 class Adjudicators(Protocol):
-    """The plug-ins that there are."""
+    """The installed plug-ins."""
 
     @property
     def names(self) -> frozenset[str]:
         """Their names."""
 
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
-        """Return what a plug-in says. Raises AdjudicatorFailed."""
+        """Return a plug-in's verdict, None if the match shall go on. Raises AdjudicatorFailed."""
 
 
 class InProcessAdjudicators:
-    """Asks plug-ins on the spot: where nobody minds waiting, as in a simulation."""
+    """Calls plug-ins in the current process, where waiting does no harm, as in a simulation."""
 
     def __init__(self, plugins: Mapping[str, Adjudicator]) -> None:
         self._plugins = plugins
@@ -87,7 +88,7 @@ class InProcessAdjudicators:
         return frozenset(self._plugins)
 
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
-        """Return what a plug-in says; see the port."""
+        """Return a plug-in's verdict; see the port."""
         try:
             return checked(self._plugins[name](case))
         except Exception as error:
@@ -95,7 +96,7 @@ class InProcessAdjudicators:
 
 
 def checked(verdict: object) -> AdjudicatedEnd | None:
-    """Return a verdict as it can be carried out. Raises TypeError, ValueError for anything else."""
+    """Return a plug-in's verdict if it is valid. Raises TypeError, ValueError otherwise."""
     if verdict is None:
         return None
     if not isinstance(verdict, AdjudicatedEnd):

@@ -1,4 +1,4 @@
-"""What bots are told of tournaments on their Play streams: those that they play in, and those that they may enter."""
+"""Messages about tournaments on Play streams: about tournaments that the bot plays in or may enter."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.tournament import Tournament
 
-PHASES: Final = (ev.Started, ev.Paused, ev.Continued, ev.Ended)  #: events with which a phase begins
-OPENINGS: Final = (ev.Created, ev.Withdrawn)  #: events after which there may be a place for somebody
+PHASES: Final = (ev.Started, ev.Paused, ev.Continued, ev.Ended)  #: events that begin a phase
+OPENINGS: Final = (ev.Created, ev.Withdrawn)  #: events after which another player may be able to enter
 
 
 class TournamentCalls:
-    """Tells every stream of its player's tournaments, and of those that it may enter if its hello asks for them."""
+    """Informs every stream of its player's tournaments, and, if its hello asks for it, of those that it may enter."""
 
     def __init__(self, connections: Connections, tournaments: TournamentRegistry, clock: Clock) -> None:
         self._connections = connections
@@ -26,7 +26,7 @@ class TournamentCalls:
         self._clock = clock
 
     def first_items(self, session: Session) -> Iterator[Item]:
-        """Return what a Play stream is told of tournaments as it opens."""
+        """Yield the items about tournaments that a Play stream gets when it opens."""
         for tournament in self._tournaments.open():
             if _plays(session.player, tournament):
                 yield _call(session, tournament)
@@ -34,7 +34,7 @@ class TournamentCalls:
                 yield from self._offer(session, tournament)
 
     def tournament_changed(self, tournament: Tournament, events: Sequence[ev.Event]) -> None:
-        """Tell the Play streams of a tournament's events that have just become durable."""
+        """Inform Play streams of a tournament's events that have just become durable."""
         concerned: dict[str, None] = {}  # players, in order
         for event in events:
             if isinstance(event, PHASES):
@@ -53,7 +53,7 @@ class TournamentCalls:
     def _offer(self, session: Session, tournament: Tournament) -> Iterable[Item]:
         """Return the call to a tournament that a bot may enter, once on each stream.
 
-        A player who has been in the tournament gets no call: its bot was withdrawn, and would enter again by itself.
+        A player who has been in the tournament before gets no call: it has withdrawn, and its bot would enter it again.
         """
         if not session.hello.tournaments or tournament.id in session.announced or session.player in tournament.entrants:
             return ()

@@ -1,9 +1,9 @@
-"""The driver of one tournament: decides its commands, and makes its matches.
+"""The driver of one tournament: it decides the tournament's commands, and creates its matches.
 
 A driver has one task and a queue of commands: requests, ends of matches, proposals of the pairer. The task decides all
-that is queued and stores the events in one append. Then the listeners are called, and the work that follows is started:
-pairs are drawn, matches are made. After a crash the log and the request ids of the matches say how to go on, so nothing
-is done twice.
+queued commands and stores their events in one append. Then it calls the listeners and starts the work that follows:
+pairing, and creating matches. After a crash, the log and the request ids of the matches tell the next driver where to
+continue, so nothing is done twice.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Phase, Tournament
 
-MOST_MAKING: Final = 32  #: matches that a tournament has made at the same time; more would wait for each other
-LOOK_S: Final = 1.0  #: time between two looks at a running tournament: players may have come, or be free again
-MOST_PATIENCE_S: Final = 60.0  #: before a game that was void again and again is played once more
+MOST_MAKING: Final = 32  #: matches that a tournament creates at the same time; more would wait for each other
+LOOK_S: Final = 1.0  #: time between two checks of a running tournament: players may have come, or be free again
+MOST_PATIENCE_S: Final = 60.0  #: longest pause before a game is played again that was void several times
 
 
 class TournamentDriver:
-    """A tournament and the task that drives it. `games`: the numbers of the games under way, by match."""
+    """A tournament and the task that drives it. games: the numbers of the games under way, by match."""
 
     def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener) -> None:
         self._dependencies = dependencies
@@ -50,13 +50,13 @@ class TournamentDriver:
         self._queue: list[QueuedCommand] = []
         self._wake = asyncio.Event()
         self._over = False
-        self._making: set[int] = set()  # games whose match is being made
+        self._making: set[int] = set()  # games whose match is being created
         self._tasks: set[asyncio.Task[None]] = set()
-        self._cancels: list[QueuedCommand] = []  # decided once no game is under way
+        self._cancels: list[QueuedCommand] = []  # cancel commands: decided once no game is under way
         self._finishing: set[str] = set()  # matches that are being ended
-        self._hurry = asyncio.Event()  # set while the tournament is about to end: no further match is made
+        self._hurry = asyncio.Event()  # set while the tournament is about to end: no match is created then
         self._pairing = False
-        self._revision_elsewhere = 0  # up to which the log has been written, as its follower says
+        self._revision_elsewhere = 0  # the last revision in the log, by its follower
         self._pairer = formats.of(log.tournament.spec)
         plugin = log.tournament.spec.adjudication.plugin
         self._judging = PluginAdjudication(
@@ -67,7 +67,7 @@ class TournamentDriver:
         self._rebuild()
 
     def _rebuild(self) -> None:
-        """Rebuild what is derived from the newest state."""
+        """Compute all values that are derived from the newest state."""
         tournament = self._newest
         self.games = {running.match: number for number, running in tournament.running.items()}
         started = self._pairer.ends_by_test and bool(tournament.seeds)
@@ -80,7 +80,7 @@ class TournamentDriver:
 
     @property
     def tournament(self) -> Tournament:
-        """The tournament as far as it is durable."""
+        """The tournament in its durable state."""
         return self._state.durable
 
     @property
@@ -91,14 +91,14 @@ class TournamentDriver:
     def _newest(self) -> Tournament:
         return self._state.newest
 
-    # -- from outside --------------------------------------------------------------------------------------------
+    # -- for the registry ----------------------------------------------------------------------------------------
 
     def start(self, ended: Callable[[TournamentDriver], None]) -> None:
-        """Start the task; `ended` is called once the tournament is over and nothing is left to do."""
+        """Start the task. `ended` is called once the tournament has ended and nothing is left to do."""
         self._spawn(self._run(ended))
 
     async def close(self) -> None:
-        """Stop the task at once; the next start goes on from the log."""
+        """Stop the task at once. After the next start, the tournament continues from its log."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(self._judging.close(), *self._tasks, return_exceptions=True)
@@ -106,7 +106,7 @@ class TournamentDriver:
             waiting.settle(DRAINING)
 
     def submit(self, command: do.Command) -> asyncio.Future[Refusal | None]:
-        """Queue a command; the future gets a refusal, or None once the command's events are durable."""
+        """Queue a command. The future gets a refusal, or None once the command's events are durable."""
         answer: asyncio.Future[Refusal | None] = asyncio.get_running_loop().create_future()
         if self._over:
             answer.set_result(self._state.decide(command).refusal)
@@ -116,20 +116,20 @@ class TournamentDriver:
         return answer
 
     def wake(self) -> None:
-        """Have the task look at the tournament now."""
+        """Make the task check the tournament now."""
         self._wake.set()
 
     def log_grown(self, revision: int) -> None:
-        """Note that the log has been written up to a revision; if that was another server, it is taken in."""
+        """Note the last revision in the log. If another server wrote it, the task reads its events."""
         if revision > self.tournament.revision:
             self._revision_elsewhere = revision
             self.wake()
 
     def match_changed(self, match: Match, published: Sequence[Published]) -> None:
-        """Queue what the events of a match mean for this tournament, and ask the plug-in about its moves."""
+        """Queue the commands that follow from a match's events, and ask the plug-in about its moves."""
         number = self.games.get(match.id)
         if number is None:
-            return  # its making is not on record yet: once it is, the match is checked
+            return  # its start is not in the log yet; once it is, the match is checked
         for event in (each.event for each in published):
             if isinstance(event, Ended):
                 self._enqueue(report(number, match))
@@ -137,7 +137,7 @@ class TournamentDriver:
                 self._judging.look(match)
 
     def expects(self, match: Match) -> bool:
-        """Say whether a match of this tournament is under way for it, or about to be on record as that."""
+        """Return whether a match belongs to a game under way, or is about to be recorded as one."""
         if self._ended:
             return False
         number, attempt = occasion_of(match)
@@ -156,7 +156,7 @@ class TournamentDriver:
             if not self._queue and not self._ended:
                 await self._wait()
         self._over = True
-        for waiting in self._queue:  # what came after the end
+        for waiting in self._queue:  # commands that came after the end
             waiting.settle(self._state.decide(waiting.command).refusal)
         rest = self._tasks - {asyncio.current_task()}
         await asyncio.gather(self._judging.close(), *rest, return_exceptions=True)
@@ -164,7 +164,7 @@ class TournamentDriver:
         ended(self)
 
     async def _wait(self) -> None:
-        """Wait until a command is queued, or something is due."""
+        """Wait until a command is queued, or the next check is due."""
         timer = None
         due_s = self._due_s()
         if due_s is not None:
@@ -177,23 +177,23 @@ class TournamentDriver:
         self._wake.clear()
 
     def _due_s(self) -> float | None:
-        """Return in how many seconds the task has to look at the tournament, or None: when it is woken."""
+        """Return the seconds until the next check of the tournament; None if it needs none before it is woken."""
         tournament, now = self._newest, self._dependencies.clock.now_ms()
         if tournament.phase is Phase.RUNNING:
             left_s = LOOK_S if tournament.ends_at is None else (tournament.ends_at - now) / 1000
             return min(left_s, LOOK_S) if left_s > 0 else LOOK_S
         starts = tournament.spec.schedule.start_ms
         if tournament.phase is Phase.ENTRY and starts:
-            return (starts - now) / 1000 if starts > now else LOOK_S  # where players are missing it starts with them
+            return (starts - now) / 1000 if starts > now else LOOK_S  # overdue: players are missing
         return None
 
     async def _decide_queued(self) -> bool:
-        """Decide all commands in the queue, store their events, and answer; return whether the store took them.
+        """Decide all commands in the queue, store their events, and answer; return whether the events were stored.
 
-        If another server was first, they wait in the queue again, to be decided anew.
+        If another server wrote the next revision first, the commands go back into the queue and are decided again.
         """
         asked = self._dependencies.shared and any(isinstance(each.command, do.Request) for each in self._queue)
-        if asked or self._revision_elsewhere > self.tournament.revision:  # nobody is refused by an old state
+        if asked or self._revision_elsewhere > self.tournament.revision:  # do not refuse because of an old state
             await self._follow()
         self._cancels += [each for each in self._queue if isinstance(each.command, do.Cancel)]
         waiting = [each for each in self._queue if not isinstance(each.command, do.Cancel)]
@@ -209,15 +209,15 @@ class TournamentDriver:
                 self._decide(do.Tick())
                 following = self._next_command()
                 if following is not None and self._decide(following) is None:
-                    self.wake()  # there may be more
+                    self.wake()  # more may follow
             await self._state.store()
         except JournalConflict as conflict:
             if await self._catch_up():
                 self._queue = [*waiting, *self._queue]
                 return False
-            failure = StoreFailed(f"it refused what follows in tournament {self.id}, and nobody else wrote that")
+            failure = StoreFailed(f"it refused the next records of tournament {self.id}, although it has none of them")
             self._log.error("tournament_failed", error=str(conflict))
-        except Exception as error:  # a store that fails, or a mistake of ours: either way the log is what counts
+        except Exception as error:  # the store failed, or our code has an error: continue from the log
             failure = error
             self._log.error("tournament_failed", error=str(error), exc_info=not isinstance(error, StoreFailed))
             await self._read_again()
@@ -226,7 +226,7 @@ class TournamentDriver:
         return failure is None
 
     async def _catch_up(self) -> bool:
-        """Take in what another server has written; return whether it has written anything."""
+        """Apply the events that another server has written; return whether there are any."""
         known = self._state.durable.revision
         await self._read_again(0)
         revision = self._state.durable.revision
@@ -234,14 +234,14 @@ class TournamentDriver:
         return revision > known
 
     async def _follow(self) -> None:
-        """Take in what another server has written: nothing is decided here and not stored."""
+        """Apply the events that another server has written. Every event that was decided here is stored."""
         await self._state.follow()
         self._rebuild()
 
     async def _read_again(self, pause_s: float = RETRY_S) -> None:
         await self._state.read_again(pause_s)
         self._rebuild()
-        self._spawn(self._check_matches())  # ends of matches that were queued are lost
+        self._spawn(self._check_matches())  # queued ends of matches are lost
         self.wake()
 
     def _decide(self, command: do.Command) -> Refusal | None:
@@ -265,10 +265,10 @@ class TournamentDriver:
 
     @property
     def _closing(self) -> bool:
-        """Whether the tournament is about to end: nothing begins any more, and it waits for the games under way.
+        """Whether the tournament is about to end: no game begins any more, and those under way are ended first.
 
-        They are ended first, because one of them may have ended by itself while its tournament had not heard of it yet:
-        its result counts. So the end is the last event of the log.
+        A game may have ended by itself before its tournament was informed; then its result counts. So the end is the
+        last event of the log.
         """
         if self._newest.phase is not Phase.RUNNING:
             return bool(self._cancels)
@@ -277,7 +277,7 @@ class TournamentDriver:
         return bool(self._cancels) or not in_time or (self._test is not None and bool(self._test.answer()))
 
     def _finish_games(self) -> None:
-        """End the matches under way; what becomes of each is reported as at any other time."""
+        """End the matches under way. Their ends are reported like all others."""
         for match_id, number in self.games.items():
             if match_id not in self._finishing:
                 self._finishing.add(match_id)
@@ -290,10 +290,13 @@ class TournamentDriver:
         finally:
             self._finishing.discard(match_id)
 
-    # -- what follows --------------------------------------------------------------------------------------------
+    # -- pairing and creating matches ----------------------------------------------------------------------------
 
     def _next_command(self) -> do.Command | None:
-        """Return the command that follows from the state: the answer of its test, or a pairing that takes no time."""
+        """Return the command that follows from the state, or None.
+
+        It is the verdict of the trial's test, or a pairing that takes no time.
+        """
         if self._newest.phase is not Phase.RUNNING:
             return None
         answer = self._test.answer() if self._test is not None else ""
@@ -305,7 +308,7 @@ class TournamentDriver:
         return self._pairer.propose(self._newest, field)
 
     def _start_work(self) -> None:
-        """Start the tasks that follow from the state: pairing in another process, making matches."""
+        """Start the tasks that follow from the state: pairing in another process, creating matches."""
         tournament = self._newest
         self._hold()
         if self._closing:
@@ -324,7 +327,7 @@ class TournamentDriver:
             self._spawn(self._pairing_input.rate(self._newest))
         for game in tournament.ready(self._making):
             if len(self._making) >= MOST_MAKING or self._dependencies.capacity.full:
-                return  # the first that is made, or has ended, wakes this up
+                return  # the next match that is created or ends wakes the task
             players = {game.seat1, game.seat2}
             if all(map(self._dependencies.capacity.may_play, players)):
                 self._making.add(game.number)
@@ -340,14 +343,14 @@ class TournamentDriver:
             proposal = await self._dependencies.pairing.propose(self._state.durable, field)
             if proposal is not None:
                 await self.submit(proposal)
-                self.wake()  # there may be more; it may have been overtaken
+                self.wake()  # more may follow, or it may have come too late
         except (PairingFailed, StoreFailed) as failure:
             self._log.error("not_paired", error=str(failure))
         finally:
-            self._pairing = False  # from here on the next look pairs again
+            self._pairing = False  # the next check may pair again
 
     async def _make(self, game: ScheduledGame, attempt: int) -> None:
-        """Make the match of a game, and have it on record."""
+        """Create the match of a game, and record it in the log."""
         try:
             match = await self._match_of(game, attempt)
             if match is None:
@@ -356,7 +359,7 @@ class TournamentDriver:
                 pass
             if self.games.get(match.id) == game.number:
                 await self._check_match(match.id, game.number)
-            elif not self.expects(match):  # a player has withdrawn meanwhile, or the tournament is over
+            elif not self.expects(match):  # a player has withdrawn meanwhile, or the tournament has ended
                 await abort(self._dependencies.matches, match.id, self.id)
         except (Refusal, PairingFailed) as failure:
             self._log.warning("game_not_made", game=game.number, error=str(failure))
@@ -366,7 +369,7 @@ class TournamentDriver:
             self.wake()
 
     async def _match_of(self, game: ScheduledGame, attempt: int) -> Match | None:
-        """Return the match of a game, made if need be; None if the tournament is about to end."""
+        """Return the match of a game, created if needed; None if the tournament is about to end."""
         dependencies, openings = self._dependencies, self._newest.spec.openings
         try:
             with suppress(TimeoutError):
@@ -387,11 +390,11 @@ class TournamentDriver:
             await self._check_match(match_id, number)
 
     async def _check_match(self, match_id: str, number: int) -> None:
-        """Queue the end of a match, if it ended before this driver was told of its events."""
+        """Queue the end of a match, in case it ended before its events reached this driver."""
         while True:
             try:
                 match = await self._dependencies.matches.match(match_id)
-            except StoreDamaged as damage:  # nobody can go on with it, or say how it ended: the game is played again
+            except StoreDamaged as damage:  # the match can't continue, and its result is unknown: the game is replayed
                 self._log.error("match_set_aside", game=number, match=match_id, error=damage.why)
                 self._enqueue(do.ReportResult(number, match_id, None, DAMAGED, ""))
                 return
@@ -405,7 +408,7 @@ class TournamentDriver:
             return
 
     def _enqueue(self, command: do.Command) -> None:
-        """Queue a command whose answer nobody waits for."""
+        """Queue a command whose answer is not needed."""
         self._queue.append(QueuedCommand(command))
         self.wake()
 

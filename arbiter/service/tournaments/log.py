@@ -1,6 +1,7 @@
-"""The log of a live tournament: events are decided in memory, stored, and then told to the listener.
+"""The log of a live tournament: events are decided in memory, stored, and then passed to the listener.
 
-As a live match, a tournament has two states: `newest`, which commands meet, and `durable`, which others may see.
+Like a live match, a tournament has two states: `newest`, on which commands are decided, and `durable`, which all others
+see.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from arbiter.tournaments.codec import MalformedLogError
 from arbiter.tournaments.tournament import Tournament, replay
 
 Listener = Callable[[Tournament, Sequence[ev.Event]], None]
-"""Called with a tournament and its last events, once they are durable."""
+"""Called with a tournament and its newest events, once they are durable."""
 
 
 class TournamentLog:
-    """A tournament in memory and in the journal. Only one task may write in it."""
+    """A tournament in memory and in the journal. Only one task may write to it."""
 
     def __init__(
         self, journal: Journal, feed: Feed, clock: Clock, log: StoredLog, listener: Listener, logger: Logger
@@ -49,7 +50,7 @@ class TournamentLog:
         return self.durable.id
 
     def decide(self, command: do.Command) -> engine.TournamentDecision:
-        """Decide a command and apply its events to the newest state; the caller has to call `store`."""
+        """Decide a command and apply its events to the newest state. The caller must then call `store`."""
         decision = engine.decide(self.newest, command, self._clock.now_ms())
         for event in decision.events:
             self.newest.apply(event)
@@ -59,22 +60,22 @@ class TournamentLog:
     async def store(self) -> None:
         """Store the events decided since the last call.
 
-        Raises StoreFailed, and JournalConflict if another server has written in this tournament; after either the
-        caller has to call `read_again`.
+        Raises StoreFailed, or JournalConflict if another server has written to this tournament. After either, the
+        caller must call `read_again`.
         """
         events, self._unstored = self._unstored, []
         if not events:
             return
         records = self._chain.seal(events)
         future = self._journal.append(Append(records, tournament=tournament_log.summary_of(self.newest)))
-        # What is durable is told at once, in the order in which it became so: behind the await others may be first.
+        # A callback keeps the order in which events became durable: after the await, later events could come first.
         future.add_done_callback(partial(self._stored, records, events))
         await future
 
     async def read_again(self, pause_s: float = RETRY_S) -> None:
-        """Set both states to what the journal has, after a failed append. Retries until the journal can be read.
+        """Set both states to those in the journal, after a failed append. Retries until the journal can be read.
 
-        pause_s: the time before the first attempt.
+        pause_s: the time before the first attempt, in seconds.
         """
         while True:
             await asyncio.sleep(pause_s)
@@ -92,11 +93,11 @@ class TournamentLog:
             return
 
     async def follow(self) -> None:
-        """Take in what another server has written, while nothing is decided here that is not stored."""
+        """Apply the events that another server has written. There must be no decided event that is not stored."""
         try:
             records = await self._journal.read(self.id, self.durable.revision, subject=Subject.TOURNAMENT)
             events = self._chain.follow(record.body for record in records)
-        except (StoreFailed, MalformedLogError):  # the chain may stand anywhere now
+        except (StoreFailed, MalformedLogError):  # the chain may be at any record now
             await self.read_again()
             return
         for event in events:

@@ -1,7 +1,7 @@
-"""The matches of a tournament: how its games become matches, and what their ends mean to it.
+"""The matches of a tournament: how its games become matches, and how their ends become results.
 
-A match is made by a request whose id says which game it is for, and for which time: so it is made once, however often
-a restart or a lost answer has the request sent again.
+The id of the request that creates a match contains the game's number and the attempt. So each match is created once,
+even if a restart or a lost answer makes the driver repeat the request.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from arbiter.tournaments.tournament import Tournament
 
 RETRY_S: Final = RETRY_MS / 1000
 KNOWN: Final = frozenset({Reason.MATCH_NOT_ACTIVE, Reason.MATCH_NOT_FOUND, Reason.RECORD_DAMAGED})
-DAMAGED: Final = "record damaged"  #: why the match of a game is void whose record can't be read
+DAMAGED: Final = "record damaged"  #: the reason why a game is void if the record of its match can't be read
 
 
 class GameAttempt(NamedTuple):
-    """What a match was made for: a game, and which attempt at it this is."""
+    """The game that a match was created for, and the number of the attempt."""
 
     game: int
     attempt: int
 
 
 def tournament_of(match: Match) -> str:
-    """Return the id of the tournament that has made a match, '' if none has."""
+    """Return the id of the tournament that created a match, '' if none did."""
     creator = match.created.creator
     return creator.removeprefix(MAKER) if creator.startswith(MAKER) else ""
 
 
 def occasion_of(match: Match) -> GameAttempt:
-    """Return what a tournament's match was made for."""
+    """Return the game and the attempt that a tournament's match was created for."""
     game, attempt = map(int, match.created.request.split("/"))
     return GameAttempt(game, attempt)
 
@@ -56,7 +56,10 @@ def occasion_of(match: Match) -> GameAttempt:
 def creation(
     tournament: Tournament, game: ScheduledGame, attempt: int, policy: Policy, opening: tuple[str, ...]
 ) -> Create:
-    """Return the command that makes the match of a game. `policy` holds where the specification says nothing."""
+    """Return the command that creates the match of a game.
+
+    policy: of the match, for all fields that the specification does not set.
+    """
     spec = tournament.spec
     controls = controls_of(spec, game)
     return Create(
@@ -75,7 +78,7 @@ def creation(
 
 
 def policy_of(spec: Spec, policy: Policy) -> Policy:
-    """Return the policy of a tournament's matches. Raises Refusal PARAMETER_INVALID, naming what is not known."""
+    """Return the policy of a tournament's matches. Raises Refusal PARAMETER_INVALID, which names an unknown field."""
     values = policy.json()
     for name in spec.policy:
         if name not in values or name == "credit":
@@ -85,20 +88,20 @@ def policy_of(spec: Spec, policy: Policy) -> Policy:
 
 
 def check(spec: Spec, policy: Policy, plugins: Collection[str]) -> None:
-    """Raise Refusal PARAMETER_INVALID for a specification with which no match could be made, or judged."""
+    """Raise Refusal PARAMETER_INVALID if no match could be created or adjudicated with a specification."""
     plugin = spec.adjudication.plugin
     if plugin and plugin not in plugins:
         known = ", ".join(sorted(plugins)) or "none is installed"
         raise parameter_invalid(plugin, "adjudication.plugin", f"the name of an installed plug-in: {known}")
     policy_of(spec, policy)
-    longest = sorted({spec.time, *spec.time_odds.values()}, key=len)[-2:]  # if these two may meet, all may
+    longest = sorted({spec.time, *spec.time_odds.values()}, key=len)[-2:]  # as a pair they are the longest text
     time_control.parse_pair(":".join(longest))
     for game in spec.games:
         adjudication.check(rules_of(spec), registry.game(game))
 
 
 def rules_of(spec: Spec) -> AdjudicationRules:
-    """Return the rules by which a tournament's matches end."""
+    """Return the adjudication rules of a tournament's matches."""
     values = asdict(spec.adjudication)
     del values["plugin"]
     return AdjudicationRules(**values)
@@ -111,9 +114,9 @@ def controls_of(spec: Spec, game: ScheduledGame) -> tuple[TimeControl, TimeContr
 
 
 def report(game: int, match: Match) -> ReportResult:
-    """Return what the end of a match means to its tournament.
+    """Return the command that reports the end of a match to its tournament.
 
-    A void match is played again, but for one to which neither player came: that is scored as a walkover of both.
+    A void match is played again. The exception is a match to which neither player came: both lose it.
     """
     ended = match.result
     assert isinstance(ended, Ended)
@@ -126,7 +129,7 @@ def report(game: int, match: Match) -> ReportResult:
 
 
 async def abort(matches: MatchRegistry, match_id: str, tournament_id: str) -> None:
-    """End a match that its tournament does not need any more. Retry until the store has taken it."""
+    """End a match that its tournament does not need any more. Retries until the store has accepted it."""
     await _organise(
         matches, match_id, Abort(maker(tournament_id), "over", "its tournament is over, or goes on without it")
     )
@@ -138,7 +141,7 @@ async def _organise(matches: MatchRegistry, match_id: str, command: Abort | Adju
             await matches.act(match_id, command)
         except Refusal as refusal:
             if refusal.reason in KNOWN:
-                return  # it has ended already, or can't go on
+                return  # it has ended already, or can't continue
             await asyncio.sleep(RETRY_S)
         else:
             return

@@ -1,14 +1,16 @@
-"""The ratings of a tournament's players by its own games: a fit of what its log says, and of nothing else.
+"""The ratings of a tournament's players from its own games: a fit to the tournament's log alone.
 
-So they can be worked out again from the log: `arbiter.tournaments.standings.rated_games`, and the fit of
-`arbiter.ratings`, without anchors. The order of two neighbours is established as on a leaderboard. Provisional is who
-has met too few others: the width of the interval, by which a leaderboard goes, would put apart who wins always. A game
-that only repeats an earlier one, move by move, adds no certainty (`arbiter.ratings.model`).
+So they can be computed again from the log: `arbiter.tournaments.standings.rated_games`, and the fit of
+`arbiter.ratings`, without anchors. Whether the order of two neighbours is established is decided as on a leaderboard. A
+rating is provisional if its player has met too few others. A leaderboard decides this by the width of the interval, but
+here that would mark a player who wins every game. A game that only repeats an earlier one, move by move, adds no
+certainty (`arbiter.ratings.model`).
 
-While games are under way, those that have ended are the short ones. A bot whose lost games last longer than its won
-ones looks better than it is by its games under way, of which it has no more than `at_once`: the error fades as games
-are added. In a format with a last game it is gone at the end. An arena or ladder that ends by time aborts the last
-games, so there a little of it stays. A trial takes its pairs in by number (`arbiter.tournaments.formats.trial`).
+While games are under way, the games that have ended are the short ones. If a bot's lost games last longer than its won
+games, its rating is then too high. It has at most `at_once` games under way, so the error shrinks as games are added.
+In a format with a last game, there is no error at the end. An arena or a ladder that ends by time aborts its last
+games, so a small error stays. A trial counts its pairs in the order of their numbers
+(`arbiter.tournaments.formats.trial`).
 """
 
 from __future__ import annotations
@@ -23,19 +25,22 @@ from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.standings import RatedGame, rated_games
 from arbiter.tournaments.tournament import Tournament
 
-LEAST_OPPONENTS: Final = 3  #: that a player has met (or all others, if they are fewer) whose rating is not provisional
-MOST_PLAYERS: Final = 2_000  #: of a tournament whose players are rated: a fit takes seconds then
+LEAST_OPPONENTS: Final = 3  #: with fewer opponents a rating is provisional, unless the player has met all others
+MOST_PLAYERS: Final = 2_000  #: a larger tournament has no ratings, because the fit would take many seconds
 
 
 class Rater(Protocol):
-    """Who fits ratings."""
+    """Fits ratings."""
 
     async def fit(self, results: Sequence[Result]) -> RatingList:
-        """Return the ratings of a record of its own. Raises Refusal BUDGET_SPENT."""
+        """Return the ratings from these results alone. Raises Refusal BUDGET_SPENT."""
 
 
 async def own_ratings(tournament: Tournament, rater: Rater) -> Mapping[str, Rating]:
-    """Return the ratings of the players who have played; none of more than `MOST_PLAYERS`. Raises as the rater does."""
+    """Return the ratings of the players who have played; empty if they are more than `MOST_PLAYERS`.
+
+    Raises what the rater raises.
+    """
     games = rated_games(tournament)
     opponents: defaultdict[str, set[str]] = defaultdict(set)
     for game in games:
@@ -52,7 +57,7 @@ async def own_ratings(tournament: Tournament, rater: Rater) -> Mapping[str, Rati
 
 
 def results_of(games: Iterable[RatedGame]) -> list[Result]:
-    """Return the results of some games by seats and winner, with how many of them only repeat others."""
+    """Return the results of some games by seats and winner, with the number of games that only repeat others."""
     ways: defaultdict[tuple[str, str, int], list[RatedGame]] = defaultdict(list)
     for game in games:
         ways[game.seat1, game.seat2, game.winner].append(game)

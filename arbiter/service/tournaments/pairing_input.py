@@ -1,4 +1,4 @@
-"""What the pairer of a running tournament is told of its players: who is free, since when, and how strong each is."""
+"""The input of a running tournament's pairer: which players are free, since when, and how strong each one is."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from arbiter.service.tournaments.ports import Dependencies
 from arbiter.tournaments import formats
 from arbiter.tournaments.tournament import Tournament
 
-RATED_EVERY_S: Final = 10.0  #: time between two looks at the strengths of a ladder's players
+RATED_EVERY_S: Final = 10.0  #: time between two reads of the strengths of a ladder's players
 
 
 class PairingInput:
-    """The players of one tournament, as its pairer is told of them."""
+    """The players of one tournament, as input of its pairer."""
 
     def __init__(self, pairer: formats.Pairer, dependencies: Dependencies, log: Logger) -> None:
         self._pairer = pairer
@@ -29,7 +29,7 @@ class PairingInput:
         self._rated_at = -RATED_EVERY_S
 
     def now(self, tournament: Tournament) -> formats.FreePlayers:
-        """Return who is free, where the format looks at that."""
+        """Return the free players, if the format pairs free players."""
         if not self._pairer.pairs_whoever_is_free:
             return formats.FreePlayers()
         now, busy, capacity = self._clock.now_ms(), tournament.busy(), self._capacity
@@ -43,7 +43,7 @@ class PairingInput:
         return formats.FreePlayers(tuple(free), dict(self._free_since), self._strengths, now, ahead)
 
     def rating_is_due(self) -> bool:
-        """Say whether the strengths are to be read again; if so, the next answer is yes RATED_EVERY_S later."""
+        """Return whether the strengths must be read again; after True, not before RATED_EVERY_S have passed."""
         now = asyncio.get_running_loop().time()
         if not self._pairer.pairs_by_strength or now - self._rated_at < RATED_EVERY_S:
             return False
@@ -51,7 +51,7 @@ class PairingInput:
         return True
 
     async def rate(self, tournament: Tournament) -> None:
-        """Read the strengths of the players; where there are none, those that were read before stay."""
+        """Read the strengths of the players. If that fails, the previous ones stay."""
         try:
             self._strengths = dict(await self._ratings.strengths(tournament.spec.games))
         except Refusal as failure:

@@ -1,4 +1,4 @@
-"""Asks a tournament's plug-in about its matches after moves: one question of each match at a time."""
+"""Asks a tournament's plug-in for verdicts on its matches after moves: one request at a time for each match."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, Adjudicator
 
 
 class PluginAdjudication:
-    """Asks a plug-in about matches, and ends those that it decides. `by`: the organiser's name for these ends."""
+    """Asks a plug-in about matches, and ends those that it decides. by: the organiser's name in the commands."""
 
     def __init__(self, matches: MatchRegistry, judges: Adjudicators, plugin: str, by: str, log: Logger) -> None:
         self._matches = matches
         self._judges = judges
         self._plugin = plugin
         self._by = by
-        self._waiting: dict[str, Match] = {}  # by id: what is asked about next
+        self._waiting: dict[str, Match] = {}  # by id: the state to ask about next
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._log = log.bind(plugin=plugin)
 
     def look(self, match: Match) -> None:
-        """Ask about a match as it stands, as soon as the plug-in has answered the question before."""
+        """Ask about a match in this state, as soon as the plug-in has answered the previous request."""
         if not self._plugin or match.phase is Phase.ENDED or match.ply == len(match.created.opening):
             return
         self._waiting[match.id] = match
@@ -35,7 +35,7 @@ class PluginAdjudication:
             self._asking[match.id] = asyncio.create_task(self._ask(match.id))
 
     async def close(self) -> None:
-        """Cancel all questions."""
+        """Cancel all requests."""
         asking = list(self._asking.values())
         for task in asking:
             task.cancel()
@@ -49,7 +49,7 @@ class PluginAdjudication:
                     verdict = await self._judges.judge(self._plugin, case_of(match))
                     if verdict is not None:
                         await self._end(match, verdict)
-                except (AdjudicatorFailed, Refusal) as failure:  # a refusal: it has ended, or the server is stopping
+                except (AdjudicatorFailed, Refusal) as failure:  # refused: the match has ended, or the server stops
                     self._log.warning("not_judged", match=match_id, ply=match.ply, error=str(failure))
         finally:
             del self._asking[match_id]
@@ -61,7 +61,7 @@ class PluginAdjudication:
 
 
 def case_of(match: Match) -> Case:
-    """Return what a plug-in is told of a match."""
+    """Return the case for a plug-in: a match in its current state."""
     said: list[int | None] = [None] * match.ply
     try:
         for ply, sealed in match.comments if match.secret else ():

@@ -1,4 +1,4 @@
-"""What tournaments need from the rest of the arbiter, as ports, and how many matches each player takes."""
+"""The ports that tournaments use."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from arbiter.tournaments.tournament import Tournament
 
 
 class PairingWorker(Protocol):
-    """Work on tournaments that may take seconds: it runs apart from the event loop."""
+    """Computations for tournaments that may take seconds: they run apart from the event loop."""
 
     async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
-        """Return what a tournament's format proposes, for the tournament as far as it is durable.
+        """Return the pairing that a tournament's format proposes for the tournament's durable state.
 
         Raises PairingFailed.
         """
@@ -39,24 +39,24 @@ class PairingWorker(Protocol):
 
 
 class Strengths(Protocol):
-    """How strong players are."""
+    """The strengths of players."""
 
     async def strengths(self, games: Sequence[str]) -> Mapping[str, Strength]:
-        """Return how strong the newest version of each player is, by the results of some variants together.
+        """Return the strength of each player's newest version, from the results of some variants together.
 
         Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
         """
 
 
 class PairingFailed(Exception):
-    """The process that pairs gave no answer, or its code has a mistake; says what is known."""
+    """The process that pairs has given no answer, or its code has raised an error; the message says which."""
 
 
 class InProcessPairing:
-    """Pairs on the spot: where nobody minds waiting, as in a simulation."""
+    """Pairs in the current process, where waiting does no harm, as in a simulation."""
 
     async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
-        """Return what a tournament's format proposes; see the port."""
+        """Return the pairing that a tournament's format proposes; see the port."""
         return of(tournament.spec).propose(tournament, field)
 
     async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
@@ -69,9 +69,9 @@ class InProcessPairing:
 
 
 class Dependencies(NamedTuple):
-    """What a tournament needs from the rest of the arbiter. policy: of matches, where a specification says nothing.
+    """The other components that a tournament uses.
 
-    shared: other servers may use the store.
+    policy: of its matches, for all fields that the specification does not set. shared: other servers may use the store.
     """
 
     journal: Journal

@@ -10,13 +10,13 @@ from arbiter.tournaments import commands as do
 
 
 class QueuedCommand(NamedTuple):
-    """A command in the queue, and the future of its answer if somebody waits for it."""
+    """A command in the queue. answer: the future of its answer, None if no caller waits for it."""
 
     command: do.Command
     answer: asyncio.Future[Refusal | None] | None = None
 
     def settle(self, answer: Exception | None) -> None:
-        """Set the answer: a refusal, None, or an error of the arbiter."""
+        """Set the answer: a refusal, an error, or None if the command was accepted."""
         if self.answer is None or self.answer.done():
             return
         if answer is None or isinstance(answer, Refusal):

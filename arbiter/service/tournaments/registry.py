@@ -1,6 +1,7 @@
-"""All tournaments of a server: where they are made and found, and how commands reach them.
+"""All tournaments of a server: it creates and finds them, and passes commands to them.
 
-Each that has not ended has a driver (`arbiter.service.tournaments.driver`), which decides and stores its events.
+Each tournament that has not ended has a driver (`arbiter.service.tournaments.driver`), which decides and stores its
+events.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
 SET_ASIDE: Final = "its end is missing, or the tournament was set aside when the server started"
-ENDED_KEPT: Final = 16  #: tournaments that have ended and stay in memory, for those who look at their standings
+ENDED_KEPT: Final = 16  #: ended tournaments in the cache, for example for their standings
 
 
 class TournamentRegistry:
     """All tournaments of a server. Those that have not ended have a driver.
 
-    `listeners` are called in their order with each tournament and its events once these are durable.
+    `listeners` are called in order with each tournament and its events, once these are durable.
     """
 
     def __init__(self, dependencies: Dependencies, ids: Ids, limits: Limits, listeners: Iterable[Listener]) -> None:
@@ -64,20 +65,20 @@ class TournamentRegistry:
         self._turn = asyncio.Lock()
         self._shielded = Shielded()
         self._stopped = False
-        self._began = 0  # the place of the journal's last record at the start
+        self._began = 0  # the last sequence number of the journal at the start
         self._log = dependencies.log
 
     def open(self) -> Iterator[Tournament]:
-        """Yield the tournaments that have not ended, as far as they are durable."""
+        """Yield the tournaments that have not ended, in their durable states."""
         found = (driver.tournament for driver in self._drivers.values())
         return (tournament for tournament in found if tournament.phase is not Phase.ENDED)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
     async def start(self) -> int:
-        """Resume the tournaments that have not ended; all matches have to be live. Returns how many there are.
+        """Resume the tournaments that have not ended; all matches must be live. Returns how many were resumed.
 
-        Tournaments whose log is damaged are set aside; the server's log names them. Raises StoreFailed.
+        Tournaments with a damaged log are set aside; the server's log names them. Raises StoreFailed.
         """
         journal = self._dependencies.journal
         unfinished = await journal.unfinished_tournaments()
@@ -103,18 +104,18 @@ class TournamentRegistry:
             made_by = tournament_of(match)
             driver = self._drivers.get(made_by)
             if made_by and made_by not in aside and (driver is None or not driver.expects(match)):
-                await abort(self._dependencies.matches, match.id, made_by)  # a crash came before it was ended
+                await abort(self._dependencies.matches, match.id, made_by)  # a crash came before its end was stored
         return len(unfinished) - len(aside)
 
     async def stop(self) -> None:
-        """Stop all drivers; the next start goes on from the logs."""
+        """Stop all drivers. After the next start, the tournaments continue from their logs."""
         self._stopped = True
         await asyncio.gather(*(driver.close() for driver in list(self._drivers.values())))
 
     # -- commands ------------------------------------------------------------------------------------------------
 
     async def create(self, spec: Spec, creator: str, request: str) -> Tournament:
-        """Make a tournament, or return the one that the same request has made before.
+        """Create a tournament, or return the one that the same request has created before.
 
         Raises Refusal REQUEST_ID_REUSED, PARAMETER_INVALID, RATE_LIMITED, DRAINING, STORE_UNAVAILABLE.
         """
@@ -136,7 +137,7 @@ class TournamentRegistry:
         append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament))
         try:
             place = await self._dependencies.journal.append(append)
-        except JournalConflict:  # the same request came twice at the same time, and the other was first
+        except JournalConflict:  # the same request came twice, and the other one was stored first
             known = await self._made(spec, creator, request)
             assert known is not None
             return known
@@ -147,7 +148,10 @@ class TournamentRegistry:
         return admitted
 
     async def _made(self, spec: Spec, creator: str, request: str) -> Tournament | None:
-        """Return the tournament that the same request has made before, or None. Raises Refusal REQUEST_ID_REUSED."""
+        """Return the tournament that the same request has created before, or None.
+
+        Raises Refusal REQUEST_ID_REUSED.
+        """
         row = await self._dependencies.journal.tournament_of_request(creator, request)
         if row is None:
             return None
@@ -161,15 +165,15 @@ class TournamentRegistry:
         return tournament
 
     async def act(self, tournament_id: str, command: do.Request) -> Tournament:
-        """Let a tournament decide a request; return it once what came of that is durable.
+        """Let a tournament decide a request; return the tournament once the request's events are durable.
 
-        Raises the refusal, TOURNAMENT_NOT_FOUND, DRAINING, STORE_UNAVAILABLE or RECORD_DAMAGED.
+        Raises the refusal of the tournament, TOURNAMENT_NOT_FOUND, DRAINING, STORE_UNAVAILABLE or RECORD_DAMAGED.
         """
         if self._stopped:
             raise DRAINING
         tournament = await self.get(tournament_id)
         driver = self._drivers.get(tournament_id)
-        if driver is None:  # it has ended: nothing happens to it
+        if driver is None:  # it has ended: the request changes nothing
             refusal = engine.decide(tournament, command, self._dependencies.clock.now_ms()).refusal
         else:
             refusal = await driver.submit(command)
@@ -178,7 +182,7 @@ class TournamentRegistry:
         return tournament if driver is None else driver.tournament
 
     def match_changed(self, match: Match, published: Sequence[Published]) -> None:
-        """Let tournaments know what has just become durable in a match."""
+        """Inform tournaments of events of a match that have just become durable."""
         made_by = tournament_of(match)
         if made_by in self._drivers:
             self._drivers[made_by].match_changed(match, published)
@@ -188,7 +192,7 @@ class TournamentRegistry:
                     driver.wake()
 
     def log_grown(self, news: Sequence[StoredRecord]) -> None:
-        """Let tournaments know what other servers have written, and take those up that these have made."""
+        """Inform tournaments of records of other servers, and start drivers for tournaments that they have created."""
         for record in news:
             if record.subject is Subject.TOURNAMENT:
                 driver = self._drivers.get(record.match_id)
@@ -200,7 +204,7 @@ class TournamentRegistry:
     # -- reading -------------------------------------------------------------------------------------------------
 
     async def get(self, tournament_id: str) -> Tournament:
-        """Return a tournament as far as it is durable. It grows while it goes on; it is only for reading.
+        """Return a tournament in its durable state, which grows while the tournament goes on. Only for reading.
 
         Raises Refusal TOURNAMENT_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
         """
@@ -210,13 +214,13 @@ class TournamentRegistry:
         ended = self._ended.get(tournament_id)
         if ended is not None:
             return ended
-        log, last = await asyncio.shield(self._read_soon(tournament_id))  # others may wait for it too
+        log, last = await asyncio.shield(self._read_soon(tournament_id))  # other callers may wait for it too
         if log.tournament.phase is not Phase.ENDED and last <= self._began and tournament_id not in self._drivers:
             raise RecordDamaged(tournament_id, log.chain.revision, SET_ASIDE, "tournament")
         return self._admit(log)
 
     async def organiser(self, tournament_id: str) -> str:
-        """Return who has made a tournament, '' if it is not there. Raises Refusal STORE_UNAVAILABLE."""
+        """Return the creator of a tournament, '' if there is no such tournament. Raises Refusal STORE_UNAVAILABLE."""
         driver = self._drivers.get(tournament_id)
         if driver is not None:
             return driver.tournament.created.creator
@@ -224,24 +228,24 @@ class TournamentRegistry:
         return row.creator if row is not None else ""
 
     async def summaries(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
-        """Return what lists show of tournaments whose `sequence` is less than `before` (0: all), newest first."""
+        """Return list entries of tournaments whose `sequence` is less than `before` (0: all), newest first."""
         return await self._dependencies.journal.tournaments(which, before, most) if findable(which.creator) else []
 
-    # -- within --------------------------------------------------------------------------------------------------
+    # -- drivers -------------------------------------------------------------------------------------------------
 
     async def _read(self, tournament_id: str) -> tuple[StoredLog, int]:
-        """Return the log of a tournament, and the journal place of its last record. Raises Refusal."""
+        """Return the log of a tournament, and the sequence number of its last record. Raises Refusal."""
         journal = self._dependencies.journal
         found = findable(tournament_id)
         records = await journal.read(tournament_id, subject=Subject.TOURNAMENT) if found else []
         if not records:
             name = shortened(tournament_id)
             raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
-        async with self._turn:  # long ones one after the other, so that they do not fill the memory
+        async with self._turn:  # one at a time, so that long ones do not fill the memory
             return await self._dependencies.pairing.load(tournament_id, records), records[-1].sequence
 
     def _read_soon(self, tournament_id: str) -> asyncio.Task[tuple[StoredLog, int]]:
-        """Return the reading of a tournament's log that is under way, or begin one."""
+        """Return the task that reads a tournament's log; start it if there is none."""
         reading = self._reading.get(tournament_id)
         if reading is None:
             reading = self._reading[tournament_id] = asyncio.create_task(self._read(tournament_id))
@@ -249,12 +253,12 @@ class TournamentRegistry:
         return reading
 
     def _take_up(self, tournament_id: str, revision: int) -> None:
-        """Take up a tournament that another server has made, and take in its log up to a revision."""
+        """Start a driver for a tournament that another server has created, and read its log up to a revision."""
         self._read_soon(tournament_id).add_done_callback(partial(self._take_up_read, tournament_id, revision))
 
     def _take_up_read(self, tournament_id: str, revision: int, reading: asyncio.Task[tuple[StoredLog, int]]) -> None:
         if reading.cancelled() or reading.exception() is not None or self._stopped:
-            return  # whoever asks for it, or its next record, takes it up
+            return  # the next call or record about it tries again
         log, _ = reading.result()
         if tournament_id not in self._drivers and tournament_id not in self._ended:
             self._call_listeners(self._admit(log), log.events)
@@ -265,13 +269,13 @@ class TournamentRegistry:
     def _has_read(self, tournament_id: str, reading: asyncio.Task[tuple[StoredLog, int]]) -> None:
         del self._reading[tournament_id]
         if not reading.cancelled():
-            reading.exception()  # whoever still waits gets it; if nobody does, it was a refusal to somebody who left
+            reading.exception()  # read it, so that asyncio does not log it if all callers have left
 
     def _admit(self, log: StoredLog) -> Tournament:
-        """Start the driver of a tournament, or cache it if it has ended; return it as far as it is durable.
+        """Start the driver of a tournament, or cache the tournament if it has ended; return its durable state.
 
-        A tournament whose making was stored, though the store reported a failure, gets its driver when somebody asks
-        for it.
+        A tournament may have been stored although the store reported a failure of its creation. It gets its driver with
+        the first call about it.
         """
         tournament = log.tournament
         if tournament.phase is Phase.ENDED:

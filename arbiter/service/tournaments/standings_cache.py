@@ -1,4 +1,4 @@
-"""The standings of tournaments for all who ask: worked out in a thread, so that no clock waits for them."""
+"""The standings of tournaments, computed in a thread, so that they delay no live match."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
 
-KEPT: Final = 100  #: tournaments whose last standings are kept, those asked for last
+KEPT: Final = 100  #: tournaments in the cache, the last used ones
 
 
 class StandingsCache:
-    """Standings, worked out once for all who ask between two events, and one tournament at a time.
+    """Standings, computed once for all requests between two events, one tournament at a time.
 
-    rater: who fits the ratings; without one there are none.
+    rater: fits the ratings; None for standings without ratings.
     """
 
     def __init__(self, log: Logger, rater: Rater | None = None) -> None:
@@ -32,7 +32,7 @@ class StandingsCache:
         self._turn = asyncio.Lock()
 
     async def of(self, tournament: Tournament) -> Table:
-        """Return the standings of a tournament as it is now, or as it is by the time that they are worked out."""
+        """Return the standings of a tournament in its current state or a later one."""
         wanted = tournament.revision
         while True:
             known = self._kept.get(tournament.id)
@@ -42,7 +42,7 @@ class StandingsCache:
             working = self._working.get(tournament.id)
             if working is None:
                 working = self._working[tournament.id] = asyncio.create_task(self._work(tournament))
-            await asyncio.shield(working)  # others wait for it too
+            await asyncio.shield(working)  # other callers wait for it too
 
     async def _rated(self, tournament: Tournament) -> Mapping[str, Rating]:
         try:

@@ -1,4 +1,4 @@
-"""The sequential test that decides a trial, fed with its pairs of games by their numbers."""
+"""The sequential test that decides a trial. It gets the trial's pairs of games in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from arbiter.ratings.sprt import Hypotheses, Standing, Verdict, judge
 from arbiter.tournaments.formats.trial import TrialPairs, sides
 from arbiter.tournaments.tournament import Tournament
 
-MILLE: Final = 1_000  #: error rates stand in a specification in thousandths
-MOST_REPEATS: Final = 100  #: pairs in a row that were played before: then no new ones are to be expected
+MILLE: Final = 1_000  #: error rates in a specification are in thousandths
+MOST_REPEATS: Final = 100  #: repeated pairs in a row after which new ones are unlikely
 
 
 class PairTest:
-    """The test of A against B as far as it is; see `arbiter.tournaments.formats.trial` for what counts.
+    """The test of A against B in its current state; `arbiter.tournaments.formats.trial` says which pairs count.
 
-    The test looks after every pair, and its first verdict stands: pairs that end together are looked at one by one.
+    The test is evaluated after every pair, and its first verdict is final. Pairs that end together are evaluated one by
+    one.
     """
 
     def __init__(self, tournament: Tournament) -> None:
@@ -37,11 +38,11 @@ class PairTest:
 
     @property
     def verdict(self) -> Verdict:
-        """What the test says."""
+        """The current verdict of the test."""
         return self._standing.verdict
 
     def update(self) -> None:
-        """Take in the pairs that can be counted by now."""
+        """Add the pairs that can be counted now."""
         for pair in self._reader.read():
             if self.verdict is not Verdict.UNDECIDED:
                 return
@@ -52,7 +53,7 @@ class PairTest:
                 self._standing = judge(self._pairs, self._hypotheses)
 
     def answer(self) -> str:
-        """Return why the trial is to end, in words for the record; '' while it is to go on."""
+        """Return the reason why the trial ends, as text for the record; '' while it goes on."""
         standing = self._standing
         a, b = sides(self._tournament)
         if self.verdict is not Verdict.UNDECIDED:
