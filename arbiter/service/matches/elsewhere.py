@@ -1,7 +1,7 @@
-"""What other servers do with the matches of a store that this one shares.
+"""The matches of a shared store, as other servers change them.
 
-Each server has every match live that has not ended, as far as it follows the log: so any of them can decide whatever is
-asked, counts them all, and rings when one is due.
+Every server keeps all unfinished matches of the store live, and follows the log to keep them current. So each server
+can decide every command, counts all matches, and has a timer for each of them.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from arbiter.service.record.matches import Loading, event_of, load_match
 
 
 class MatchesElsewhere:
-    """Keeps live matches level with the log. `log_grown` listens to a `Follower` of it."""
+    """Keeps live matches level with the log. A `Follower` calls `log_grown`."""
 
     def __init__(self, live: LiveMatches, recovery: Recovery, log: Logger) -> None:
         self._live = live
         self._recovery = recovery
         self._log = log
-        self._behind: dict[str, int] = {}  # matches that can't be brought on now, and how far the log has them
+        self._behind: dict[str, int] = {}  # matches that can't be updated now: the last revision in the log
 
     def log_grown(self, news: Sequence[StoredRecord]) -> None:
-        """Take in what is new of matches; what this server has written itself is passed over."""
+        """Apply the new records of matches, except those that this server has written itself."""
         of_match: dict[str, list[StoredRecord]] = {}
         for record in news:
             if record.subject is Subject.MATCH:
@@ -41,7 +41,7 @@ class MatchesElsewhere:
         self._look_again()
 
     def _begin(self, records: Sequence[StoredRecord]) -> None:
-        """Make a match live that another server has made; what has happened in it so far is told here."""
+        """Make a match live that another server has created; the listeners get its events so far."""
         try:
             match = load_match(records)
         except StoreDamaged as damage:
@@ -67,11 +67,11 @@ class MatchesElsewhere:
             self._live.set_aside(live, damage)
             return
         self._live.catch_up(live, loading.match, fresh, [event_of(record) for record in fresh])
-        if loading.match.phase is not Phase.ENDED:  # the other may have taken players for absent who are here
+        if loading.match.phase is not Phase.ENDED:  # players of this server may be absent for the other server
             self._live.note_present_players(live)
 
     def _look_again(self) -> None:
-        """Have those read that have fallen behind: now, or after an append of our own, which will show it."""
+        """Read the matches that have fallen behind. Those that are busy are checked again at the next call."""
         for match_id, revision in list(self._behind.items()):
             live = self._live.find(match_id)
             if live is None or (live.durable is not None and live.durable.revision >= revision):
@@ -81,7 +81,7 @@ class MatchesElsewhere:
 
 
 def _stands_still(live: LiveMatch) -> bool:
-    """Say whether a match is as the log has it, as far as is known here, and nothing is under way."""
+    """Return whether a match has no append, recovery or waiting command: its state here is the stored one."""
     return live.tail is None and live.waiting is None and not live.failed
 
 

@@ -1,4 +1,4 @@
-"""The matches that ended last, in memory: for repeated requests and late readers."""
+"""A cache of the last ended matches: for repeated requests and late readers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 
 from arbiter.matches.match import Match
 
-MOST: Final = 1_000  #: matches that are kept
+MOST: Final = 1_000  #: matches in the cache
 
 
 class EndedMatches:
-    """A cache of ended matches; the journal has them all."""
+    """A cache of ended matches; the journal has all of them."""
 
     def __init__(self) -> None:
         self._matches: OrderedDict[str, Match] = OrderedDict()
@@ -21,7 +21,7 @@ class EndedMatches:
         return self._matches.get(match_id)
 
     def keep(self, match: Match) -> None:
-        """Put a match into the cache; the oldest leaves it."""
+        """Put a match into the cache. If the cache is full, the oldest match is removed."""
         self._matches[match.id] = match
         if len(self._matches) > MOST:
             self._matches.popitem(last=False)

@@ -1,9 +1,9 @@
-"""Live matches. A command is decided at once in memory, its events are stored, and then they are told.
+"""Live matches. A command is decided at once in memory; its events are stored, and then published.
 
-Nothing is told to anybody (answer, stream, next turn) before it is durable. So each match has two states: `newest`,
-which commands meet, and `durable`, which others may see. Timers are in `timers`. After a failed append a match takes no
-commands until a listener for failures (`recovery`) has read it again. If another server was first with a revision,
-nothing has failed: commands wait until a listener has taken in what the other has stored, and are decided anew.
+Nobody gets an answer, an event or the next turn before it is durable. So each match has two states: `newest`, on which
+commands are decided, and `durable`, which all others see. Timers are in `timers`. After a failed append, a match
+accepts no commands until a failure listener (`recovery`) has read it again. If another server wrote a revision first,
+nothing has failed: commands wait until a listener has applied the other server's events, and are then decided again.
 """
 
 from __future__ import annotations
@@ -49,21 +49,23 @@ DRAINING: Final = Refusal(Reason.DRAINING, "the server is stopping: connect agai
 
 
 ELSEWHERE_MS: Final = 3_000
-"""How much later a deadline is acted on here if the player to move is on another server. If that one is gone, this is
-known by then, and the match has been interrupted."""
+"""The delay of a deadline here if the player to move is on another server.
+
+If that server is dead, this is known after this time, and the match has been interrupted.
+"""
 
 
 AGAIN_S: Final = 0.1
-"""Time to the next look at a move that came too late, if the server that its player was on may be gone."""
+"""The time before a late move is looked at again, if the server that its player was on may be dead."""
 
 
 class LiveMatches:
-    """All live matches. Everything here runs on one event loop; only the journal's writes happen elsewhere.
+    """All live matches. Everything here runs on one event loop; only the journal's writes run elsewhere.
 
-    `secret` makes the key of a match's comments, from the event that made the match. Matches that have ended go to
-    `ended`. `listeners` are called in their order with each match and its events once these are durable,
-    `failure_listeners` with each match whose append has failed, or was overtaken by another server's.
-    `shared`: other servers may use the store.
+    secret: returns the key of a match's comments, from the first event of the match. ended: the cache that ended
+    matches go to. listeners: called in order with each match and its events, once these are durable. failure_listeners:
+    called with each match whose append has failed, or which another server may have changed. shared: other servers may
+    use the store.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class LiveMatches:
         self._failure_listeners = failure_listeners
         self._shared = shared
         self._live: dict[str, LiveMatch] = {}
-        self._of_player: dict[str, dict[str, None]] = {}  # ids in the order of their making
+        self._of_player: dict[str, dict[str, None]] = {}  # ids in order of creation
         self._timers = Timers(clock, self._timer_rang)
         self._draining = False
         self._log = log
@@ -112,19 +114,19 @@ class LiveMatches:
         return [self._live[match_id] for match_id in self._of_player.get(player, ())]
 
     def players(self) -> list[str]:
-        """Return the players of live matches, in the order of their coming."""
+        """Return the players of live matches, in the order of their first match."""
         return list(self._of_player)
 
     def interrupt_all(self, reason: Interruption, which: Callable[[Match], bool] | None = None) -> asyncio.Future[Any]:
-        """Stop the clocks of all matches, or of those for which `which` holds.
+        """Stop the clocks of all matches, or of those for which `which` returns True.
 
-        The future is done once the store has taken, or failed to take, every interruption.
+        The future is done once the store has accepted or refused every interruption.
         """
         live = [each for each in self._live.values() if which is None or which(each.newest)]
         return asyncio.gather(*[self.decide(match, Interrupt(reason)) for match in live], return_exceptions=True)
 
     def stop(self) -> None:
-        """Take no more commands."""
+        """Accept no more commands."""
         self._draining = True
 
     def cancel_timers(self) -> None:
@@ -133,7 +135,7 @@ class LiveMatches:
             cancel(live)
 
     def note_presence(self, live: LiveMatch, player: str, command: type[Arrive] | type[Leave]) -> None:
-        """Let a match decide that one of its players has come or gone."""
+        """Let a match decide that one of its players has arrived or left."""
         seats = seats_of(live.newest, player)
         assert seats
         for seat in seats:
@@ -142,7 +144,7 @@ class LiveMatches:
                 self.decide(live, Arrive(seat, self._presence.version_of(player)) if arrives else Leave(seat))
 
     def note_present_players(self, live: LiveMatch) -> None:
-        """Let a match decide that those of its players have come who can be reached now."""
+        """Let a match decide that those of its players have arrived who are present now."""
         for player in live.newest.holders:
             if self._presence.is_present(player) and not live.failed:
                 self.note_presence(live, player, Arrive)
@@ -153,13 +155,13 @@ class LiveMatches:
             self.note_presence(live, player, Arrive)
 
     def seated(self, player: str, match_id: str) -> tuple[LiveMatch, Seat] | None:
-        """Return a live match in which a player holds a seat, and the seat; None if there is none."""
+        """Return a live match in which a player has a seat, and the seat; None if there is no such match."""
         live = self._live.get(match_id)
         seat = seat_of(live.newest, player) if live is not None else None
         return (live, seat) if live is not None and seat is not None else None
 
     def is_current(self, match: Match) -> bool:
-        """Say whether a match is still at the turn that it was at, as far as is durable."""
+        """Return whether a match is still at the same turn in its durable state."""
         live = self._live.get(match.created.match)
         now = live.durable if live is not None else None
         if now is match:
@@ -167,7 +169,7 @@ class LiveMatches:
         return now is not None and now.phase is match.phase and now.since == match.since and now.ply == match.ply
 
     def enter(self, match: Match, durable: bool = True) -> LiveMatch:
-        """Make a match live; `durable` says whether the journal has it already."""
+        """Make a match live. durable: whether the journal has it already."""
         match = replace(with_position(match), secret=self._secret(match.created))
         live = self._live[match.id] = LiveMatch(match, match if durable else None)
         for player in match.holders:
@@ -175,11 +177,11 @@ class LiveMatches:
         return live
 
     def watch(self, live: LiveMatch) -> None:
-        """Set the timer of a match that has become live as it was stored."""
+        """Set the timer of a match that has become live in its stored state."""
         self._timers.set(live)
 
     def leave(self, live: LiveMatch) -> None:
-        """Remove a match that has ended, or that was not made after all."""
+        """Remove a match that has ended, or whose creation failed."""
         match = live.newest
         del self._live[match.id]
         cancel(live)
@@ -190,19 +192,19 @@ class LiveMatches:
                 del self._of_player[player]
 
     def set_aside(self, live: LiveMatch, damage: StoreDamaged) -> None:
-        """Remove a match whose record is damaged; that is the answer to the commands that wait in it."""
+        """Remove a match whose record is damaged. Its waiting commands are refused with the damage."""
         self._log.error("match_set_aside", match=live.newest.id, error=damage.why)
         self.leave(live)
         self.refuse_waiting(live, damage)
 
     def decide(self, live: LiveMatch, command: Command) -> asyncio.Future[Answer]:
-        """Decide a command now; the answer comes when the events that it depends on are durable."""
+        """Decide a command now. The future gets the answer once the events that it depends on are durable."""
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self.submit(live, command, partial(_settle, answered))
         return answered
 
     def play(self, player: str, live: LiveMatch, command: Play, then: AnswerCallback) -> None:
-        """Decide a move of the player who holds the command's seat; `then` gets the answer as `submit` gives it."""
+        """Decide a move of the player who has the command's seat. `then` gets the answer, as with `submit`."""
         if self._draining:
             then(DRAINING)
         elif self._shared and self._timers.is_due(live) and self._presence.is_judged_elsewhere(player):
@@ -212,10 +214,10 @@ class LiveMatches:
             self.submit(live, command, then)
 
     def submit(self, live: LiveMatch, command: Command, then: AnswerCallback, level: bool = False) -> None:
-        """Decide a command now; `then` gets the answer once the events that it depends on are durable.
+        """Decide a command now. `then` gets the answer once the events that it depends on are durable.
 
-        Where servers share a store, a refusal that leaves no event might be that of an old state. So what is refused is
-        decided anew on what the store has, unless the match is known to be `level` with that.
+        If servers share a store, a refusal without an event may come from an outdated state. So a refused command is
+        decided again on the stored state, unless the match is known to be current (`level`).
         """
         if live.failed:
             then(StoreFailed())
@@ -243,7 +245,7 @@ class LiveMatches:
     ) -> None:
         """Give an answer once the append that it depends on is done.
 
-        If another server was first, the command is decided anew. If the store failed, that is the answer.
+        If another server wrote first, the command is decided again. If the store failed, this is the answer.
         """
         error = written.exception()
         if error is None:
@@ -257,7 +259,7 @@ class LiveMatches:
         now = self._clock.now_ms()
         try:
             return transitions.decide(match, command, now)
-        except Exception as error:  # the arbiter's own mistake: it costs neither player anything
+        except Exception as error:  # an error in the arbiter: neither player loses by it
             self._log.exception("match_faulted", match=match.id, ply=match.ply, command=NAMES[type(command)].value)
             return transitions.decide(match, ReportFault(f"the arbiter failed on a command: {error!r}"), now)
 
@@ -269,9 +271,9 @@ class LiveMatches:
         opened: MatchSummary | None = None,
         then: Callable[[asyncio.Future[int]], None] | None = None,
     ) -> asyncio.Future[int]:
-        """Store events that the newest state contains already; `opened` goes with a match's first events.
+        """Store events that the newest state already contains. opened: only with a match's first events.
 
-        `then` is called once they are stored and the listeners have been called, or once the append has failed.
+        `then` is called once the events are stored and the listeners have been called, or once the append has failed.
         """
         after = live.newest
         match_id = after.created.match
@@ -298,14 +300,14 @@ class LiveMatches:
             live.tail = None
         error = future.exception()
         if live.failed:
-            pass  # whether it was stored or not: the match is being read again
+            pass  # the match is being read again, so the result does not matter
         elif error is None:
             live.failures = 0
             first = future.result() - len(records) + 1
             stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
             self.became_durable(live, after, stored, events)
         elif live.waiting is not None:
-            pass  # it builds on what was overtaken, and is decided anew too
+            pass  # it builds on a refused append; its command is decided again too
         elif live.durable is not None:
             if isinstance(error, JournalConflict):
                 self.fall_behind(live, lost=True)
@@ -317,7 +319,7 @@ class LiveMatches:
     def became_durable(
         self, live: LiveMatch, after: Match, records: Sequence[StoredRecord], events: Sequence[Event]
     ) -> None:
-        """Take stored events into the durable state, which is `after`, and call the listeners with them."""
+        """Set the durable state to `after`, the state after some stored events, and call the listeners with them."""
         live.durable = after
         published = [
             Published(record, event, after.created.label) for record, event in zip(records, events, strict=True)
@@ -329,7 +331,7 @@ class LiveMatches:
             listener(after, published)
 
     def fail(self, live: LiveMatch, error: BaseException) -> None:
-        """Note that the store has failed: the match takes no commands until a listener has read it again."""
+        """Note that the store has failed. The match accepts no commands until a listener has read it again."""
         live.failed = True
         live.failures += 1
         self._log.error("match_not_stored", match=live.newest.id, error=str(error))
@@ -338,18 +340,18 @@ class LiveMatches:
             listener(live)
 
     def fall_behind(self, live: LiveMatch, lost: bool) -> None:
-        """Note that another server may have stored events: commands wait until a listener has taken these in.
+        """Note that another server may have stored events. Commands wait until a listener has applied them.
 
-        `lost`: it surely has, because an append was refused. Otherwise there must be no append under way.
+        lost: it has certainly done so, because an append was refused. If False, there must be no append under way.
         """
         live.waiting, live.lost = [], lost
         for listener in self._failure_listeners:
             listener(live)
 
     def catch_up(self, live: LiveMatch, match: Match, records: Sequence[StoredRecord], events: Sequence[Event]) -> None:
-        """Take in what another server has stored, up to the state `match`, and decide the waiting commands on that.
+        """Apply events that another server has stored, up to the state `match`, and decide the waiting commands.
 
-        If the turn is another one now, nobody has measured yet when it was handed over.
+        If the turn has changed, the instant at which it was sent is unknown, and so a waiting move earns no credit.
         """
         before = live.durable
         same_turn = before is not None and (before.ply, before.turn_started) == (match.ply, match.turn_started)
@@ -365,20 +367,20 @@ class LiveMatches:
         self._timers.set(live)
 
     def refuse_waiting(self, live: LiveMatch, refusal: Refusal) -> None:
-        """Refuse the commands that wait in a match; those that come after them do not wait."""
+        """Refuse the waiting commands of a match. Later commands do not wait."""
         waiting, live.waiting = live.waiting or [], None
         for _, then in waiting:
             then(refusal)
 
     def _timer_rang(self, live: LiveMatch) -> None:
         if self._draining or live.failed or live.waiting is not None:
-            return  # its clocks stand still, or another server has changed them
+            return  # its clocks are stopped, or another server has changed them
         if self._timers.is_due(live):
             match = live.newest
             if match.phase is Phase.ACTIVE and self._presence.is_judged_elsewhere(
                 match.created.players[match.turn - 1]
             ):
-                self._timers.delay(live, ELSEWHERE_MS)  # the server that has its stream decides, unless it is gone
+                self._timers.delay(live, ELSEWHERE_MS)  # the other server decides, unless it is dead
                 return
             self.decide(live, Tick())
         if self._live.get(live.newest.id) is live:
@@ -386,7 +388,7 @@ class LiveMatches:
 
 
 def seat_of(match: Match, player: str) -> Seat | None:
-    """Return the seat that a player holds in a match, or None; against itself it acts for the seat to move."""
+    """Return the seat of a player in a match, or None. A player against itself has the seat to move."""
     first, second = match.players
     if first == second == player:
         return match.turn
@@ -394,12 +396,12 @@ def seat_of(match: Match, player: str) -> Seat | None:
 
 
 def seats_of(match: Match, player: str) -> tuple[Seat, ...]:
-    """Return the seats that a player holds in a match: none, one, or both if it plays against itself."""
+    """Return the seats of a player in a match: none, one, or both if it plays against itself."""
     return tuple(seat for seat, holder in zip(SEATS, match.players, strict=True) if holder == player)
 
 
 def answered_now(answer: Answer) -> asyncio.Future[Answer]:
-    """Return an answer that is there already."""
+    """Return a future that already has this answer."""
     future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
     future.set_result(answer)
     return future

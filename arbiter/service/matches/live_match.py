@@ -1,4 +1,4 @@
-"""One live match in memory, and the types of what it answers and of what it tells."""
+"""One live match in memory, and the types of its answers and listeners."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ Answer = Receipt | Refusal
 AnswerCallback = Callable[[Answer], None]
 
 MatchListener = Callable[[Match, Sequence[Published]], None]
-"""Called with a match and the events that have just become durable; the match stands after the last of them."""
+"""Called with a match and the events that have just become durable.
+
+The match is in its state after the last of them.
+"""
 
 
 class LiveMatch:
     """A match that has not ended, or whose end is not durable yet.
 
-    newest: the state that commands meet; durable: the state that others may see, None until the first event is stored.
-    writing: how many appends are under way; tail: the last of them. rings_ms: the deadline that the timer was set for.
-    failed: an append failed, so `newest` is ahead of the record, and it takes no commands until the record has been
-    read again; failures: so many in a row. basis: what its appends build on.
-    waiting: None, or, while it catches up with what another server has appended, the commands that are decided then;
-    lost: it does so because an append was refused.
+    newest: the state on which commands are decided. durable: the state that all others see; None until the first event
+    is stored. writing: the number of appends under way. tail: the last of them. rings_ms: the deadline that the timer
+    was set for. failed: an append has failed, so `newest` is ahead of the record; the match accepts no commands until
+    the record has been read again. failures: the number of failures in a row. basis: what its appends build on.
+    waiting: commands to decide once the match has applied the events of another server; None if it does not wait. lost:
+    it waits because an append was refused.
     """
 
     __slots__ = (
@@ -59,10 +62,10 @@ class LiveMatch:
 
 
 AdoptionListener = Callable[[Match], None]
-"""Called with a match that has become live here as another server has stored it."""
+"""Called with a match that has become live here in the state that another server has stored."""
 
 FailureListener = Callable[[LiveMatch], None]
-"""Called with a match when an append of its events has failed: it is `failed` by then, or has commands `waiting`.
+"""Called with a match that needs recovery: it is `failed`, or has commands `waiting`.
 
-Also if the log may have more of the match than is known here.
+The reason is a failed append, or that the log may have more of the match than is known here.
 """

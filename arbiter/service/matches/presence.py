@@ -1,4 +1,4 @@
-"""Who can be reached now, as matches ask: a port, which `arbiter.service.play.connections` implements."""
+"""Which players are connected, as a port for matches. `arbiter.service.play.connections` implements it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ class Presence(Protocol):
     """Which players have a stream open, here or on another server that shares the store."""
 
     def is_present(self, player: str) -> bool:
-        """Say whether a player can be reached here now."""
+        """Return whether a player has a stream here."""
 
     def is_judged_elsewhere(self, player: str) -> bool:
-        """Say whether another server, which may be gone, has the player's Play stream, or had it a moment ago."""
+        """Return whether another server, which may be dead, has the player's Play stream or has just had it."""
 
     def version_of(self, player: str) -> str:
-        """Return the version of a player's bot that is connected; '' if none is, or it named none."""
+        """Return the version of a player's connected bot; '' if none is connected, or it gave no version."""

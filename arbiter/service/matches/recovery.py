@@ -1,14 +1,18 @@
-"""What is done when memory and journal differ: matches are read again, and go on from what is stored.
+"""Recovery when memory and the journal differ: matches are read again, and continue from the stored state.
 
-Four things can have happened. An append failed: the match in memory is ahead of the record, so it is read again. The
-making of a match failed: the match is looked for, because the store may have taken it all the same. In these two cases
-the match is interrupted, so that nobody is charged for the outage. Another server has appended first: what it has
-stored is taken in, and nobody notices; the same is done when the log says that another server has appended
-(`elsewhere`). A match is read that is not live and has not ended: another server serves it,
-so it becomes live here as it is; or its making here was reported as failed and had been stored.
+There are four cases:
 
-A match whose record turns out to be damaged is set aside: it is live no longer, whoever asks for it is told what is
-damaged, and the other matches go on.
+- An append failed. The match in memory is ahead of the record, so the record is read again.
+- The creation of a match failed. The match is looked for, because the store may have accepted it all the same.
+- Another server appended first, or the log shows that it has appended (`elsewhere`). Its events are applied.
+- A match that was read has not ended, is not live here, and is not one of the second case. Another server serves it.
+  So it becomes live here in its stored state.
+
+In the first two cases the match is interrupted, so that nobody is charged for the outage. In the others, nobody
+notices.
+
+If the record of a match turns out to be damaged, the match is set aside: it is no longer live, calls about it are
+refused with the reason, and the other matches go on.
 """
 
 from __future__ import annotations
@@ -30,9 +34,10 @@ RETRY_S: Final = RETRY_MS / 1000
 
 
 class Recovery:
-    """Brings live matches back to what the journal has. `append_failed` is one of their listeners for failures.
+    """Brings live matches back to their stored state. `append_failed` is one of their failure listeners.
 
-    `adoption_listeners` are called with each match that has become live here as another server has stored it.
+    `adoption_listeners` are called with each match that has become live here in the state that another server has
+    stored.
     """
 
     def __init__(
@@ -42,35 +47,39 @@ class Recovery:
         self._matches = matches
         self._adoption_listeners = adoption_listeners
         self._tasks: set[asyncio.Task[None]] = set()
-        self._unsure: set[str] = set()  # matches whose making here failed, and that may have been stored
+        self._unsure: set[str] = set()  # matches whose creation here failed, but that may be stored
         self._log = log
 
     @property
     def pending(self) -> int:
-        """How many failed or overtaken writes are being recovered from."""
+        """The number of recoveries under way."""
         return len(self._tasks)
 
     def append_failed(self, live: LiveMatch) -> None:
-        """Read a match again whose append failed or was overtaken; until that is done it decides no commands."""
+        """Recover a match whose append failed, or which another server has changed.
+
+        Until this is done, the match decides no commands.
+        """
         self._spawn(self._read_again(live) if live.failed else self._catch_up(live))
 
     def take_in(self, live: LiveMatch) -> None:
-        """Take in what another server may have appended to a match; it must have no append under way here."""
+        """Apply the events that another server may have appended. The match must have no append under way here."""
         self._matches.fall_behind(live, lost=False)
 
     def creation_failed(self, match_id: str) -> None:
-        """Look for a match whose making failed: if it was stored all the same, it becomes live.
+        """Look for a match whose creation failed. If it was stored all the same, it becomes live.
 
-        Nobody else would look for it if the player who made it never asks again.
+        Nobody else would look for it if its creator never repeats the request.
         """
         self._unsure.add(match_id)
         self._spawn(self._look_for(match_id))
 
     async def adopt(self, match: Match) -> Match:
-        """Make a match live that was read from the journal and has not ended; return it as far as it is durable.
+        """Make an unfinished match live that was read from the journal; return its durable state.
 
-        It is interrupted if its making here failed: its players may wait for it in vain. Otherwise another server has
-        made it and may be serving it: its clocks run on. What that server has appended meanwhile is taken in.
+        If its creation here failed, the match is interrupted, because its players may be waiting for it. Otherwise
+        another server has created it and may be serving it: its clocks go on, and the events that the other server has
+        appended meanwhile are applied.
         """
         if self._matches.draining or self._matches.find(match.id) is not None:
             return match
@@ -86,7 +95,7 @@ class Recovery:
         return live.durable or match
 
     async def stop(self) -> None:
-        """Leave the rest undone: the next start reads the journal anyway."""
+        """Cancel all recoveries: the next start reads the journal anyway."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -101,7 +110,7 @@ class Recovery:
         while True:
             await asyncio.sleep(RETRY_S)
             if self._matches.find(match_id) is not None:
-                return  # somebody has asked for it
+                return  # another call has made it live
             try:
                 records = await self._journal.read(match_id)
                 match = load_match(records) if records else None
@@ -115,14 +124,14 @@ class Recovery:
             return
 
     async def _catch_up(self, live: LiveMatch) -> None:
-        """Take in what another server has appended to a match.
+        """Apply the events that another server has appended to a match.
 
-        If that can't be read after an append here was refused, the store has failed. Otherwise nothing has been lost
-        here, and it is tried again.
+        If they can't be read, and an append here was refused, the store has failed. If no append was refused, nothing
+        is lost, and the read is repeated.
         """
         assert live.durable is not None
         match_id, known = live.durable.id, live.durable.revision
-        while live.tail is not None:  # what builds on what was overtaken is refused too
+        while live.tail is not None:  # appends that build on the refused one are refused too
             await asyncio.wait([live.tail])
         loading = Loading(live.durable)
         while True:
@@ -147,9 +156,9 @@ class Recovery:
             events = [event_of(record) for record in records]
             self._matches.catch_up(live, loading.match, records, events)
             if records and loading.match.phase is not Phase.ENDED:
-                # the other may have taken players for absent who are here
+                # players of this server may be absent for the other server
                 self._matches.note_present_players(live)
-        else:  # nobody was first, and yet the revision was refused: what is in memory is not what is stored
+        else:  # refused although no server wrote it first: memory differs from the store
             self._matches.fail(live, StoreFailed(f"it has no record behind revision {known} of match {match_id}"))
 
     async def _read_again(self, live: LiveMatch) -> None:
@@ -157,13 +166,13 @@ class Recovery:
         if live.failures > 1:
             await asyncio.sleep(RETRY_S)
         while True:
-            while live.tail is not None:  # commands that came after the failed append have their answers first
+            while live.tail is not None:  # first answer the commands after the failed append
                 await asyncio.wait([live.tail])
             try:
                 records = await self._journal.read(match_id)
                 match = load_match(records)
                 break
-            except StoreDamaged as damage:  # it is of no use to read it again: others go on without it
+            except StoreDamaged as damage:  # a retry does not help; the other matches go on
                 self._matches.set_aside(live, damage)
                 return
             except StoreFailed as failure:
@@ -176,7 +185,7 @@ class Recovery:
     def _restore(self, live: LiveMatch, match: Match, records: Sequence[StoredRecord]) -> bool:
         """Set a live match to the state of its records; return whether it has not ended.
 
-        Events that were stored although the append was reported as failed are told to the listeners now.
+        If events were stored although their append was reported as failed, the listeners are called with them now.
         """
         assert live.durable is not None
         missed = records[live.durable.revision :]
@@ -191,7 +200,7 @@ class Recovery:
         return True
 
     async def _go_on(self, live: LiveMatch) -> None:
-        """Interrupt a match, so that the outage is charged to nobody, and resume it with the players who are there."""
+        """Interrupt a match, so that nobody is charged for the outage, and resume it with the present players."""
         await self._matches.decide(live, Interrupt(Interruption.RESTART))
         self._matches.note_present_players(live)
 

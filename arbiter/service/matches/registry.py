@@ -1,7 +1,7 @@
-"""All matches of a server: where they are made and found, and how commands reach them.
+"""All matches of a server: it creates and finds them, and passes commands to them.
 
-Matches that have not ended are live in memory (`arbiter.service.matches.live`). Ended ones are read from the journal;
-the last of them stay in memory (`ended`).
+Unfinished matches are live in memory (`arbiter.service.matches.live`). Ended ones are read from the journal; the last
+of them are in a cache (`ended`).
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from arbiter.service.record.matches import Loading, event_of, load_match, summar
 from arbiter.service.record.tournaments import maker
 from arbiter.service.shielding import Shielded
 
-LOADED_AT_ONCE = 50  #: records of a match that are read back before others have the event loop
+LOADED_AT_ONCE = 50  #: records of a match to decode before other tasks have the event loop
 SET_ASIDE = "its end is missing, or the match was set aside when the server started"
 
 
 class MatchRegistry:
     """All matches of a server.
 
-    `secret` makes the key of a match's comments, from the event that made it. `listeners` are called in their order
-    with each match and its events once these are durable; the list may still grow until the first match is made.
-    `adoption_listeners` are called with each match that becomes live here as another server has stored it. `shared`:
-    other servers may use the store.
+    secret: returns the key of a match's comments, from the first event of the match. listeners: called in order with
+    each match and its events, once these are durable; the list may still grow until the first match is created.
+    adoption_listeners: called with each match that becomes live here in the state that another server has stored.
+    shared: other servers may use the store.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class MatchRegistry:
         self._presence = presence
         self._shared = shared
         self._ended = EndedMatches()
-        self._begun = EndedMatches()  # the same, as they began
+        self._begun = EndedMatches()  # matches after their first event
         failure_listeners: list[FailureListener] = []
         self._live = LiveMatches(
             journal, clock, secret, presence, self._ended, listeners, failure_listeners, shared, log
@@ -85,18 +85,19 @@ class MatchRegistry:
         self._elsewhere = MatchesElsewhere(self._live, self._recovery, log)
         failure_listeners.append(self._recovery.append_failed)
         self._shielded = Shielded()
-        self._began = 0  # the place of the journal's last record at the start
+        self._began = 0  # the last sequence number of the journal at the start
         self._log = log
 
     # -- life ----------------------------------------------------------------------------------------------------
 
     async def start(self) -> int:
-        """Read the matches that have not ended, and interrupt them: the outage is charged to nobody.
+        """Read the unfinished matches, and interrupt them, so that nobody is charged for the outage.
 
-        On a store that is shared, other servers may serve them: then they go on. What a server has left behind that is
-        gone is interrupted by who notices (`arbiter.service.play.replica`).
+        If the store is shared, the matches are not interrupted, because other servers may serve them. The matches of a
+        dead server are interrupted by the server that cleans up after it (`arbiter.service.play.replica`).
 
-        Matches whose record is damaged are set aside; the log names them. Returns how many go on. Raises StoreFailed.
+        Matches whose record is damaged are set aside; the log names them. Returns how many matches continue. Raises
+        StoreFailed.
         """
         self._began = await self._journal.head()
         matches, damages = await unfinished_matches(self._journal)
@@ -111,10 +112,9 @@ class MatchRegistry:
         return len(matches)
 
     async def interrupt_for_stall(self) -> None:
-        """Interrupt all matches because the server itself stood still, and resume those whose players are there.
+        """Interrupt all matches because the server itself stood still, and resume those whose players are present.
 
-        On a store that is shared, those alone in which it is the turn of a player who is here: others stood still for
-        nobody.
+        If the store is shared, only those matches are interrupted in which a player who is present here is to move.
         """
         await self._live.interrupt_all(Interruption.RESTART, self._is_turn_here if self._shared else None)
         for player in self._live.players():
@@ -122,9 +122,10 @@ class MatchRegistry:
                 self.player_present(player)
 
     async def drain(self) -> None:
-        """Take no more commands, stop the clocks, and wait until all of it is durable.
+        """Accept no more commands, stop the clocks, and wait until all events are durable.
 
-        On a store that is shared, the clocks of players who are here: they go on at another server.
+        If the store is shared, only matches with a player who is present here are interrupted; they continue on another
+        server.
         """
         self._live.stop()
         await self._live.interrupt_all(Interruption.DRAIN, self._is_played_here if self._shared else None)
@@ -138,31 +139,35 @@ class MatchRegistry:
 
     @property
     def live(self) -> LiveMatches:
-        """The matches that have not ended."""
+        """The unfinished matches."""
         return self._live
 
     @property
     def recoveries(self) -> int:
-        """How many failed writes are being recovered from."""
+        """The number of recoveries under way."""
         return self._recovery.pending
 
     def log_grown(self, news: Sequence[StoredRecord]) -> None:
-        """Take in what other servers have written; see `MatchesElsewhere`."""
+        """Apply the records of other servers; see `MatchesElsewhere`."""
         self._elsewhere.log_grown(news)
 
     # -- commands ------------------------------------------------------------------------------------------------
 
     async def create(self, command: Create) -> Match:
-        """Make a match, or return the one that the same request has made before.
+        """Create a match, or return the one that the same request has created before.
 
-        Raises Refusal REQUEST_ID_REUSED, RATE_LIMITED, DRAINING, STORE_UNAVAILABLE and what the command's values meet.
+        Raises Refusal REQUEST_ID_REUSED, RATE_LIMITED, DRAINING, STORE_UNAVAILABLE, and for invalid values in the
+        command.
         """
         if self.draining:
             raise DRAINING
         return await self._shielded.run(self._create(command))
 
     async def made(self, command: Create) -> Match | None:
-        """Return the match that the same request has made before, or None. Raises Refusal REQUEST_ID_REUSED."""
+        """Return the match that the same request has created before, or None.
+
+        Raises Refusal REQUEST_ID_REUSED.
+        """
         row = await self._journal.summary_of_request(command.creator, command.request)
         if row is None:
             return None
@@ -191,7 +196,7 @@ class MatchRegistry:
         live = self._live.enter(match, durable=False)
         try:
             await self._live.append(live, events, seal_first(match_id, events), opened=summary_of(first))
-        except JournalConflict:  # the same request came twice at the same time, and the other was first
+        except JournalConflict:  # the same request came twice, and the other one was stored first
             self._live.leave(live)
             known = await self.made(command)
             assert known is not None
@@ -204,9 +209,9 @@ class MatchRegistry:
         return live.durable or match
 
     async def act(self, match_id: str, command: Command) -> Receipt:
-        """Let a match decide a command; return its receipt once the events are durable.
+        """Let a match decide a command; return its receipt once its events are durable.
 
-        Raises the refusal, MATCH_NOT_FOUND, DRAINING, STORE_UNAVAILABLE or RECORD_DAMAGED.
+        Raises the refusal of the match, MATCH_NOT_FOUND, DRAINING, STORE_UNAVAILABLE or RECORD_DAMAGED.
         """
         answer = await self.answer(match_id, command)
         if isinstance(answer, Refusal):
@@ -214,10 +219,10 @@ class MatchRegistry:
         return answer
 
     def request(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> asyncio.Future[Answer]:
-        """Let a match decide a player's request; `make` makes the command, given the seat that the player holds.
+        """Let a match decide a player's request. make: returns the command, for the seat that the player has.
 
-        A live match decides before this returns; the answer comes once the events that it depends on are durable.
-        Refusals are answers; besides those of `act` there is SEAT_NOT_YOURS.
+        A live match decides before this returns. The future gets the answer once the events that it depends on are
+        durable. A refusal is an answer too: one of those of `act`, or SEAT_NOT_YOURS.
         """
         live = self._live.find(match_id)
         if live is None or self.draining:
@@ -237,7 +242,7 @@ class MatchRegistry:
         return _seat_not_yours(player, match_id) if seat is None else await self.answer(match_id, make(seat))
 
     async def answer(self, match_id: str, command: Command) -> Answer:
-        """Let a match decide a command, as `act` does, but return a refusal as an answer."""
+        """Let a match decide a command, like `act`, but return a refusal instead of raising it."""
         if self.draining:
             return DRAINING
         try:
@@ -247,22 +252,22 @@ class MatchRegistry:
         live = self._live.find(match_id)
         if live is not None:
             return await self._live.decide(live, command)
-        return transitions.decide(match, command, self._clock.now_ms()).answer  # it has ended: nothing happens to it
+        return transitions.decide(match, command, self._clock.now_ms()).answer  # it has ended: nothing changes
 
     def player_present(self, player: str) -> None:
-        """Let a player's matches decide that it can be reached from now on."""
+        """Let a player's matches decide that it has arrived."""
         for live in self._live.of_player(player):
             self._live.note_presence(live, player, Arrive)
 
     def player_absent(self, player: str) -> None:
-        """Let a player's matches decide that it can be reached no longer."""
+        """Let a player's matches decide that it has left."""
         for live in self._live.of_player(player):
             self._live.note_presence(live, player, Leave)
 
     # -- reading -------------------------------------------------------------------------------------------------
 
     async def match(self, match_id: str) -> Match:
-        """Return a match as far as it is durable.
+        """Return a match in its durable state.
 
         Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
         """
@@ -278,9 +283,9 @@ class MatchRegistry:
         return match
 
     async def begun(self, match_id: str) -> Match:
-        """Return a match as it began, or further on: its first record is read, and not all of a long one.
+        """Return a match after its first event, or in a later state. Only its first record is read.
 
-        Raises Refusal MATCH_NOT_FOUND.
+        Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
         """
         live = self._live.find(match_id)
         if live is not None and live.durable is not None:
@@ -295,21 +300,21 @@ class MatchRegistry:
         return match
 
     def unfinished(self, player: str) -> list[Match]:
-        """Return a player's matches that have not ended, as far as they are durable, oldest first."""
+        """Return a player's unfinished matches in their durable states, oldest first."""
         found = [live.durable for live in self._live.of_player(player)]
         return sorted((match for match in found if match is not None), key=lambda match: match.id)
 
     async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
-        """Return what lists show of matches, newest first."""
+        """Return list entries of matches, newest first."""
         found = findable(which.player) and findable(which.label)
         return await self._journal.summaries(which, before, most) if found else []
 
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
-        """Return a player's ended matches after a journal place, in order."""
+        """Return a player's ended matches after a sequence number, in order."""
         return await self._journal.results(player, after, most)
 
     async def results_by_kind(self, player: str) -> list[PlayerResult]:
-        """Return how often a player's ended matches did so in which way, in order."""
+        """Return how often a player's ended matches ended in each way, in order."""
         return await self._journal.results_by_kind(player) if findable(player) else []
 
     async def record(self, match_id: str, after: int, most: int) -> list[StoredRecord]:
@@ -331,10 +336,10 @@ class MatchRegistry:
     def _is_played_here(self, match: Match) -> bool:
         return any(self._presence.is_present(player) for player in match.players)
 
-    # -- within --------------------------------------------------------------------------------------------------
+    # -- checks --------------------------------------------------------------------------------------------------
 
     async def _check_label(self, command: Create) -> None:
-        """Raise Refusal ARGUMENT_INVALID for the id of a tournament, unless it makes the match itself."""
+        """Raise Refusal ARGUMENT_INVALID if a label is a tournament's id, unless that tournament creates the match."""
         label = command.label
         if not label or not findable(label) or command.creator == maker(label):
             return
@@ -356,7 +361,7 @@ class MatchRegistry:
         if not isinstance(event_of(records[-1]), Ended):
             if records[-1].sequence <= self._began:
                 raise RecordDamaged(match_id, records[-1].revision, SET_ASIDE)
-            return load_match(records)  # it may go on: nothing is to come between reading and what follows
+            return load_match(records)  # it may go on: the caller continues without an await
         loading = Loading()
         for number, stored in enumerate(records, 1):
             loading.add(stored)
@@ -366,7 +371,7 @@ class MatchRegistry:
 
 
 def _is_of(made: Created, command: Create) -> bool:
-    """Say whether a match is what a command asks for."""
+    """Return whether a match has the values of a command."""
     return (made.game, made.players, made.time, made.rated, made.label, made.opening, made.adjudication) == (
         registry.game(command.game).variant,
         command.players,
@@ -379,7 +384,7 @@ def _is_of(made: Created, command: Create) -> bool:
 
 
 def not_found(match_id: str) -> Refusal:
-    """Return the refusal for a match that is not there."""
+    """Return the refusal for a match that does not exist."""
     shown = shortened(match_id)
     return Refusal(Reason.MATCH_NOT_FOUND, f"there is no match {shown!r} here", id=shown)
 

@@ -1,4 +1,4 @@
-"""The timers of live matches: each rings when its match is due, because a clock has run out or a wait is over."""
+"""The timers of live matches. Each fires at its match's deadline, because a clock has run out or a wait is over."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from arbiter.service.ports.environment import Clock
 
 
 class Timers:
-    """One timer for each live match. `ring` is called with a match whose timer has rung; the timer is off then."""
+    """One timer for each live match. `ring` is called with a match whose timer has fired; the timer is off then."""
 
     def __init__(self, clock: Clock, ring: Callable[[LiveMatch], None]) -> None:
         self._clock = clock
         self._ring = ring
 
     def set(self, live: LiveMatch) -> None:
-        """Make sure that the timer rings no later than the match's deadline.
+        """Make sure that the timer fires no later than the match's deadline.
 
-        A timer that rings too early is not set again: when it rings, nothing is due, and it is set then. So a move,
-        which mostly moves the deadline back, sets no timer.
+        A timer that fires too early is not set again before it does. When it fires, nothing is due, and it is set to
+        the new deadline. So a move, which usually moves the deadline back, sets no timer.
         """
         due = deadline(live.newest)
         if due is not None and live.timer is not None and live.rings_ms <= due:
@@ -33,13 +33,13 @@ class Timers:
             live.timer = asyncio.get_running_loop().call_later(in_s, self._rung, live)
 
     def delay(self, live: LiveMatch, by_ms: int) -> None:
-        """Have the timer ring later than at the deadline, which has come."""
+        """Set the timer of a match whose deadline has come to a later time."""
         cancel(live)
         live.rings_ms = self._clock.now_ms() + by_ms
         live.timer = asyncio.get_running_loop().call_later(by_ms / 1000, self._rung, live)
 
     def is_due(self, live: LiveMatch) -> bool:
-        """Say whether a match's deadline has come."""
+        """Return whether a match's deadline has come."""
         due = deadline(live.newest)
         return due is not None and due <= self._clock.now_ms()
 

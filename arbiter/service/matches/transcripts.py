@@ -1,4 +1,4 @@
-"""Transcripts as they are handed out: the records of a match and, once it has ended, the arbiter's signature."""
+"""Transcripts for readers: the records of a match and, once it has ended, the arbiter's signature."""
 
 from __future__ import annotations
 
@@ -17,30 +17,33 @@ PAGE = 50  #: records in one part of a transcript
 
 
 class Signer(Protocol):
-    """The arbiter's keys. At every instant exactly one of them is valid."""
+    """The arbiter's signing keys. Exactly one of them is valid at every instant."""
 
     def public_keys(self) -> tuple[PublicKey, ...]:
-        """Return the public keys, newest first; replaced ones too, for they still verify."""
+        """Return the public keys, newest first, with replaced ones, whose signatures stay valid."""
 
     def sign(self, key_id: str, message: bytes) -> bytes:
-        """Return the signature of a message by a key; the same each time. Raises KeyError for an unknown key."""
+        """Return the signature of a message by a key. Raises KeyError for an unknown key.
+
+        The same message always gets the same signature.
+        """
 
 
 class Transcripts:
-    """What the arbiter vouches for."""
+    """The transcripts of matches, signed by the arbiter."""
 
     def __init__(self, matches: MatchRegistry, signer: Signer) -> None:
         self._matches = matches
         self._signer = signer
 
     def public_keys(self) -> tuple[PublicKey, ...]:
-        """Return the keys that sign transcripts, newest first."""
+        """Return the public keys of the keys that sign transcripts, newest first."""
         return self._signer.public_keys()
 
     async def parts(self, match_id: str) -> AsyncIterator[bytes]:
-        """Yield the transcript of a match in parts of whole lines; it ends with a signature if the match has ended.
+        """Yield the transcript of a match in parts of whole lines; the last line of an ended match is the signature.
 
-        Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE; RECORD_DAMAGED also for a record whose end is missing.
+        Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE, and RECORD_DAMAGED, also if the end of the record is missing.
         """
         last: StoredRecord | None = None
         goes_on = True
@@ -57,11 +60,11 @@ class Transcripts:
                 raise RecordDamaged(match_id, last.revision, SET_ASIDE)
             goes_on = self._matches.live.find(match_id) is not None
             if goes_on:
-                return  # else it may have ended while it was read: its last records are looked for once more
+                return  # otherwise it may have ended meanwhile: read once more
 
 
 def signature_of(signer: Signer, last: StoredRecord, ended: Ended) -> Signature:
-    """Return the arbiter's signature of a match, given its last record and the event in it."""
+    """Return the arbiter's signature of a match. last, ended: its last record, and the event in it."""
     key = next(key for key in signer.public_keys() if key.valid_at(ended.at))
     statement = Statement(last.match_id, last.revision, digest(last.body), key.key_id)
     return Signature(statement, signer.sign(key.key_id, statement.message()))

@@ -1,4 +1,4 @@
-"""Reads the matches that have not ended, at a start: those whose record is damaged are told apart from the others."""
+"""Reads the unfinished matches at a start, and separates those whose record is damaged."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from arbiter.matches.match import Match, Phase
 from arbiter.service.ports.journal import Journal, RecordDamaged, StoreDamaged, StoredRecord
 from arbiter.service.record.matches import load_match
 
-READ_AT_ONCE: Final = 100  #: matches in one read: a read each would cost as much as what is read
+READ_AT_ONCE: Final = 100  #: matches in one read, because single reads would take twice as long
 
 CUT = "records behind it are missing in the log, up to number {gap}: its end may have been among them"
-"""Why a match or tournament is not continued although each of its records is in order."""
+"""The reason why a match or tournament is not continued although each of its records is valid."""
 
 
 async def unfinished_matches(journal: Journal) -> tuple[list[Match], list[StoreDamaged]]:
-    """Return the matches that have not ended, and what is wrong with those that are damaged.
+    """Return the unfinished matches, and the errors of those that are damaged.
 
-    A match whose last record is before a gap in the log is one of these: it may have ended, and its end was removed.
-    Raises StoreFailed.
+    A match whose last record is before a gap in the log is damaged too: its end may have been removed. Raises
+    StoreFailed.
     """
     loaded: list[tuple[Match, int]] = []
     damages: list[StoreDamaged] = []
@@ -33,7 +33,7 @@ async def unfinished_matches(journal: Journal) -> tuple[list[Match], list[StoreD
             except StoreDamaged as damage:
                 damages.append(damage)
                 continue
-            if match.phase is Phase.ENDED:  # the list of matches says otherwise, and is not to be believed
+            if match.phase is Phase.ENDED:  # the list of matches is wrong
                 damages.append(StoreDamaged(f"match {match.id} has ended, but is listed as unfinished"))
             else:
                 loaded.append((match, records[-1].sequence))
@@ -43,7 +43,10 @@ async def unfinished_matches(journal: Journal) -> tuple[list[Match], list[StoreD
 
 
 async def _read(journal: Journal, ids: Sequence[str], damages: list[StoreDamaged]) -> Iterable[Sequence[StoredRecord]]:
-    """Return the records of some matches; if they can't be read together, of those that can be read alone."""
+    """Return the records of some matches.
+
+    If they can't be read together, each match is read alone, and only the undamaged ones are returned.
+    """
     try:
         records = await journal.read_many(ids)
     except StoreDamaged as damage:

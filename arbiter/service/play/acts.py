@@ -1,6 +1,6 @@
-"""From what bots say on Play streams to their matches, and back: moves and requests, and the answers to them.
+"""From acts on Play streams to matches and back: moves, requests, and their answers.
 
-The path of every move leads through here, twice, so this module has no coroutines and is compiled.
+Every move passes through this module twice, so it has no coroutines and is compiled.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ WRONG_MOVES: Final = frozenset(
         Reason.ARGUMENT_INVALID,
     }
 )
-"""Refusals of moves that count towards a flood: their sender is confused. With illegal and malformed moves the match's
-policy deals, and what the server can't take now is no fault of the sender's."""
+"""Refusals of moves that count towards a flood, because the bot is confused.
+
+Illegal and malformed moves do not count: the match's policy handles them. Refusals for a failure of the server do not
+count either.
+"""
 
 
 class PlayActs:
-    """Takes what bots say on their Play streams, and puts the answers on the streams."""
+    """Executes the acts of bots on Play streams, and puts the answers on the streams."""
 
     def __init__(
         self, matches: MatchRegistry, delivery: Delivery, clock: Clock, limits: Limits, meter: Meter = NO_METER
@@ -49,7 +52,10 @@ class PlayActs:
         self._meter = meter
 
     def arrived(self, session: Session, moves: bool, at: int) -> None:
-        """Note that an act arrived at an instant; too many acts a second that are no moves end the stream."""
+        """Note an act and the instant of its arrival. moves: it is a move.
+
+        Too many acts a second that are not moves end the stream.
+        """
         session.last_act_ms = at
         if not moves:
             self._count(session)
@@ -64,9 +70,9 @@ class PlayActs:
         arrived: int,
         comment: Comment | None = None,
     ) -> None:
-        """Play a move that arrived at an instant; the answer is sent when it is durable.
+        """Play a move that arrived at an instant. The answer is put on the stream once it is durable.
 
-        A move for any other than a live match of the player's counts towards a flood, before anything is looked up.
+        A move for a match that is not a live match of the player counts towards a flood, before the match is looked up.
         """
         found = self._matches.seated(session.player, match_id)
         if found is None:
@@ -98,7 +104,7 @@ class PlayActs:
         self._request(session, request_id, match_id, lambda seat: ClaimDraw(seat, request_id))
 
     def resign(self, session: Session, request_id: str, match_id: str) -> None:
-        """Give a match up."""
+        """Resign a match."""
         self._request(session, request_id, match_id, lambda seat: Resign(seat, request_id))
 
     def _request(
@@ -122,4 +128,4 @@ class PlayActs:
     def _count(self, session: Session) -> None:
         wait_ms = session.count_act(self._clock.now_ms())
         if wait_ms:
-            session.end(rate_limited(self._most_acts, "acts a second that are no moves in live matches", wait_ms))
+            session.end(rate_limited(self._most_acts, "acts a second that are not moves in live matches", wait_ms))

@@ -1,7 +1,7 @@
-"""What a bot gets first when it connects: results that it has not acknowledged, challenges, and seeks of others.
+"""The first items of a bot that connects: results that it has not acknowledged, challenges, and seeks of others.
 
-All of this is read from the store. What changes while it is read is read again, or collected on the side, so that the
-bot misses nothing between these first items and the live items that follow.
+All of them are read from the store. Results and challenges that change meanwhile are read again, and new seeks are
+collected. So the bot misses nothing between these first items and the live items that follow.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ PAGE: Final = 200  #: results or challenges in one read
 
 
 class CatchUp:
-    """Reads the first items of streams. `note_change` and `note_seek` are to be called when something changes."""
+    """Reads the first items of streams. Call `note_change` and `note_seek` when something changes."""
 
     def __init__(self, matches: MatchRegistry, directory: Directory) -> None:
         self._matches = matches
         self._directory = directory
-        self._reads: dict[str, set[asyncio.Event]] = {}  # under way, by player; set when a result or a challenge is new
-        self._new_seeks: dict[int, list[Challenge]] = {}  # seeks made during each read under way
+        self._reads: dict[str, set[asyncio.Event]] = {}  # by player; set by a new result or challenge
+        self._new_seeks: dict[int, list[Challenge]] = {}  # created during each read under way
 
     def note_change(self, player: str) -> None:
         """Note that a player has a new result or challenge."""
@@ -40,9 +40,9 @@ class CatchUp:
             seeks.append(seek)
 
     async def read(self, player: Player, seeks: bool) -> list[Item]:
-        """Return a player's first items, with the open seeks of others if the bot wants them.
+        """Return a player's first items. seeks: with the open seeks of others.
 
-        They are complete until the caller awaits something: the stream has to be live by then.
+        They are complete until the caller's next await, so the stream must be live by then.
         """
         name = player.name
         rows: list[MatchSummary] = []
@@ -92,7 +92,7 @@ class CatchUp:
 
 
 def _seeks(player: str, challenges: Iterable[Challenge]) -> list[Item]:
-    """Return the items of those challenges that are seeks of others."""
+    """Return items for the seeks of other players among some challenges."""
     return [SeekItem(each) for each in challenges if not each.opponent and each.challenger != player]
 
 

@@ -1,4 +1,4 @@
-"""Challenges between players, and seeks: challenges that whoever comes first may accept."""
+"""Challenges between players, and seeks. A seek is a challenge that the first player to answer may accept."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from arbiter.service.shielding import Shielded
 from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
 LONGEST_REASON = 200  #: characters of a reason for declining
-REQUEST = "challenge "  #: what the request id of a match begins with that a challenge has made
+REQUEST = "challenge "  #: the request id of a match from a challenge begins with it
 
 
 class Terms(NamedTuple):
-    """What a challenge proposes. `seat` is the challenger's: 1, 2 or 0 to have it drawn."""
+    """The terms of a challenge. seat: the challenger's, 1 or 2, or 0 for one drawn by lot."""
 
     game: str
     time_control: str
@@ -39,9 +39,10 @@ class Terms(NamedTuple):
 
 
 class Challenges:
-    """Making, accepting, declining and withdrawing challenges and seeks.
+    """Creates, accepts, declines and withdraws challenges and seeks.
 
-    `shared`: other servers may use the store. Then players are told of challenges by notices, which all servers `hear`.
+    shared: other servers may use the store. Then servers inform players of challenges by notices, which all servers
+    `hear`.
     """
 
     def __init__(
@@ -69,15 +70,15 @@ class Challenges:
         self._shielded = Shielded()
 
     async def challenge(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
-        """Challenge a player. The same request id names the same challenge.
+        """Challenge a player. A repeated request returns the challenge that it has created before.
 
         Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID,
-        RATE_LIMITED.
+        RATE_LIMITED, REQUEST_ID_REUSED.
         """
         if opponent == caller.player:
             raise argument_invalid(opponent, "opponent", "another player")
         wanted = self._wanted(caller, request_id, opponent, terms)
-        made = await self._directory.add_challenge(wanted, 0)  # adds nothing, but finds what the request made before
+        made = await self._directory.add_challenge(wanted, 0)  # only looks for a challenge of the same request
         if made is None:
             check_not_suspended(await self._accounts.player(opponent))
             made = await self._add(wanted)
@@ -86,9 +87,9 @@ class Challenges:
         return _same(made, wanted, terms.seat)
 
     async def seek(self, caller: Caller, request_id: str, terms: Terms) -> Challenge:
-        """Make a seek. Raises as `challenge` does."""
+        """Create a seek. Raises as `challenge` does."""
         wanted = self._wanted(caller, request_id, "", terms)
-        made = await self._directory.add_challenge(wanted, 0)  # adds nothing, but finds what the request made before
+        made = await self._directory.add_challenge(wanted, 0)  # only looks for a challenge of the same request
         if made is None:
             self._seeking.use(caller.player, self._clock.now_ms())
             made = await self._add(wanted)
@@ -97,9 +98,10 @@ class Challenges:
         return _same(made, wanted, terms.seat)
 
     async def accept(self, caller: Caller, challenge_id: str) -> Match:
-        """Accept a challenge to the caller, or somebody's seek; return the match. Accepting again returns it again.
+        """Accept a challenge to the caller, or another player's seek; return the match.
 
-        Raises Refusal CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is).
+        A repeated call returns the same match. Raises Refusal CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is
+        suspended).
         """
         return await self._shielded.run(self._accept(caller, challenge_id))
 
@@ -110,27 +112,27 @@ class Challenges:
             raise _not_open(challenge_id)
         if challenge.state == "open":
             check_not_suspended(await self._accounts.player(challenge.challenger))
-            # Closed first, so that one of two who accept a seek at once gets it; the opponent's name says who did.
+            # First close it, so that only one of two players who accept a seek at once gets it: `reason` names it.
             taken = replace(challenge, state="accepted", match_id="", reason=caller.player)
             closed = await self._directory.close_challenge(taken)
-            # Somebody else may have closed it just now: another player, or the same request sent twice at once.
+            # Another player, or the same request sent twice, may have closed it just now.
             challenge = taken if closed else await self._directory.challenge(challenge_id) or challenge
         if challenge.state != "accepted" or challenge.reason != caller.player:
             raise _not_open(challenge_id)
         match = await self._matches.create(self._command(challenge, caller.player))
-        if match.created.at >= began:  # else it has been told of the match before
+        if match.created.at >= began:  # otherwise the challenger was informed before
             await self._tell_closed(challenge.challenger, _accepted(challenge, match.id))
         return match
 
     async def _tell_closed(self, player: str, closed: Challenge) -> None:
-        """Tell a player that a challenge is closed, wherever it is connected."""
+        """Inform a player on whichever server that a challenge is closed."""
         if self._shared:
             await self._directory.tell(NoticeKind.CHALLENGE, closed.challenge_id, player, closed.match_id)
         else:
             self._sessions.notify(player, ChallengeClosedItem(closed))
 
     async def hear(self, notice: Notice) -> None:
-        """Tell players who are here what has become of a challenge on any server. Raises StoreFailed."""
+        """Inform players with a stream here of a challenge that was changed on any server. Raises StoreFailed."""
         if notice.kind is not NoticeKind.CHALLENGE:
             return
         challenge = await self._directory.challenge(notice.subject)
@@ -146,9 +148,9 @@ class Challenges:
             self._sessions.announce_seek(challenge)
 
     async def decline(self, caller: Caller, challenge_id: str, reason: str) -> None:
-        """Decline a challenge to the caller, or withdraw the caller's own; doing so again does no harm.
+        """Decline a challenge to the caller, or withdraw one of the caller's own. A repeated call changes nothing.
 
-        Raises Refusal CHALLENGE_NOT_FOUND.
+        Raises Refusal CHALLENGE_NOT_FOUND, ARGUMENT_INVALID.
         """
         if len(reason) > LONGEST_REASON or "\0" in reason:
             raise argument_invalid(
@@ -174,7 +176,7 @@ class Challenges:
         return await self._directory.challenges(caller.player, place(after), most)
 
     def _wanted(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
-        """Return the challenge that a request asks for."""
+        """Return the challenge that a request describes. Raises Refusal."""
         check_request_id(request_id)
         if terms.seat not in (0, 1, 2):
             raise argument_invalid(terms.seat, "terms.seat", "1, 2 or 0")
@@ -191,7 +193,7 @@ class Challenges:
         )
 
     async def _add(self, wanted: Challenge) -> Challenge:
-        """Store a challenge; return it, or the one that its request made before."""
+        """Store a challenge; return it, or the one that its request has created before. Raises Refusal RATE_LIMITED."""
         most = self._limits.open_challenges_of_player
         made = await self._directory.add_challenge(wanted, most)
         if made is None:
@@ -212,17 +214,20 @@ class Challenges:
 
 
 def _accepted(challenge: Challenge, match_id: str) -> Challenge:
-    """Return a challenge as its challenger is told that it was accepted."""
+    """Return an accepted challenge in the form that its challenger gets."""
     return replace(challenge, match_id=match_id, reason="")
 
 
 def is_challenge(created: Created) -> bool:
-    """Say whether two players agreed on a match by a challenge. A request id of that form says so, whoever gave it."""
+    """Return whether a match comes from a challenge.
+
+    The form of its request id decides this, even if a client chose that id.
+    """
     return created.request.startswith(REQUEST)
 
 
 def _same(made: Challenge, wanted: Challenge, seat: int) -> Challenge:
-    """Return the challenge of a request. Raises Refusal REQUEST_ID_REUSED if it is another than is wanted."""
+    """Return the challenge of a request. Raises Refusal REQUEST_ID_REUSED if the request created a different one."""
     if _asked(made, seat) != _asked(wanted, seat):
         raise Refusal(
             Reason.REQUEST_ID_REUSED,
@@ -233,7 +238,7 @@ def _same(made: Challenge, wanted: Challenge, seat: int) -> Challenge:
 
 
 def _asked(challenge: Challenge, seat: int) -> tuple[object, ...]:
-    """Return the terms that a challenge was asked for: the seat was asked for, or 0 if it was to be drawn."""
+    """Return the terms that a request named. seat: in the request; 0, for a drawn seat, matches every seat."""
     made = challenge
     return made.opponent, made.game, made.time_control, made.rated, made.seat if seat else 0
 

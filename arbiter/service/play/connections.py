@@ -1,4 +1,4 @@
-"""Which players are connected: the Play stream of each, and the players who are present by another stream."""
+"""The connected players: each player's Play stream, and the players who are present by another stream."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from arbiter.service.ports.replicas import PlaySession
 
 
 class Connections:
-    """The streams that are open now. Matches ask it who is there: it is their `Presence`.
+    """The open streams. It is the `Presence` that matches use.
 
-    by_player: the Play stream of each player who has one. others: how many other streams make a player present.
-    elsewhere: the Play streams on other replicas, as they were at the last heartbeat.
+    by_player: the Play stream of each player who has one. others: the number of other streams that make a player
+    present. elsewhere: the Play streams on other replicas, as of the last heartbeat.
     """
 
     def __init__(self) -> None:
@@ -31,11 +31,14 @@ class Connections:
         return self.by_player.get(player)
 
     def is_present(self, player: str) -> bool:
-        """Say whether a player can be reached: by a Play stream, or by another stream that it moves on."""
+        """Return whether a player has a stream here: a Play stream, or another stream on which it can move."""
         return player in self.by_player or player in self.others
 
     def doubt(self, player: str, for_s: float) -> None:
-        """Note that a player has come from a replica that may be gone, which will be known in a while."""
+        """Note that a player has come from a replica that may be dead.
+
+        for_s: after this many seconds it is known whether that replica is dead.
+        """
         self._doubtful[player] = self._doubtful.get(player, 0) + 1
         asyncio.get_running_loop().call_later(for_s, self._is_certain, player)
 
@@ -45,28 +48,28 @@ class Connections:
             del self._doubtful[player]
 
     def is_judged_elsewhere(self, player: str) -> bool:
-        """Say whether another replica, which may be gone, has the player's Play stream, or had it a moment ago."""
+        """Return whether another replica, which may be dead, has the player's Play stream or has just had it."""
         return player in self.elsewhere or player in self._doubtful
 
     def is_elsewhere(self, player: str) -> bool:
-        """Say whether a player's Play stream is on another replica."""
+        """Return whether a player's Play stream is on another replica."""
         return player in self.elsewhere
 
     def is_anywhere(self, player: str) -> bool:
-        """Say whether a player can be reached, here or by a Play stream elsewhere."""
+        """Return whether a player has a stream here, or a Play stream on another replica."""
         return self.is_present(player) or player in self.elsewhere
 
     def version_of(self, player: str) -> str:
-        """Return the version of a player's bot, as its Play stream said; '' if it has no stream, or said none."""
+        """Return the version in the hello of a player's Play stream; '' if there is no stream or no version."""
         session = self.by_player.get(player)
         return session.hello.bot_version if session is not None else ""
 
     def add_other(self, player: str) -> None:
-        """Count a stream that makes a player present and is no Play stream."""
+        """Count a stream that makes a player present but is no Play stream."""
         self.others[player] += 1
 
     def remove_other(self, player: str) -> None:
-        """Count such a stream no longer."""
+        """Stop counting such a stream."""
         self.others[player] -= 1
         if not self.others[player]:
             del self.others[player]

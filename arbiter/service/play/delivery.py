@@ -1,6 +1,6 @@
 """From durable events to the Play streams of a match's players: turns, states, draw offers and ends.
 
-The path of every move leads through here, so this module has no coroutines and is compiled.
+Every move passes through this module, so it has no coroutines and is compiled.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from arbiter.service.record.published import Published
 
 @dataclass(init=False, slots=True)
 class _SentTurn:
-    """When a turn was sent, and on which stream: None if that was opened after the turn had begun.
+    """When a turn was sent, and on which stream. session: None if it was opened after the turn had begun.
 
-    A turn is known by its ply and its beginning: many may begin in one millisecond.
+    A turn is identified by its ply and its beginning, because many turns may begin in one millisecond.
     """
 
     ply: int
@@ -42,7 +42,7 @@ class _SentTurn:
 
 
 class Delivery:
-    """Puts on each player's Play stream what happens in its matches, and knows when each turn was sent."""
+    """Puts the events of matches on the Play streams of their players, and records when each turn was sent."""
 
     def __init__(
         self, connections: Connections, matches: LiveMatches, catch_up: CatchUp, move_lists: MoveLists, clock: Clock
@@ -55,8 +55,11 @@ class Delivery:
         self._sent: dict[str, _SentTurn] = {}  # the last turn, by match
 
     def match_changed(self, match: Match, events: Sequence[Published]) -> None:
-        """Tell the players of a match which events have just become durable. `match` stands after the last one."""
-        if len(events) == 1 and type(events[0].event) is Moved:  # as it mostly is: only the opponent has to be told
+        """Put events that have just become durable on the streams of the match's players.
+
+        match: its state after the last event.
+        """
+        if len(events) == 1 and type(events[0].event) is Moved:  # the usual case: only the opponent gets an item
             session = self._sessions.get(match.created.players[match.turn - 1])
             if session is not None:
                 self.offer_turn(session, match)
@@ -71,7 +74,7 @@ class Delivery:
             self._sent.pop(match.id, None)
 
     def match_adopted(self, match: Match) -> None:
-        """Tell the players of a match that has become live here how it stands, and whose turn it is."""
+        """Put the state of a match that has become live here on its players' streams, and the turn."""
         for player in match.holders:
             session = self._sessions.get(player)
             if session is not None:
@@ -85,7 +88,7 @@ class Delivery:
                 case Moved() | Resumed():
                     turns = True
                 case Created() | Started():
-                    if not turns:  # where it started as it was made, its state is told once
+                    if not turns:  # a match that starts at once gets only one state item
                         self.put_state(session, match)
                     turns = True
                 case DrawOffered(seat=offering) if offering != seat:
@@ -101,12 +104,12 @@ class Delivery:
             self.offer_turn(session, match)
 
     def put_state(self, session: Session, match: Match) -> None:
-        """Put a match as it stands on a stream."""
+        """Put the current state of a match on a stream."""
         session.put(StateItem(match))
         note_state(session, match)
 
     def offer_turn(self, session: Session, match: Match) -> None:
-        """Put the turn on a stream, if the match is at a turn of the stream's player."""
+        """Put the turn on a stream, if the player of the stream is to move."""
         seat = seat_of(match, session.player)
         if match.phase is not Phase.ACTIVE or seat != match.turn:
             return
@@ -121,20 +124,20 @@ class Delivery:
             self._put_turn(session, match, seat, listing)
 
     def _put_turn(self, session: Session, match: Match, seat: Seat, listing: TurnListing | None) -> None:
-        """Put a turn on a stream, with the moves since the last turn on it."""
+        """Put a turn on a stream, with the moves since the last turn on this stream."""
         held_up_ms = session.held_up(self._clock.now_ms())
         session.put(TurnItem(match, seat, session.moves_told.get(match.id, 0), listing, held_up_ms))
         session.moves_told[match.id] = match.ply
 
     def turn_sent(self, session: Session, turn: TurnItem, now: int) -> None:
-        """Note that a turn goes out at an instant.
+        """Note that a turn is sent at an instant.
 
-        Only the first time counts, and only on a stream that was live before the turn began. What the turn has waited
-        for behind writes that the bot held up is not the server's delay, and does not count.
+        Only the first time counts, and only on a stream that was live before the turn began. The time that the turn has
+        waited behind writes that the bot held up is not the server's delay, so it is subtracted.
         """
         match = turn.match
         if not self._matches.is_current(match):
-            return  # the turn is over already
+            return  # the turn has ended already
         match_id, ply = match.created.match, len(match.moves)
         sent = self._sent.get(match_id)
         if sent is None or sent.ply != ply or sent.since != match.since:
@@ -143,11 +146,11 @@ class Delivery:
             self._sent[match_id] = _SentTurn(ply, match.since, at, stream)
 
     def timing(self, session: Session, match: Match, ply: int) -> tuple[int | None, int | None]:
-        """Return when the current turn was sent, and the round trip of the stream that took it; None earns no credit.
+        """Return when the current turn was sent, and the round trip of that stream. A None earns no credit.
 
-        Both belong to the stream that was live when the turn began and took it. So a bot that connects again in the
-        middle of a turn earns nothing by it: on the new stream, what the server owes for its own delay stands, and the
-        network is credited from the next turn on.
+        Both belong to the stream that was live when the turn began and that sent the turn. So a bot gains nothing by
+        connecting again in the middle of a turn. On the new stream, the credit for the server's own delay stays, and
+        credit for the network begins with the next turn.
         """
         sent = self._sent.get(match.created.match)
         if sent is None or sent.session is None or sent.ply != ply or sent.since != match.turn_started:
@@ -156,8 +159,8 @@ class Delivery:
 
 
 def note_state(session: Session, match: Match) -> None:
-    """Note that a stream has a match as it stands: its turns leave out the moves up to here.
+    """Note that a stream has got the state of a match: its turns then leave out the moves up to here.
 
-    An opening is not left out: it comes with the first turn.
+    The moves of an opening are not left out: they come with the first turn.
     """
     session.moves_told[match.id] = 0 if match.ply == len(match.created.opening) else match.ply

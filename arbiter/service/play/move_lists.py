@@ -1,4 +1,4 @@
-"""The legal moves that a bot asked to have with its turns: listed by the rules workers, apart from the event loop."""
+"""Lists the legal moves that a bot wants with its turns. The rules workers do it, apart from the event loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arbiter.service.ports.rules import RulesWorker
 
 
 class MoveLists:
-    """Lists the legal moves of turns. longest_ms: after which a turn goes out without its list."""
+    """Lists the legal moves of turns. longest_ms: the time limit; then the turn is sent without its list."""
 
     def __init__(self, rules: RulesWorker, limits: Limits, longest_ms: int, log: Logger) -> None:
         self._rules = rules
@@ -32,14 +32,14 @@ class MoveLists:
     async def _list(self, match: Match, extras: Extras, then: Callable[[TurnListing | None], None]) -> None:
         listed = None
         try:
-            # A list that takes longer than the clock forgives is left out: the bot asks for it if it wants it.
+            # The bot can still request a list that was left out.
             async with asyncio.timeout(self._longest_ms / 1000):
                 listing = await self._rules.legal_moves(
                     f"turn {match.id}", match.created.game, "", match.moves, extras.steps
                 )
         except (TimeoutError, Refusal):
             pass
-        except Exception:  # the arbiter's own mistake must not cost the player its turn
+        except Exception:  # an error in the arbiter must not cost the player its turn
             self._log.exception("turn_not_listed", match=match.id, ply=match.ply)
         else:
             most = min(extras.legal_moves_up_to, self._limits.turn_moves)

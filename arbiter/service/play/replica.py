@@ -1,11 +1,12 @@
-"""What a server does that shares its store: it says that it is alive, and deals with what others leave behind.
+"""The duties of a server that shares its store: heartbeats, and cleaning up after dead servers.
 
-Twice a second each replica writes its row and reads those of all Play streams. A replica that has said nothing for two
-seconds is gone. Whoever notices first interrupts the matches in which it was the turn of a player whose stream was
-there: the thought that was cut is charged to nobody. The others only learn that this player has gone.
+Twice a second each replica writes its row and reads those of all Play streams. A replica that has written nothing for
+two seconds is dead. The first replica that notices cleans up after it. It interrupts the matches in which a player of
+the dead replica is to move, so that this player's interrupted thinking time is not charged. In the other matches of
+such players it records that they have left, unless they have connected again.
 
-A replica that can't use the store for two seconds ends its streams, so that its players go to another one; so does one
-that the others have taken for gone. It takes new streams as soon as it has a row again.
+A replica that can't use the store for two seconds ends its streams, so that its players connect to another one. So does
+a replica that the others have declared dead. It accepts new streams as soon as it has a row again.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from arbiter.service.ports.replicas import PlaySession
 from arbiter.service.record.following import Follower
 
 BEAT_S: Final = 0.5  #: time between two heartbeats
-SILENCE_MS: Final = 2_000  #: after which a replica that says nothing is gone
+SILENCE_MS: Final = 2_000  #: a replica that has written nothing for this time is dead
 HEAR_S: Final = 0.25  #: time between two reads of notices
 NOTICES: Final = 500  #: notices in one read
 
-TAKEN_FOR_GONE: Final = "this server could not say for a while that it is alive"
+TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
 
 
 class Replica:
-    """The heartbeat of this server, and its view of the others. `listeners`: who hears what all servers note."""
+    """The heartbeat of this server, and its view of the others. `listeners` are called with each notice."""
 
     def __init__(
         self,
@@ -58,19 +59,22 @@ class Replica:
         self._follower = follower
         self._directory = directory
         self._listeners = listeners
-        self._noticed = 0  # the number of the last notice that was heard
+        self._noticed = 0  # the number of the last notice that was read
         self._log = log
         self._heard = 0.0  # when the store last took a heartbeat, by the event loop's time
 
     async def start(self) -> None:
-        """Become a replica and follow the log: before the matches that have not ended are read. Raises StoreFailed."""
+        """Become a replica and follow the log. Raises StoreFailed.
+
+        Call it before the unfinished matches are read.
+        """
         await self._membership.enter()
         await self._follower.begin()
         self._noticed = await self._directory.last_notice()
         self._heard = asyncio.get_running_loop().time()
 
     async def run(self) -> NoReturn:
-        """Say that this server is alive, and hear notices, until cancelled."""
+        """Write heartbeats and read notices, until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._say())
             group.create_task(self._hear_always())
@@ -84,16 +88,19 @@ class Replica:
                 self._log.warning("heartbeat_failed", error=failure.message)
                 if asyncio.get_running_loop().time() - self._heard > SILENCE_MS / 1_000:
                     self._sessions.end_all(failure)
-            except Exception:  # a mistake of ours: this server goes on saying that it is alive
+            except Exception:  # our code has an error: this server is alive, so heartbeats go on
                 self._log.exception("heartbeat_failed")
             await asyncio.sleep(BEAT_S)
 
     async def stop(self) -> None:
-        """Be no replica any more, once no match is served here: nobody has to notice. Raises StoreFailed."""
+        """Stop being a replica, so that no other replica has to clean up. Raises StoreFailed.
+
+        Call it once no match is served here.
+        """
         await self._membership.leave()
 
     async def beat(self) -> None:
-        """Say that this server is alive, and act on what it learns. Raises StoreFailed."""
+        """Write a heartbeat, and act on its answer. Raises StoreFailed."""
         open_before = list(self._connections)
         heartbeat = await self._membership.beat()
         self._heard = asyncio.get_running_loop().time()
@@ -116,12 +123,12 @@ class Replica:
 
     async def _hear_always(self) -> NoReturn:
         while True:
-            with suppress(StoreFailed):  # the rest is heard later
+            with suppress(StoreFailed):  # the rest is read later
                 await self.hear()
             await asyncio.sleep(HEAR_S)
 
     async def hear(self) -> None:
-        """Pass on what servers have noted since the last time. Raises StoreFailed."""
+        """Read the notices since the last time, and call the listeners. Raises StoreFailed."""
         while notices := await self._directory.notices(self._noticed, NOTICES):
             for notice in notices:
                 for listener in self._listeners:
@@ -129,7 +136,7 @@ class Replica:
                 self._noticed = notice.number
 
     async def _drop_old(self, mine: list[PlaySession]) -> None:
-        """Drop the rows of streams that are over; that failed as they ended."""
+        """Remove the rows of ended streams, where this failed when they ended."""
         for row in mine:
             session = self._connections.of(row.player)
             if self._membership.is_opening(row.player) or (session is not None and session.row[1] >= row.epoch):
@@ -138,7 +145,7 @@ class Replica:
                 self._sessions.left(row.player)
 
     async def _inherit(self, gone: str) -> None:
-        """Deal with what a replica has left behind."""
+        """Clean up after a dead replica."""
         players = await self._membership.lost_players(gone)
         await self._follower.look()  # its last commits
         interrupted = 0

@@ -1,4 +1,4 @@
-"""One Play stream, without its transport: the items that wait to be sent, its round trip, and whether it is over."""
+"""One Play stream, without its transport: the items to send, its round trip, and whether it has ended."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from arbiter.service.token_bucket import SECOND_MS, TokenBucket
 from arbiter.tournaments.events import Created
 from arbiter.tournaments.tournament import Phase
 
-ROUND_TRIPS_KEPT = 8  #: the smallest of the last so many is taken: holding back one pong gains nothing
-WRITE_MS = 10  #: a write that takes longer is held up by the one who should read
+ROUND_TRIPS_KEPT = 8  #: the minimum of this many counts, so a bot gains nothing by delaying one pong
+WRITE_MS = 10  #: a write that takes longer waits for its reader
 
 
 class Extras(NamedTuple):
-    """What the bot wants its turns to carry beyond the minimum."""
+    """The optional parts of turns that a bot wants."""
 
     board: bool = False
     legal_move_count: bool = False
@@ -35,7 +35,7 @@ class Extras(NamedTuple):
 
 
 class Hello(NamedTuple):
-    """What a bot says of itself when it connects."""
+    """A bot's description of itself when it connects."""
 
     bot_name: str = ""
     bot_version: str = ""
@@ -47,7 +47,7 @@ class Hello(NamedTuple):
 
 
 class TurnListing(NamedTuple):
-    """The legal moves that go with a turn: their number, and the moves if they are to be sent."""
+    """The legal moves for a turn: their number, and the moves if they are to be sent."""
 
     total: int
     moves: tuple[ListedMove, ...]
@@ -57,7 +57,8 @@ class TurnListing(NamedTuple):
 class TurnItem:
     """It is the bot's turn.
 
-    first_ply: of the first move in the turn's list of last moves. held_up_ms: `Session.held_up` when the turn was put.
+    first_ply: of the first move in the turn's list of last moves. held_up_ms: `Session.held_up` when the turn was put
+    on the stream.
     """
 
     match: Match
@@ -77,7 +78,7 @@ class TurnItem:
 
 
 class StateItem(NamedTuple):
-    """A match as it stands."""
+    """The current state of a match."""
 
     match: Match
 
@@ -97,7 +98,10 @@ class AnswerItem:
 
 
 class EndedItem(NamedTuple):
-    """A match has ended; `cursor` is to be acknowledged. seat: the bot's; 1 in a match against itself."""
+    """A match has ended. cursor: for the bot to acknowledge.
+
+    seat: the bot's; 1 in a match against itself.
+    """
 
     match_id: str
     game: str
@@ -115,25 +119,25 @@ class OfferItem(NamedTuple):
 
 
 class ChallengeItem(NamedTuple):
-    """Somebody challenges the bot."""
+    """A player challenges the bot."""
 
     challenge: Challenge
 
 
 class ChallengeClosedItem(NamedTuple):
-    """A challenge or seek of the bot's is no longer open."""
+    """A challenge to the bot, or a challenge or seek by it, is no longer open."""
 
     challenge: Challenge
 
 
 class SeekItem(NamedTuple):
-    """Somebody seeks an opponent."""
+    """A player seeks an opponent."""
 
     challenge: Challenge
 
 
 class CallItem(NamedTuple):
-    """A tournament that a player may enter, or has entered, as it is in a phase."""
+    """A tournament that a player may enter, or has entered, and its phase."""
 
     player: str
     created: Created
@@ -142,13 +146,13 @@ class CallItem(NamedTuple):
 
 
 class PingItem(NamedTuple):
-    """Asks for a pong."""
+    """Requests a pong."""
 
     number: int
 
 
 class NoticeItem(NamedTuple):
-    """Why the stream will end."""
+    """The reason why the stream will end."""
 
     refusal: Refusal
 
@@ -169,11 +173,11 @@ Item = (
 
 
 class Session:
-    """The Play stream of a player. The door sends what `take` returns.
+    """The Play stream of a player. An API sends the items that `take` returns.
 
-    opened_ms, last_act_ms: when it was opened, and when something arrived on it last. ended: why it is to end, or None.
-    row: the replica and epoch of its row in a store that is shared; '' and 0 otherwise.
-    left: it is over on both sides, and nothing that arrives still counts. closed: it is no player's stream any more.
+    opened_ms, last_act_ms: when it was opened, and when the last message arrived on it. ended: the reason why it is to
+    end, or None. row: the replica and the epoch in its row of a shared store; '' and 0 without one. left: both sides
+    have ended it, and messages that still arrive have no effect. closed: it is no longer its player's stream.
     """
 
     def __init__(self, caller: Caller, hello: Hello, limits: Limits, now: int) -> None:
@@ -188,25 +192,25 @@ class Session:
         self._limits = limits
         self._outbox: deque[Item] = deque()
         self._loop = asyncio.get_running_loop()
-        self._idle: asyncio.Future[None] | None = None  # what the reader waits for
+        self._idle: asyncio.Future[None] | None = None  # awaited by the sender
         self._pings: dict[int, int] = {}  # number: when it was sent
         self._next_ping = 1
         self._round_trips: deque[int] = deque(maxlen=ROUND_TRIPS_KEPT)
         self._acts = TokenBucket(limits.acts_a_second, SECOND_MS)
         self._most = limits.session_items
-        self._unanswered = 0  # requests
-        self._half_closed = False  # the bot will send nothing more
+        self._unanswered = 0  # requests without an answer yet
+        self._half_closed = False  # the bot has closed its side
         self._writing_since: int | None = None  # the write under way
-        self._held_up_ms = 0  # by writes that are over
+        self._held_up_ms = 0  # by writes that have ended
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
-        self.moves_told: dict[str, int] = {}  #: by match, how many of its moves this stream has been told
-        self.announced: set[str] = set()  #: tournaments that the bot has been told it may enter
-        self.last_result = 0  #: the cursor of the last result told on this stream
+        self.moves_told: dict[str, int] = {}  #: by match, how many of its moves were sent on this stream
+        self.announced: set[str] = set()  #: tournaments whose call the bot has got
+        self.last_result = 0  #: the cursor of the last result on this stream
         self._ends: set[str] = set()  # matches whose end was among the first items
         self._challenges: set[str] = set()  # challenges and seeks that were among the first items
 
     def put_first(self, items: Iterable[Item]) -> None:
-        """Put the items that a bot gets when it connects, however many there are."""
+        """Put the items that a bot gets when it connects; their number has no limit."""
         before = len(self._outbox)
         for item in items:
             self._outbox.append(item)
@@ -219,7 +223,10 @@ class Session:
         self._wake()
 
     def put(self, item: Item) -> None:
-        """Put an item. A stream on which too many wait to be read ends; its bot resumes by connecting again."""
+        """Put an item on the stream.
+
+        If too many items wait to be read, the stream ends. Its bot can connect again; it loses nothing.
+        """
         if self.ended is not None:
             return
         if len(self._outbox) >= self._most:
@@ -236,11 +243,11 @@ class Session:
         self._wake()
 
     def has_told_end_of(self, match_id: str) -> bool:
-        """Say whether the first items had the end of a match, before its listeners were called."""
+        """Return whether the first items had the end of a match, before its listeners were called."""
         return match_id in self._ends
 
     def has_told_challenge(self, challenge: Challenge) -> bool:
-        """Say whether a challenge or seek was among the first items."""
+        """Return whether the first items had a challenge or seek."""
         return challenge.challenge_id in self._challenges
 
     def _note(self, item: Item) -> None:
@@ -248,17 +255,17 @@ class Session:
             self.last_result = max(self.last_result, item.cursor)
 
     def request_arrived(self) -> None:
-        """Count a request that is to be answered."""
+        """Count a request that needs an answer."""
         self._unanswered += 1
 
     def put_answer(self, item: AnswerItem) -> None:
-        """Put the answer to a request."""
+        """Put the answer to a request on the stream."""
         self._unanswered -= 1
         self.put(item)
         self._wake()
 
     def half_close(self) -> None:
-        """Note that the bot will send nothing more: its requests are still answered, then the stream ends."""
+        """Note that the bot has closed its side. Its requests are still answered, then the stream ends."""
         self._half_closed = True
         self._wake()
 
@@ -276,7 +283,7 @@ class Session:
         return len(self._outbox)
 
     def idle(self) -> asyncio.Future[None] | None:
-        """Return a future to await before `take`, or None if there is something to send or the stream is over."""
+        """Return a future to await before `take`, or None if there are items to send or the stream has ended."""
         if self._outbox or self._done:
             return None
         # A bare future: an asyncio.Event would take several times as long, and every move wakes two streams.
@@ -284,12 +291,12 @@ class Session:
         return self._idle
 
     def take(self) -> deque[Item]:
-        """Return the items that wait to be sent; none if the stream is over. For one caller: `sessions.items_of`."""
+        """Return the items to send; none if the stream has ended. Only `sessions.items_of` calls this."""
         items, self._outbox = self._outbox, deque()
         return items
 
     def end(self, refusal: Refusal) -> None:
-        """End the stream with a reason. The items that wait are sent before it, unless the bot does not read them."""
+        """End the stream with a refusal. Items in the queue are sent before it, unless the bot does not read."""
         if self.ended is None:
             if refusal.reason is Reason.READER_TOO_SLOW:
                 self._outbox.clear()
@@ -303,29 +310,29 @@ class Session:
         self._writing_since = now
 
     def write_ended(self, now: int) -> None:
-        """Note that the write is over."""
+        """Note that the write to the transport has ended."""
         self._held_up_ms = self.held_up(now)
         self._writing_since = None
 
     def held_up(self, now: int) -> int:
-        """Return for how many milliseconds in all the server has waited because the bot did not read."""
+        """Return the total time that the server has waited for the bot to read, in milliseconds."""
         if self._writing_since is None:
             return self._held_up_ms
         return self._held_up_ms + max(0, now - self._writing_since - WRITE_MS)
 
     def ping(self) -> None:
-        """Put a ping. `ping_sent` is to be called when it goes out."""
+        """Put a ping on the stream. Call `ping_sent` when it is sent."""
         self.put(PingItem(self._next_ping))
         self._next_ping += 1
 
     def ping_sent(self, number: int, now: int) -> None:
-        """Note that a ping goes out now."""
+        """Note that a ping is sent now."""
         self._pings[number] = now
         if len(self._pings) > ROUND_TRIPS_KEPT:
             del self._pings[next(iter(self._pings))]
 
     def pong_arrived(self, number: int, now: int) -> None:
-        """Note a pong; one that answers no ping is ignored."""
+        """Note a pong. A pong that answers no ping is ignored."""
         sent = self._pings.pop(number, None)
         if sent is not None:
             self._round_trips.append(now - sent)
@@ -336,5 +343,8 @@ class Session:
         return min(self._round_trips, default=None)
 
     def count_act(self, now: int) -> int:
-        """Count an act that is no move. Return 0, or after too many of them in how many ms the next one is allowed."""
+        """Count an act that is not a move.
+
+        Return 0, or, above the limit, the milliseconds until the next one is allowed.
+        """
         return self._acts.take(now)

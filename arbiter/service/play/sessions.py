@@ -1,4 +1,4 @@
-"""Play streams as they come and go: what each gets first, pings, and why one ends."""
+"""Play streams: how they open and end, the items that each one gets first, and pings."""
 
 from __future__ import annotations
 
@@ -28,16 +28,20 @@ from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 MOST_GAMES = 100  #: variants in a hello
 
 DOUBT_S = 3.0
-"""For so long a player who has come from another server is not judged: by then it is known whether that one is gone."""
+"""For this many seconds, no deadline of a player that has come from another server is enforced.
+
+After this time it is known whether that server is dead.
+"""
 
 FirstItems = Callable[[Session], Iterable[Item]]
-"""Returns items that a stream gets as it opens, before its turns."""
+"""Returns items that a stream gets when it opens, before its turns."""
 
 
 class Sessions:
-    """All live Play streams, at most one a player. `first_items`: what else each stream gets as it opens, in order.
+    """All live Play streams, at most one for each player.
 
-    `membership`: among the servers that share the store, if it is shared; a player has one stream on all of them.
+    first_items: called in order for the further items that each stream gets when it opens. membership: None if no other
+    server uses the store; otherwise a player has one stream on all servers together.
     """
 
     def __init__(
@@ -63,14 +67,14 @@ class Sessions:
         self._membership = membership
         self._clock = clock
         self._limits = limits
-        self._in_turn: OrderedDict[Session, None] = OrderedDict()  # an ordered set: next to be pinged first
+        self._in_turn: OrderedDict[Session, None] = OrderedDict()  # an ordered set: the next one to ping is the first
         self._ends = StreamEnds()
-        self._to_ping = 0.0  # how many are due, and a part of the next
+        self._to_ping = 0.0  # how many pings are due, with a fraction
         self._openings = TokenBuckets(limits.play_streams_a_minute, MINUTE_MS, "streams of one player in a minute")
         self._tasks: set[asyncio.Task[None]] = set()
 
     def is_live(self, player: str) -> bool:
-        """Say whether a player has a live Play stream, on whichever server."""
+        """Return whether a player has a live Play stream, on whichever server."""
         return self._connections.of(player) is not None or self._connections.is_elsewhere(player)
 
     @property
@@ -91,7 +95,7 @@ class Sessions:
         return self._ends.of(player)
 
     def free_slots(self, player: str) -> int | None:
-        """Return how many more matches a player takes, by what its bot said; None if it has no live Play stream."""
+        """Return how many more matches a player accepts, by its hello; None if it has no live Play stream."""
         session, elsewhere = self._connections.of(player), self._connections.elsewhere.get(player)
         if session is None and elsewhere is None:
             return None
@@ -100,12 +104,12 @@ class Sessions:
         return max(0, most - len(self._matches.live.of_player(player)))
 
     async def open(self, caller: Caller, hello: Hello) -> Session:
-        """Open a Play stream of a player; the one it had before ends. The first items wait on it already.
+        """Open a Play stream of a player; its previous one ends. The new stream already has its first items.
 
         Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, GAME_UNKNOWN, PARAMETER_INVALID, RATE_LIMITED, DRAINING.
         """
         caller.require(Scope.PLAY)
-        self._openings.use(caller.player, self._clock.now_ms())  # each coming and going is an event in all its matches
+        self._openings.use(caller.player, self._clock.now_ms())  # each one causes events in all its matches
         self._check(hello)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
@@ -121,7 +125,10 @@ class Sessions:
             return session
 
     def _opened(self, caller: Caller, hello: Hello, missed: Iterable[Item]) -> Session:
-        """Open a stream; `missed`: what the bot is told first. What happens from now on is told on this stream."""
+        """Open a stream with its first items, among them `missed`.
+
+        From now on, news of its player goes to this stream.
+        """
         self._accounts.check(caller)
         if self._matches.draining:
             raise DRAINING
@@ -144,7 +151,7 @@ class Sessions:
         return session
 
     def close(self, session: Session) -> None:
-        """Forget a stream that has ended, on whichever side."""
+        """Remove a stream that the bot or the arbiter has ended."""
         self._in_turn.pop(session, None)
         if not session.closed:
             session.closed = True
@@ -157,16 +164,19 @@ class Sessions:
                 self._spawn(self._give_back(self._membership, session))
 
     async def _give_back(self, membership: Membership, session: Session) -> None:
-        """Give the row of a stream back. If it is another stream's by now, on whichever server, the player is there."""
-        with suppress(StoreFailed):  # then the next heartbeat does it
+        """Remove the row of a stream.
+
+        If it is by now another stream's, on whichever server, the player is still present.
+        """
+        with suppress(StoreFailed):  # the next heartbeat tries again
             if await membership.give_back(session):
                 self.left(session.player)
 
     @contextmanager
     def attending(self, player: str) -> Iterator[None]:
-        """Count a player as present while another stream than Play is open.
+        """Count a player as present while a stream other than Play is open.
 
-        If it has come too often in the last minute, its matches are not told that it is here; it can still move.
+        If it has opened too many in the last minute, its matches do not learn that it is present; it can still move.
         """
         self._connections.add_other(player)
         if not self._openings.take(player, self._clock.now_ms()):
@@ -178,7 +188,7 @@ class Sessions:
             self.left(player)
 
     def left(self, player: str) -> None:
-        """Tell a player's matches that a stream of it is over, unless it can be reached by another."""
+        """Inform a player's matches that a stream of it has ended, unless it has another one."""
         if not self._connections.is_anywhere(player):
             self._matches.player_absent(player)
 
@@ -190,16 +200,17 @@ class Sessions:
             session.put(item)
 
     def announce_seek(self, seek: Challenge) -> None:
-        """Tell all bots that want to know that somebody seeks an opponent."""
+        """Inform all bots that want to know of seeks."""
         self._catch_up.note_seek(seek)
         for session in self._connections:
             if session.hello.seeks and session.player != seek.challenger and not session.has_told_challenge(seek):
                 session.put(SeekItem(seek))
 
     def sweep(self, share: float = 1.0) -> None:
-        """Ping a share of the streams, in turn, and end those of them that have been silent too long.
+        """Ping a share of the streams, in turn, and end those of them that have been silent for too long.
 
-        To be called often, with a small share: a thousand pongs at once would delay every match, and be measured late.
+        Call it often, with a small share: a thousand pongs at once would delay every match and distort the measured
+        round trips.
         """
         now = self._clock.now_ms()
         streams = self._connections.by_player
@@ -207,7 +218,7 @@ class Sessions:
         while self._to_ping >= 1:
             session, _ = self._in_turn.popitem(last=False)
             if streams.get(session.player) is not session:
-                continue  # it is over
+                continue  # it has ended
             self._in_turn[session] = None
             self._to_ping -= 1
             if now - session.last_act_ms > self._limits.silence_ms:
@@ -216,24 +227,24 @@ class Sessions:
                 session.ping()
 
     def excuse_silence(self, stall_ms: int) -> None:
-        """Count the time during which the server itself stood still as silence of no stream."""
+        """Do not count the time during which the server itself stood still as silence of the streams."""
         for session in self._connections:
             session.last_act_ms += stall_ms
 
     def shut_out(self, player: str, token_id: str) -> None:
-        """End the stream of a player that is suspended ('' for the token), or of a token that is revoked."""
+        """End the stream of a player who is suspended (`token_id` is ''), or whose token has been revoked."""
         session = self._connections.of(player)
         if session is None or (token_id and session.caller.token_id != token_id):
             return
         session.end(shut_out(player, token_id))
 
     def end_all(self, refusal: Refusal) -> None:
-        """End every stream with a reason."""
+        """End every stream with a refusal, which says why."""
         for session in list(self._connections):
             session.end(refusal)
 
     def acknowledge(self, session: Session, cursor: str) -> None:
-        """Note which results the bot has seen. A cursor beyond the last result that this server has sent is ignored."""
+        """Note which results the bot has seen. A cursor after the last result that this stream has sent is ignored."""
         if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18 and int(cursor) <= session.last_result:
             self._spawn(self._acknowledge(session.player, int(cursor)))
 
@@ -243,7 +254,7 @@ class Sessions:
         task.add_done_callback(self._tasks.discard)
 
     async def _acknowledge(self, player: str, cursor: int) -> None:
-        with suppress(StoreFailed):  # then the results are told again
+        with suppress(StoreFailed):  # the results are sent again
             await self._directory.acknowledge(player, cursor)
 
     def _check(self, hello: Hello) -> None:
@@ -258,20 +269,20 @@ class Sessions:
 
 
 async def items_of(session: Session) -> deque[Item]:
-    """Wait for items on a stream, and return all of them; none once the stream is over."""
+    """Wait for items on a stream, and return all of them; none once the stream has ended."""
     while (idle := session.idle()) is not None:
         await idle
     return session.take()
 
 
 def superseded(player: str) -> Refusal:
-    """Return the refusal that ends a stream of a player that has opened another one."""
+    """Return the refusal that ends a stream whose player has opened another one."""
     message = f"a newer Play stream of {player} has replaced this one"
     return Refusal(Reason.SESSION_SUPERSEDED, message, resume_from="")
 
 
 def silent(limit_ms: int) -> Refusal:
-    """Return the refusal that ends a stream on which nothing was heard for too long."""
+    """Return the refusal that ends a stream on which nothing has arrived for too long."""
     return Refusal(
         Reason.SESSION_SILENT, f"nothing arrived on this stream for {limit_ms} ms: connect again", limit=limit_ms
     )

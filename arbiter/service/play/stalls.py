@@ -1,8 +1,8 @@
-"""The stall detector: notices when the whole server stood still, and pings the streams in turn between its looks.
+"""The stall detector: notices when the whole server stood still. Between its checks it pings streams in turn.
 
-A process that is stopped (SIGSTOP, a paused virtual machine, a machine that swaps) neither reads moves nor sees a clock
-run out, while time goes on. That is an outage like any other: matches are interrupted and resumed, and it is charged to
-nobody. A move that had been sent before may be read before the outage is noticed, and is then charged for it.
+A stopped process (SIGSTOP, a paused virtual machine, a machine that swaps) reads no moves and does not notice a clock
+that runs out, while time goes on. This is an outage: matches are interrupted and resumed, and nobody is charged for it.
+A move that was sent before the outage may be read before the outage is noticed; then its player is charged.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from arbiter.service.play.sessions import Sessions
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import NO_METER, Meter
 
-LOOK_MS: Final = 20  #: between two looks at the time
+LOOK_MS: Final = 20  #: time between two checks
 
 
 async def watch_for_stalls(
     sessions: Sessions, matches: MatchRegistry, limits: Limits, log: Logger, meter: Meter = NO_METER
 ) -> NoReturn:
-    """Look at the time until cancelled. A gap of `limits.held_up_ms` or more between two looks is an outage."""
+    """Check the time until cancelled. A gap of `limits.held_up_ms` or more between two checks is an outage."""
     loop = asyncio.get_running_loop()
     last = loop.time()
     while True:
@@ -35,4 +35,4 @@ async def watch_for_stalls(
             sessions.excuse_silence(gap_ms)
             await matches.interrupt_for_stall()
         sessions.sweep(LOOK_MS / limits.ping_ms)
-        last = loop.time()  # what was done about an outage is none: thousands of matches take their time
+        last = loop.time()  # the time spent on interrupting thousands of matches is no outage

@@ -1,4 +1,4 @@
-"""Why the Play streams of each player ended lately: so that a bot's author can see it without the server's log."""
+"""Why the last Play streams of each player ended. A bot's author can see it without the server's log."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Final, NamedTuple
 from arbiter.errors import Refusal
 from arbiter.service.play.session import Session
 
-ENDS_KEPT: Final = 20  #: of each player
-PLAYERS_KEPT: Final = 2_000  #: players whose ends are kept; those whose stream ended longest ago are forgotten first
+ENDS_KEPT: Final = 20  #: ends in memory for each player
+PLAYERS_KEPT: Final = 2_000  #: players with ends in memory; the one whose last stream ended first is dropped first
 
 
 class StreamEnd(NamedTuple):
-    """The end of a Play stream: its first and last instant (UTC, ms), and why the arbiter ended it.
+    """The end of a Play stream.
 
-    reason is the name of the refusal, '' where the bot ended the stream or its connection broke.
+    opened_ms, ended_ms: its first and last instant (UTC, ms). reason: the name of the arbiter's refusal, '' if the bot
+    ended the stream or its connection broke. message: the refusal's text.
     """
 
     opened_ms: int
@@ -27,7 +28,7 @@ class StreamEnd(NamedTuple):
 
 
 class StreamEnds:
-    """The last ends of Play streams, in memory: a start of the server forgets them."""
+    """The last ends of Play streams, in memory: a restart of the server loses them."""
 
     def __init__(self) -> None:
         self._of_player: OrderedDict[str, deque[StreamEnd]] = OrderedDict()

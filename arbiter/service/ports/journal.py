@@ -211,7 +211,7 @@ class StoreFailed(Refusal):
 
 
 class StoreDamaged(StoreFailed):
-    """The stored data is not what was written; reading it again does not help. `why` names the place of the damage.
+    """The stored data is not what was written; reading it again does not help. `why` says where.
 
     facts: the id of the match or tournament, and the revision, if one record is damaged.
     """

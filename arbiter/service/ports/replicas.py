@@ -40,12 +40,12 @@ class Replicas(Protocol):
     async def beat(self, replica: str, silence_ms: int) -> Heartbeat | None:
         """Record that a replica is alive. Returns None if another replica already cleans up after it.
 
-        A replica that has been silent for `silence_ms` is gone. The first replica that notices cleans up after it
+        A replica that has been silent for `silence_ms` is dead. The first replica that notices cleans up after it
         (`gone`), and then calls `forget`. If that replica dies before this, the next one does the same.
         """
 
     async def forget(self, replica: str) -> None:
-        """Remove a replica and its Play streams: it has left, or is gone."""
+        """Remove a replica that has left or is dead, and its Play streams."""
 
     async def lost_players(self, replica: str) -> list[str]:
         """Return the players whose Play stream was on a replica when it was last alive, by name."""
