@@ -143,7 +143,7 @@ class Leave:
 
 @dataclass(init=False, slots=True, unsafe_hash=True)
 class Play:
-    """Play a move. A tuple, because thousands are created in a second, and a dataclass is slower to create.
+    """Play a move.
 
     ply: the number of moves played before it, as the player knows it.
     arrived: the instant at which the move reached the server.

@@ -1,7 +1,7 @@
-"""A match: an immutable value that follows from its events alone, and functions that read it.
+"""A match: a value that follows from its events alone, and functions that read it.
 
 `arbiter.matches.transitions` decides what a command does to it; `arbiter.matches.evolution` computes the next value
-from an event.
+from an event. Only `evolve` there writes to a match, and only to the copy that it has just made.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Item, PingItem, Session, TurnItem
 from arbiter.service.ports.environment import Clock
 from arbiter.wire.matches import comment_of
-from arbiter.wire.play import fill_item
+from arbiter.wire.play import item_bytes
 
 MESSAGE_BYTES = 1_000_000  #: approximate size in bytes at which a new message begins
 
@@ -55,26 +55,25 @@ class PlayMessages:
             case _:
                 pass  # an action of a newer client, or a second hello: ignore it
 
-    def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
-        """Build a message of the first items, as many as its size allows. Return it with the instant of sending.
+    def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:
+        """Make a `PlayResponse` of the first items, as many as its size allows. Return it with the instant of sending.
 
-        The message is built just before it is sent, and its instant is taken when it is built: building it is the
-        server's time, not the bot's.
+        The message is made just before it is sent, and its instant is taken when it is made: making it is the server's
+        time, not the bot's.
         """
-        message, extras, size = pb.PlayResponse(), session.hello.extras, 0
-        made, now, timed = message.items, self._clock.now_ms(), list[TurnItem | PingItem]()
+        extras, now, size = session.hello.extras, self._clock.now_ms(), 0
+        parts, timed = list[bytes](), list[TurnItem | PingItem]()
         while items and size <= MESSAGE_BYTES:
             item = items.popleft()
-            filled = made.add()
-            fill_item(filled, item, now, extras)
+            made = item_bytes(item, now, extras)
             if isinstance(item, TurnItem | PingItem):
                 timed.append(item)
-            if items:  # usually there is only one item, and its size does not matter
-                size += filled.ByteSize()
+            parts.append(made)
+            size += len(made)
         now = self._clock.now_ms()
         for item in timed:
             if isinstance(item, TurnItem):
                 self._delivery.turn_sent(session, item, now)
             else:
                 session.ping_sent(item.number, now)
-        return message, now
+        return b"".join(parts), now

@@ -31,8 +31,8 @@ class Messages(Protocol):
     def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
         """Do what a bot's message asks; it arrived at the given instant."""
 
-    def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
-        """Build a message of the first items; return it with the instant of sending."""
+    def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:
+        """Make a serialized `PlayResponse` of the first items; return it with the instant of sending."""
 
 
 class PlayStreams:
@@ -132,13 +132,14 @@ class PlayStreams:
             now_ms=self._clock.now_ms(),
             silence_most_ms=self._limits.silence_ms,
         )
-        await self._send(session, pb.PlayResponse(items=[pb.PlayItem(hello=hello)]), hello.now_ms, writer)
+        first = pb.PlayResponse(items=[pb.PlayItem(hello=hello)]).SerializeToString()
+        await self._send(session, first, hello.now_ms, writer)
         while items := await items_of(session):
             while items:
                 message, now = self._messages.message(session, items)
                 await self._send(session, message, now, writer)
 
-    async def _send(self, session: Session, message: pb.PlayResponse, now: int, writer: MessageWriter) -> None:
+    async def _send(self, session: Session, message: bytes, now: int, writer: MessageWriter) -> None:
         session.write_began(now)
         await writer.write(message)
         session.write_ended(self._clock.now_ms())

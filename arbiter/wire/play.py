@@ -7,14 +7,17 @@ from typing import Any, Final
 
 from arbiter_protos.v1 import play_pb2 as pb
 
-from arbiter.matches.clock import UNLIMITED_MS
-from arbiter.matches.match import available_ms, claimable
 from arbiter.service.play import session as s
-from arbiter.wire.games import contents, move_messages
-from arbiter.wire.matches import fill_answer, fill_clocks, match_message, result_message
+from arbiter.wire.encoding import key, part
+from arbiter.wire.matches import match_message, result_message
+from arbiter.wire.move_bytes import answer_bytes, turn_bytes
 from arbiter.wire.players import challenge_message
 from arbiter.wire.refusals import refusal_message
 from arbiter.wire.tournaments import format_message, phase_message
+
+_ITEMS: Final = key(pb.PlayResponse, "items")
+_TURN: Final = key(pb.PlayItem, "turn")
+_ANSWER: Final = key(pb.PlayItem, "answer")
 
 
 def hello_of(message: pb.ClientHello) -> s.Hello:
@@ -31,53 +34,20 @@ def hello_of(message: pb.ClientHello) -> s.Hello:
     )
 
 
-def fill_item(message: pb.PlayItem, item: s.Item, now: int, extras: s.Extras) -> None:
-    """Fill an item into its message. `now`: the instant of sending. `extras`: the extras that the bot asked for.
+def item_bytes(item: s.Item, now: int, extras: s.Extras) -> bytes:
+    """Return a `PlayResponse` that has one item; several, one after the other, are a response with all their items.
 
-    The message is filled in place, and a turn field by field. Every move sends a turn, and to build parts and copy them
-    would take twice as long.
+    `now`: the instant of sending. `extras`: the extras that the bot asked for.
     """
     if isinstance(item, s.TurnItem):
-        _fill_turn(item, message.turn, now, extras)
+        data = part(_TURN, turn_bytes(item, now, extras))
     elif isinstance(item, s.AnswerItem):
-        fill_answer(message.answer, item.request_id, item.match_id, item.answer)
+        data = part(_ANSWER, answer_bytes(item.request_id, item.match_id, item.answer))
     else:
+        message = pb.PlayItem()
         _FILL[type(item)](item, message)
-
-
-def _fill_turn(item: s.TurnItem, turn: pb.Turn, now: int, extras: s.Extras) -> None:
-    match, seat = item.match, item.seat
-    created, moves, turns = match.created, match.moves, match.turns
-    turn.match_id = created.match
-    turn.game = created.game
-    turn.seat = seat
-    turn.ply = len(moves)
-    turn.position = match.text
-    last_moves = turn.last_moves
-    for ply in range(item.first_ply, len(moves)):
-        last = last_moves.add()
-        last.ply = ply
-        last.seat = turns[ply]
-        last.move = moves[ply]
-    fill_clocks(turn.clocks, match.controls, match.clocks, created.policy)
-    turn.started_ms = match.since
-    turn.now_ms = now
-    claim = claimable(match)
-    if claim is not None:
-        turn.draw_claim = claim
-    if match.offer is not None:
-        turn.draw_offered = match.offer.seat != seat
-    turn.opponent = created.players[2 - seat]
-    available = available_ms(match, seat)
-    if available < UNLIMITED_MS:
-        turn.available_ms = available
-    turn.revision = match.revision
-    if extras.board:
-        turn.board.extend(contents(match.game, match.position))
-    if item.listing is not None:
-        if extras.legal_move_count:
-            turn.legal_move_count = item.listing.total
-        turn.legal_moves.extend(move_messages(item.listing.moves))
+        data = message.SerializeToString()
+    return part(_ITEMS, data)
 
 
 def _state(item: s.StateItem, message: pb.PlayItem) -> None:

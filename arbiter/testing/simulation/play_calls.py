@@ -113,10 +113,10 @@ class PlayCall:
             await self._waiting
         return self._arrived.popleft()
 
-    async def write(self, message: pb.PlayResponse) -> None:
-        """Send a message, and wait while too many are under way."""
+    async def write(self, message: bytes) -> None:
+        """Send a serialized message, and wait while too many are under way."""
         self.begun = True
-        self._link.down.send(message)
+        self._link.down.send(pb.PlayResponse.FromString(message))
         await self._link.down.room()
 
     def close(self) -> None:
@@ -158,11 +158,11 @@ class RecordedMessages:
             self._history.asked.append(ReceivedRequest(session.player, ask, arrived, streamed=True))
         self._messages.act(session, act, arrived)
 
-    def message(self, session: Session, items: deque[Item]) -> tuple[pb.PlayResponse, int]:
-        """Build a message of the first items, and record its content."""
+    def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:
+        """Make a message of the first items, and record its content."""
         if self._crashed:
             items.clear()
-            return pb.PlayResponse(), 0
+            return b"", 0
         before, head = list(items), len(self._disk.records)
         stream = self._streams.get(session)
         if stream is None:
