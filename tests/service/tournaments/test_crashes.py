@@ -285,14 +285,14 @@ async def test_a_log_that_refuses_what_follows_though_nobody_wrote_it_is_a_failu
         return refused
 
     contest.server.journal.append = refuse  # type: ignore[method-assign]
-    with pytest.raises(StoreFailed, match="nobody else wrote that"):
+    with pytest.raises(StoreFailed, match="although it has none of them"):
         await contest.act(tournament_id, do.Enter("late", "org", "late"))
     assert (await contest.act(tournament_id, do.Enter("late", "org", "late"))).players == ["p000", "p001", "late"]
 
 
 @virtually
 async def test_two_servers_that_drive_a_tournament_write_one_log() -> None:
-    """Each of them makes every match; what the other was first with is no failure."""
+    """Both create every match; it is no failure if the other one has created a match first."""
     contest = Contest(4)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     other = contest.server.beside()
