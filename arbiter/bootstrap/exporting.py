@@ -1,4 +1,4 @@
-"""The finished matches of a store as signed transcripts, read without a server, while one may be running."""
+"""The finished matches of a store, read without a server, while one may be running: signed transcripts, and events."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import structlog
 
 from arbiter.bootstrap.store import adapters, seals_of
 from arbiter.errors import OperatorError
+from arbiter.matches.events import Event
+from arbiter.matches.match import Match
 from arbiter.matches.public_keys import PublicKey
 from arbiter.runtime.keys import KeyRing
 from arbiter.service.lookup import findable
 from arbiter.service.matches.transcripts import signature_of
-from arbiter.service.ports.journal import Filter, Journal, RecordDamaged
-from arbiter.service.record.matches import end_of_record, load_match
+from arbiter.service.ports.journal import Filter, Journal, RecordDamaged, StoredRecord
+from arbiter.service.record.matches import Loading, end_of_record, load_match
 from arbiter.store.database import opened
 
 PAGE = 500  #: list entries in one read
@@ -33,31 +35,51 @@ class Exporting(NamedTuple):
         """The keys that verify the transcripts, newest first."""
         return self.ring.public_keys()
 
-    async def ended(self, player: str, game: str, label: str) -> list[str]:
-        """Return the ids of finished matches, oldest first: of a player, a variant, a label ('' for any).
+    async def ended(self, player: str, game: str, label: str) -> AsyncIterator[str]:
+        """Yield the ids of finished matches, newest first: of a player, a variant, a label ('' for any).
 
         Raises StoreFailed.
         """
-        found: list[str] = []
         if not (findable(player) and findable(label)):
-            return found
+            return
         which, before = Filter(player, game, label, ended=True), 0
         while page := await self.journal.summaries(which, before, PAGE):
-            found += [row.match_id for row in page]
+            for row in page:
+                yield row.match_id
             before = page[-1].sequence
-        return found[::-1]
+
+    async def ended_count(self, player: str, game: str, label: str) -> int:
+        """Return how many matches `ended` yields. Raises StoreFailed."""
+        if not findable(label):
+            return 0
+        tallies = await self.journal.tallies(label, game)
+        return sum(tally.games for tally in tallies if player in ("", tally.player_1, tally.player_2))
+
+    async def match(self, match_id: str) -> tuple[Match, list[Event]]:
+        """Return a finished match and its events.
+
+        Every record and the chain of their hashes are checked first. Raises RecordDamaged, StoreFailed.
+        """
+        loading = Loading()
+        events = [loading.add(record) for record in await self._records(match_id)]
+        end_of_record(loading.match)
+        return loading.match, events
 
     async def transcript(self, match_id: str) -> bytes:
         """Return the signed transcript of a finished match, byte for byte what a server hands out.
 
         Every record and the chain of their hashes are checked first. Raises RecordDamaged, StoreFailed.
         """
-        records = await self.journal.read(match_id)
-        if not records:
-            raise RecordDamaged(match_id, 1, "it is missing")
+        records = await self._records(match_id)
         ended = end_of_record(load_match(records))
         lines = [record.body for record in records]
         return b"".join(line + b"\n" for line in (*lines, signature_of(self.ring, records[-1], ended).line()))
+
+    async def _records(self, match_id: str) -> list[StoredRecord]:
+        records = await self.journal.read(match_id)
+        if not records:
+            raise RecordDamaged(match_id, 1, "it is missing")
+        return records
 
 
 @asynccontextmanager

@@ -34,7 +34,9 @@ COMMANDS: Final = (
     Command("serve", "serve:serve", RUN, "Run an arbiter."),
     Command("store", "store:app", RUN, "Check the record, and rebuild what is derived from it."),
     Command("doctor", "doctor:doctor", RUN, "Look at a configuration, its store and its server: what is wrong?"),
-    Command("export", "export:export", RUN, "Write the signed transcripts of all finished matches into a folder."),
+    Command(
+        "export", "export:export", RUN, "Write all finished matches into a folder, as signed transcripts or as tables."
+    ),
     Command("migrate", "migrate:migrate", RUN, "Bring the tables of a store up to date before the next start."),
     Command("demo", "demo:demo", RUN, "Let bots play all games against each other on an arbiter of their own."),
     Command("play", "play:play", RUN, "Play against a bot, or somebody else, in the terminal."),

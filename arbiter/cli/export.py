@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from arbiter.bootstrap import Exporting, open_export, shown_store
 from arbiter.cli.counts import counted
+from arbiter.cli.export_columns import MATCHES, MOVES, match_row, move_rows
 from arbiter.cli.failure import Failure
 from arbiter.cli.ratings_record import SUFFIX
 from arbiter.cli.store import progress_of
@@ -16,12 +22,17 @@ from arbiter.config import load
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.matches.public_keys import write_keys
+from arbiter.matches.record_errors import RecordError
+
+Which = tuple[str, str, str]
+"""Which matches: of a player, a variant, a label ('' for any)."""
 
 
 def export(
     folder: Path,
     /,
     *,
+    parquet: Annotated[bool, Parameter(negative=())] = False,
     game: str = "",
     label: str = "",
     player: str = "",
@@ -35,7 +46,11 @@ def export(
     `arbiter ratings recompute` read them, with the public keys in keys.json. Transcripts that are already in the folder
     are not written again. A match whose record is damaged is named and left out; the exit code is 1 then.
 
+    With --parquet, write two tables instead, for pandas, Polars or DuckDB: matches.parquet and moves.parquet. Each time
+    they are written whole. deploy/COLUMNS.md describes their columns.
+
     :param folder: The folder; it is created if it does not exist.
+    :param parquet: Write tables of matches and moves as Parquet files. Needs the extra `parquet` of the package.
     :param game: Only this variant.
     :param label: Only matches with this label, such as a tournament's id.
     :param player: Only matches of this player.
@@ -45,23 +60,26 @@ def export(
     """
     settings = load(config, store=store, keys=keys)
     variant = registry.game(game).variant if game else ""
+    write = _export_tables if parquet else _export_transcripts
     try:
-        asyncio.run(_export(settings.store, settings.key_ring, folder, (player, variant, label)))
+        damages = asyncio.run(write(settings.store, settings.key_ring, folder, (player, variant, label)))
     except OSError as error:
         raise Failure(f"can't write {error.filename or folder}: {error.strerror or error}") from None
+    if damages:
+        raise Failure(f"{counted(damages, 'match', 'matches')} left out, because the record is damaged")
 
 
-async def _export(store_url: str, ring: Path, folder: Path, which: tuple[str, str, str]) -> None:
+async def _export_transcripts(store_url: str, ring: Path, folder: Path, which: Which) -> int:
+    """Write transcripts; return how many matches are left out."""
     async with open_export(store_url, ring) as source:
         there = _prepare(folder, source)
-        matches = await source.ended(*which)
+        matches = [match_id async for match_id in source.ended(*which)][::-1]
         missing = [match_id for match_id in matches if match_id not in there]
         damages = await _write(source, folder, missing)
     new, has = counted(len(missing) - len(damages), "transcript"), f"{len(matches) - len(damages):,}"
     source_name = shown_store(store_url)
     say(f"{new} written to {folder}, which has {has} of {source_name}; the public keys are in {KEY_FILE}.")
-    if damages:
-        raise Failure(f"{counted(len(damages), 'match', 'matches')} left out, because the record is damaged")
+    return len(damages)
 
 
 def _prepare(folder: Path, source: Exporting) -> set[str]:
@@ -76,13 +94,58 @@ async def _write(source: Exporting, folder: Path, matches: list[str]) -> list[st
     damages: list[str] = []
     with progress_of("Exporting", "matches") as progress:
         for done, match_id in enumerate(matches, 1):
-            try:
+            with _noting(damages, match_id):
                 write_whole(folder / f"{match_id}{SUFFIX}", await source.transcript(match_id))
-            except Refusal as refusal:
-                if refusal.reason is not Reason.RECORD_DAMAGED:
-                    raise
-                damages.append(str(refusal.facts["why"]))
             progress(done, len(matches))
     for why in damages:
         say(why, "red")
     return damages
+
+
+async def _export_tables(store_url: str, ring: Path, folder: Path, which: Which) -> int:
+    """Write the tables of matches and moves; return how many matches are left out."""
+    try:
+        from arbiter.cli.parquet import table  # an extra, and it takes half a second to load
+    except ImportError:
+        raise Failure(
+            "Parquet files need pyarrow, which is not installed: install the package with its extra, "
+            "game-arbiter[parquet]"
+        ) from None
+    matches = moves = done = 0
+    damages: list[str] = []
+    async with open_export(store_url, ring) as source:
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        total = await source.ended_count(*which)
+        with (
+            table(folder / "matches.parquet", MATCHES) as add_match,
+            table(folder / "moves.parquet", MOVES) as add_move,
+            progress_of("Exporting", "matches") as progress,
+        ):
+            async for match_id in source.ended(*which):
+                with _noting(damages, match_id):
+                    match, events = await source.match(match_id)
+                    rows = list(move_rows(match, events))
+                    add_match(match_row(match, events))
+                    for row in rows:
+                        add_move(row)
+                    matches, moves = matches + 1, moves + len(rows)
+                done += 1
+                progress(done, max(done, total))
+    for why in damages:
+        say(why, "red")
+    written = f"{counted(matches, 'match', 'matches')} and {counted(moves, 'move')}"
+    say(f"{written} of {shown_store(store_url)} written to {folder}: matches.parquet and moves.parquet.")
+    return len(damages)
+
+
+@contextmanager
+def _noting(damages: list[str], match_id: str) -> Iterator[None]:
+    """Note in a sentence what is wrong with a damaged record, and go on."""
+    try:
+        yield
+    except RecordError as error:
+        damages.append(f"the record of match {match_id} is damaged: {error}")
+    except Refusal as refusal:
+        if refusal.reason is not Reason.RECORD_DAMAGED:
+            raise
+        damages.append(str(refusal.facts["why"]))

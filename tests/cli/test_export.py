@@ -95,7 +95,7 @@ def test_the_command_of_the_runbook(
 ) -> None:
     (tmp_path / "arbiter.toml").write_text(f'store = "{store}"')
     monkeypatch.chdir(tmp_path)
-    program, *words = shlex.split(block("deploy/README.md", "arbiter export"), comments=True)
+    program, *words = shlex.split(block("deploy/README.md", "arbiter export /exports/2026"), comments=True)
     assert program == "arbiter"
     ran = arbiter(*(word.replace("/exports", str(tmp_path)) for word in words))
     assert ran.code == 0, ran.err

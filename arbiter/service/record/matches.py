@@ -31,8 +31,8 @@ class Loading:
         self._previous = FIRST_PREVIOUS if known is None else known.digest
         self._match = known
 
-    def add(self, stored: StoredRecord) -> None:
-        """Add the next record. Raises RecordDamaged."""
+    def add(self, stored: StoredRecord) -> Event:
+        """Add the next record; return its event. Raises RecordDamaged."""
         try:
             record = read_record(stored.body)
         except RecordError as error:
@@ -48,6 +48,7 @@ class Loading:
                 self._match = evolution.evolve(self._match, record.event, trust=True)
         except RecordError as error:
             raise RecordDamaged(stored.match_id, stored.revision, str(error)) from None
+        return record.event
 
     @property
     def match(self) -> Match:

@@ -1,0 +1,290 @@
+"""The columns of `arbiter export --parquet`: a table of matches and a table of their moves, for analysts.
+
+`python -m arbiter.cli.export_columns > deploy/COLUMNS.md` writes the page about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from arbiter.games import registry
+from arbiter.games.contract import Seat
+from arbiter.matches.clock import SeatClock
+from arbiter.matches.commands import ResultKind
+from arbiter.matches.comments import Comment, key_of, unseal
+from arbiter.matches.events import Ended, Event, Moved, Started
+from arbiter.matches.match import Match
+from arbiter.matches.time_control import Unlimited
+
+TEXT: Final = "text"
+TEXTS: Final = "list of text"
+TRUTH: Final = "boolean"
+INSTANT: Final = "timestamp"
+SMALL: Final = "int8"
+SHORT: Final = "int16"
+INT: Final = "int32"
+LONG: Final = "int64"
+REAL: Final = "double"
+
+Row = TypeVar("Row")
+
+
+class Column(NamedTuple, Generic[Row]):
+    """A column: its name, its kind (one of the constants above), what it says, and its value in a row.
+
+    optional: whether the value may be None.
+    """
+
+    name: str
+    kind: str
+    about: str
+    value: Callable[[Row], Any]
+    optional: bool = False
+
+
+class MatchRow(NamedTuple):
+    """A finished match, with the event that ended it and when its first turn began (None: it never did)."""
+
+    match: Match
+    ended: Ended
+    started: int | None
+
+
+class MoveRow(NamedTuple):
+    """A move of a finished match.
+
+    event: None for a move of the opening, which nobody played. clock: the mover's, after the move; None without one.
+    comment: None if the bot sent none.
+    """
+
+    match_id: str
+    ply: int
+    seat: Seat
+    move: str
+    event: Moved | None
+    clock: SeatClock | None
+    comment: Comment | None
+
+
+def match_row(match: Match, events: Sequence[Event]) -> MatchRow:
+    """Return the row of a finished match and its events."""
+    assert match.result is not None
+    return MatchRow(match, match.result, next((event.at for event in events if isinstance(event, Started)), None))
+
+
+def move_rows(match: Match, events: Sequence[Event]) -> Iterator[MoveRow]:
+    """Yield the rows of a finished match's moves, the opening first.
+
+    Raises RecordError for a comment that can't be opened with the key in the record.
+    """
+    assert match.result is not None
+    key = key_of(match.result.key) if match.result.key else None
+    seats: tuple[Seat, Seat] = (1, 2)
+    for ply, move in enumerate(match.created.opening):
+        yield MoveRow(match.id, ply, seats[match.turns[ply] - 1], move, None, None, None)
+    for event in events:
+        if isinstance(event, Moved):
+            timed = not isinstance(match.controls[event.seat - 1], Unlimited)
+            comment = unseal(event.comment, key, event.ply) if key is not None and event.comment else None
+            clock = event.clocks[event.seat - 1] if timed else None
+            yield MoveRow(match.id, event.ply, event.seat, event.move, event, clock, comment)
+
+
+def _score(row: MatchRow, seat: Seat) -> float | None:
+    if row.ended.result is ResultKind.VOID:
+        return None
+    return 0.5 if row.ended.winner == 0 else float(row.ended.winner == seat)
+
+
+MATCHES: Final[tuple[Column[MatchRow], ...]] = (
+    Column("match_id", TEXT, "the id of the match", lambda row: row.match.id),
+    Column("game", TEXT, "the game: `circle-of-life`", lambda row: registry.game(row.match.created.game).facts.id),
+    Column(
+        "variant",
+        TEXT,
+        "the game with its parameters, such as `circle-of-life(target=1)`",
+        lambda row: row.match.created.game,
+    ),
+    Column("player_1", TEXT, "who had seat 1", lambda row: row.match.players[0]),
+    Column("player_2", TEXT, "who had seat 2", lambda row: row.match.players[1]),
+    Column(
+        "version_1",
+        TEXT,
+        "the version of the bot for which the match counts; empty: not known",
+        lambda row: row.match.versions[0],
+    ),
+    Column("version_2", TEXT, "the same of seat 2", lambda row: row.match.versions[1]),
+    Column(
+        "time_control", TEXT, "the time control, such as `5m+3s`; `none`: no clock", lambda row: row.match.created.time
+    ),
+    Column(
+        "rated", TRUTH, "whether the match counts for ratings, unless it is void", lambda row: row.match.created.rated
+    ),
+    Column(
+        "label",
+        TEXT,
+        "the organiser's label; for the games of a tournament its id",
+        lambda row: row.match.created.label,
+    ),
+    Column("creator", TEXT, "who made the match", lambda row: row.match.created.creator),
+    Column("created", INSTANT, "when the match was made", lambda row: row.match.created.at),
+    Column("started", INSTANT, "when the first turn began; null: it never did", lambda row: row.started, True),
+    Column("ended", INSTANT, "when the match ended", lambda row: row.ended.at),
+    Column("result", TEXT, "`win`, `draw` or `void` (the match does not count)", lambda row: row.ended.result.value),
+    Column("winner", SMALL, "the seat that won, 1 or 2; 0: none", lambda row: row.ended.winner),
+    Column("score_1", REAL, "the score of seat 1: 1, 0.5 or 0; null: void", lambda row: _score(row, 1), True),
+    Column("score_2", REAL, "the score of seat 2", lambda row: _score(row, 2), True),
+    Column(
+        "reason", TEXT, "the end reason, of the game (`arbiter rules`) or of the arbiter", lambda row: row.ended.reason
+    ),
+    Column(
+        "cause",
+        TEXT,
+        "what caused the end: `rules`, `agreement`, `resignation`, `time`, `rule_violation`, `absence`, `organiser` or "
+        "`arbiter`",
+        lambda row: row.ended.cause.value,
+    ),
+    Column(
+        "party",
+        TEXT,
+        "who is responsible: `player`, `players`, `organiser` or `arbiter`",
+        lambda row: row.ended.party.value,
+    ),
+    Column("seat", SMALL, "the seat that is responsible; null: not one player", lambda row: row.ended.seat, True),
+    Column("note", TEXT, "the organiser's note on the end", lambda row: row.ended.note),
+    Column("plies", INT, "how many moves were played, by both together, with the opening", lambda row: row.match.ply),
+    Column(
+        "opening_plies",
+        INT,
+        "how many of them are the opening, which nobody played",
+        lambda row: len(row.match.created.opening),
+    ),
+    Column("strikes_1", INT, "the illegal and malformed moves of seat 1", lambda row: row.match.strikes[0]),
+    Column("strikes_2", INT, "the same of seat 2", lambda row: row.match.strikes[1]),
+    Column("position", TEXT, "the last position, in the notation of the game", lambda row: row.match.text),
+    Column("records", INT, "how many events the transcript has", lambda row: row.match.revision),
+    Column(
+        "digest", TEXT, "SHA-256 of the last event's bytes: the head of the hash chain", lambda row: row.match.digest
+    ),
+)
+
+
+def _in_ledger(name: str) -> Callable[[MoveRow], Any]:
+    return lambda row: getattr(row.event.ledger, name) if row.event is not None else None
+
+
+def _on_clock(name: str) -> Callable[[MoveRow], Any]:
+    return lambda row: getattr(row.clock, name) if row.clock is not None else None
+
+
+MOVES: Final[tuple[Column[MoveRow], ...]] = (
+    Column("match_id", TEXT, "the id of the match", lambda row: row.match_id),
+    Column(
+        "ply", INT, "how many moves were played before this one, by both together; 0: the first", lambda row: row.ply
+    ),
+    Column("seat", SMALL, "whose move it is, 1 or 2", lambda row: row.seat),
+    Column(
+        "opening", TRUTH, "whether the move is part of the opening, which nobody played", lambda row: row.event is None
+    ),
+    Column("move", TEXT, "the move, in the notation of the game", lambda row: row.move),
+    Column(
+        "position",
+        TEXT,
+        "the position after the move; null: opening",
+        lambda row: row.event and row.event.position,
+        True,
+    ),
+    Column("started", INSTANT, "when the clock of this turn started; null: opening", _in_ledger("started"), True),
+    Column(
+        "handed_over",
+        INSTANT,
+        "when the turn went out on the player's stream; null: it had none",
+        _in_ledger("handed_over"),
+        True,
+    ),
+    Column("arrived", INSTANT, "when the move reached the server; null: opening", _in_ledger("arrived"), True),
+    Column(
+        "elapsed_ms",
+        LONG,
+        "from `started` to `arrived`, not less than 0, in milliseconds; null: opening",
+        lambda row: max(0, row.event.ledger.arrived - row.event.ledger.started) if row.event is not None else None,
+        True,
+    ),
+    Column(
+        "credited_ms",
+        LONG,
+        "the part of it that the network or the server took, in milliseconds",
+        _in_ledger("credited"),
+        True,
+    ),
+    Column("charged_ms", LONG, "the rest, which the player paid, in milliseconds", _in_ledger("charged"), True),
+    Column(
+        "left_ms",
+        LONG,
+        "what the player could still have thought before its flag fell, in milliseconds",
+        _in_ledger("left"),
+        True,
+    ),
+    Column(
+        "round_trip_ms",
+        LONG,
+        "the round trip on the player's stream, in milliseconds; null: not measured",
+        _in_ledger("round_trip"),
+        True,
+    ),
+    Column(
+        "remaining_ms",
+        LONG,
+        "main time, or the bank, on the mover's clock after the move, in milliseconds; null: no clock, or opening",
+        _on_clock("remaining_ms"),
+        True,
+    ),
+    Column("periods", INT, "byo-yomi periods that are left; 0: another time control", _on_clock("periods"), True),
+    Column("moves_left", INT, "moves to go in the session; 0: another time control", _on_clock("moves_left"), True),
+    Column(
+        "evaluation",
+        SHORT,
+        "the score that the bot expected for itself, in permille (0 lost, 500 even, 1000 won); null: it did not say",
+        lambda row: row.comment.evaluation if row.comment is not None else None,
+        True,
+    ),
+    Column(
+        "line",
+        TEXTS,
+        "the moves that the bot expected from this one on; null: it did not say",
+        lambda row: list(row.comment.line) or None if row.comment is not None else None,
+        True,
+    ),
+)
+
+_PAGE: Final = """\
+# The tables of `arbiter export --parquet`
+
+`arbiter export FOLDER --parquet` writes two files for pandas, Polars, DuckDB and other programs that read Apache
+Parquet. Every finished match is a row of `matches.parquet`, every move of these matches a row of `moves.parquet`.
+Instants are UTC, with milliseconds. Durations are whole milliseconds. Newer matches come first; the moves of a match
+are together, and in order. Each column carries the text below as its `description`.
+
+## matches.parquet
+
+{matches}
+
+## moves.parquet
+
+{moves}
+"""
+
+
+def page() -> str:
+    """Return the page about the columns, as Markdown."""
+    return _PAGE.format(matches=_listed(MATCHES), moves=_listed(MOVES))
+
+
+def _listed(columns: Sequence[Column[Any]]) -> str:
+    rows = [f"| `{one.name}` | {one.kind}{', or null' if one.optional else ''} | {one.about} |" for one in columns]
+    return "\n".join(("| column | type | meaning |", "| -- | -- | -- |", *rows))
+
+
+if __name__ == "__main__":
+    print(page(), end="")
