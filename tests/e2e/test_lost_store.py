@@ -86,7 +86,7 @@ def test_a_record_that_was_changed_is_refused_by_name_and_not_for_another_attemp
     played.start()
     with played.client() as client:
         for call in (client.get_match, client.transcript):
-            with pytest.raises(arb.ArbiterError, match="whoever runs the server has to repair it") as refused:
+            with pytest.raises(arb.ArbiterError, match="its operator has to repair it") as refused:
                 call(match_id)
             assert (refused.value.reason, refused.value.code) == (arb.Reason.RECORD_DAMAGED, "DATA_LOSS")
             assert (refused.value.temporary, refused.value.retry_after_s) == (False, 0.0)

@@ -288,17 +288,18 @@ class MatchGate:
     async def _relation(self, caller: Caller, match: Match) -> tuple[Relation, str]:
         """Return the relation of a caller to a match, and a description of the match's organiser, for a message.
 
-        A match that two players agreed on by a challenge has no organiser, although one of them has created it.
+        A match that two players agreed on by a challenge has no organiser ('' as its description), although one of them
+        has created it.
         """
         tournament = tournament_of(match)
         if tournament:
             organiser = await self._tournaments.organiser(tournament)
             own = organiser == caller.player
-            return Relation.OWN_TOURNAMENT if own else Relation.OTHERS, f"{organiser}, whose tournament it is of"
+            return Relation.OWN_TOURNAMENT if own else Relation.OTHERS, f"the organiser of its tournament ({organiser})"
         if is_challenge(match.created):
-            return Relation.OTHERS, "nobody: its players agreed on it"
+            return Relation.OTHERS, ""
         creator = match.created.creator
-        return Relation.OWN if creator == caller.player else Relation.OTHERS, f"{creator}, who has made it"
+        return Relation.OWN if creator == caller.player else Relation.OTHERS, f"its creator ({creator})"
 
     # -- watching ------------------------------------------------------------------------------------------------
 

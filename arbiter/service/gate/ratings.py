@@ -100,7 +100,7 @@ class RatingGate:
         for name in (contest.player, contest.other):
             await self._accounts.player(name)
         if contest.player == contest.other:
-            raise argument_invalid(contest.other, "other", "another player than the first")
+            raise argument_invalid(contest.other, "other", "a player other than the first")
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
             comparison = await self._ratings.compare(contest, variant)
         self._admission.charge(caller, sum(comparison.total))

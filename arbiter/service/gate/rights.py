@@ -182,14 +182,16 @@ def check_scope(caller: Caller, action: Action) -> None:
 def check_relation(caller: Caller, action: Action, relation: Relation, what: str, whose: str) -> None:
     """Raise Refusal SCOPE_MISSING unless a caller may do something to an object that it has this relation to.
 
-    `what` and `whose` name the object and its owner in the message.
+    `what` and `whose` name the object and its owner in the message; '' for an object without an owner.
     """
     if allowed(caller, action, relation):
         return
     if relation is Relation.OTHERS:
+        admin = f"a token with scope {Scope.ADMIN}"
+        who = f"{whose} or {admin}" if whose else admin
         raise Refusal(
             Reason.SCOPE_MISSING,
-            f"{what} is not {caller.player}'s: this is for {whose}, or for a token with scope {Scope.ADMIN}",
+            f"{what} is not {caller.player}'s: only {who} may do this",
             scope=Scope.ADMIN.value,
         )
     caller.require(RIGHTS[action][relation][0])

@@ -111,7 +111,7 @@ class TournamentGate:
             raise argument_invalid(list(entry.byes), "byes", f"rounds, 1 to {LAST_ROUND}")
         if not 0 <= entry.rating <= (HIGHEST_RATING if organises else 0):
             raise argument_invalid(
-                entry.rating, "rating", f"0, or from the organiser whole Elo points up to {HIGHEST_RATING}"
+                entry.rating, "rating", f"0; an organiser may also give whole Elo points up to {HIGHEST_RATING}"
             )
         byes = tuple(sorted(set(entry.byes)))
         known = tournament.requests.get((caller.player, change.request_id))
@@ -217,7 +217,7 @@ class TournamentGate:
         caller = await self._admission.caller(call, Action.LIST_TOURNAMENTS)
         size = size_of(page, self._limits)
         if wanted.format is None:
-            raise argument_invalid("another format", "format", "a format of this server's")
+            raise argument_invalid("another format", "format", "a format that this server knows")
         which = TournamentFilter(wanted.format, wanted.creator, wanted.ended)
         async with self._admission.turn(caller):
             rows = await self._tournaments.summaries(which, number_of(page.token), size + 1)
@@ -240,4 +240,4 @@ def _relation(caller: Caller, tournament: Tournament, own: Relation) -> Relation
 def _check(caller: Caller, action: Action, relation: Relation, tournament: Tournament) -> None:
     """Raise Refusal SCOPE_MISSING unless a caller may do something to a tournament."""
     creator = tournament.created.creator
-    check_relation(caller, action, relation, f"tournament {tournament.id}", f"{creator}, who has made it")
+    check_relation(caller, action, relation, f"tournament {tournament.id}", f"its creator ({creator})")

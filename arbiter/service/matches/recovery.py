@@ -159,7 +159,7 @@ class Recovery:
                 # players of this server may be absent for the other server
                 self._matches.note_present_players(live)
         else:  # refused although no server wrote it first: memory differs from the store
-            self._matches.fail(live, StoreFailed(f"it has no record behind revision {known} of match {match_id}"))
+            self._matches.fail(live, StoreFailed(f"it has no record after revision {known} of match {match_id}"))
 
     async def _read_again(self, live: LiveMatch) -> None:
         match_id = live.newest.id

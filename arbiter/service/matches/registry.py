@@ -175,7 +175,7 @@ class MatchRegistry:
         if not _is_of(match.created, command):
             raise Refusal(
                 Reason.REQUEST_ID_REUSED,
-                f"request id {command.request!r} made another match before: choose a new one",
+                f"request id {command.request!r} has created another match: choose a new one",
                 request_id=command.request,
             )
         return match
@@ -344,7 +344,9 @@ class MatchRegistry:
         if not label or not findable(label) or command.creator == maker(label):
             return
         if await self._journal.tournament_summary(label):
-            raise argument_invalid(label, "label", "no tournament's id: these are for its own matches")
+            raise argument_invalid(
+                label, "label", "not a tournament's id: such a label is for the matches of that tournament"
+            )
 
     def _check_limits(self, players: Iterable[str]) -> None:
         limits = self._limits

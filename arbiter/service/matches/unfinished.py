@@ -13,7 +13,7 @@ from arbiter.service.record.matches import load_match
 
 READ_AT_ONCE: Final = 100  #: matches in one read, because single reads would take twice as long
 
-CUT = "records behind it are missing in the log, up to number {gap}: its end may have been among them"
+CUT = "later records are missing in the log, up to number {gap}: its end may have been one of them"
 """The reason why a match or tournament is not continued although each of its records is valid."""
 
 

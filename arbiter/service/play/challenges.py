@@ -197,7 +197,7 @@ class Challenges:
         most = self._limits.open_challenges_of_player
         made = await self._directory.add_challenge(wanted, most)
         if made is None:
-            raise limit_reached(f"{most} challenges of yours are open, the maximum: withdraw some first", most)
+            raise limit_reached(f"{most} of your challenges are open, the maximum: withdraw some first", most)
         return made
 
     def _command(self, challenge: Challenge, opponent: str) -> Create:
@@ -231,7 +231,7 @@ def _same(made: Challenge, wanted: Challenge, seat: int) -> Challenge:
     if _asked(made, seat) != _asked(wanted, seat):
         raise Refusal(
             Reason.REQUEST_ID_REUSED,
-            f"request id {wanted.request_id!r} made another challenge before: choose a new one",
+            f"request id {wanted.request_id!r} has created another challenge: choose a new one",
             request_id=wanted.request_id,
         )
     return made
@@ -246,5 +246,7 @@ def _asked(challenge: Challenge, seat: int) -> tuple[object, ...]:
 def _not_open(challenge_id: str) -> Refusal:
     name = shortened(challenge_id)
     return Refusal(
-        Reason.CHALLENGE_NOT_FOUND, f"there is no challenge {name!r} open to you: it may be taken or gone", id=name
+        Reason.CHALLENGE_NOT_FOUND,
+        f"there is no open challenge {name!r} for you: it may have been accepted or withdrawn",
+        id=name,
     )

@@ -128,7 +128,7 @@ class Accounts:
             )
         invited = not privileged and self.registration == "invitation"
         if invited and not invitation:
-            raise _uninvited("this server registers by invitation: give one")
+            raise _uninvited("this server registers players by invitation only: give an invitation")
         player = Player(check_new_name(name), self._clock.now_ms(), about=_text(about, "about", LONGEST_ABOUT))
         token, secret = self._token(player.name, PLAYER_SCOPES, "first token")
         try:
@@ -153,7 +153,7 @@ class Accounts:
         """Create an invitation to register once. Raises Refusal RATE_LIMITED while too many are unused."""
         secret, most = self._ids.secret(), self._limits.open_invitations
         if not await self._directory.add_invitation(digest_of(secret), most):
-            raise limit_reached(f"{most} invitations are open, the maximum: let some be used first", most)
+            raise limit_reached(f"{most} invitations are unused, the maximum: wait until some are used", most)
         return secret
 
     async def player(self, name: str) -> Player:

@@ -217,7 +217,7 @@ class StoreDamaged(StoreFailed):
     """
 
     def __init__(self, why: str, **facts: object) -> None:
-        message = f"the server's database is damaged: {why}; whoever runs the server has to repair it"
+        message = f"the server's database is damaged: {why}; its operator has to repair it"
         Refusal.__init__(self, Reason.RECORD_DAMAGED, message, why=why, **facts)
         self.why = why
 

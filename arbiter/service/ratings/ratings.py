@@ -218,7 +218,7 @@ class Ratings:
             self._log.error("not_rated", error=str(failure))
             raise Refusal(
                 Reason.BUDGET_SPENT,
-                "the ratings could not be worked out now: ask again in a while",
+                "the ratings could not be computed now: send the same request again in a while",
                 limit=1,
                 retry_after_ms=RETRY_MS,
             ) from None

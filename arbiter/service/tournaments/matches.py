@@ -131,7 +131,7 @@ def report(game: int, match: Match) -> ReportResult:
 async def abort(matches: MatchRegistry, match_id: str, tournament_id: str) -> None:
     """End a match that its tournament does not need any more. Retries until the store has accepted it."""
     await _organise(
-        matches, match_id, Abort(maker(tournament_id), "over", "its tournament is over, or goes on without it")
+        matches, match_id, Abort(maker(tournament_id), "over", "its tournament has ended, or goes on without it")
     )
 
 

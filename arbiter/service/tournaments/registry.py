@@ -159,7 +159,7 @@ class TournamentRegistry:
         if tournament.spec != spec:
             raise Refusal(
                 Reason.REQUEST_ID_REUSED,
-                f"request id {request!r} made another tournament before: choose a new one",
+                f"request id {request!r} has created another tournament: choose a new one",
                 request_id=request,
             )
         return tournament
