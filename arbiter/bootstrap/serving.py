@@ -30,6 +30,7 @@ from arbiter.runtime.sockets import close_soon
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
+from arbiter.service.play.timekeeping import keep_time
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
 from arbiter.service.ports.meter import NO_METER, Meter
 
@@ -140,6 +141,11 @@ async def serving(
         sharing = []
         if arbiter.replica is not None:
             sharing = [asyncio.create_task(arbiter.replica.run()), asyncio.create_task(arbiter.follower.run())]
+        source = opened_world.store.time
+        if opened_world.following is not None and source is not None:
+            clock_log = structlog.get_logger("arbiter.clock")
+            keeping = keep_time(opened_world.following, source, arbiter.matches, clock_log)
+            sharing.append(asyncio.create_task(keeping))
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
             yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter)

@@ -18,6 +18,7 @@ from arbiter.runtime.keys import KeyRing, open_ring
 from arbiter.runtime.seals import RingSeals
 from arbiter.runtime.watermark import Watermark
 from arbiter.service.ports.directory import Directory
+from arbiter.service.ports.environment import TimeSource
 from arbiter.service.ports.journal import Journal, Seals, StoreFailed
 from arbiter.service.ports.replicas import Replicas
 from arbiter.store import derived
@@ -28,6 +29,7 @@ from arbiter.store.looking import look
 from arbiter.store.reader import Reader
 from arbiter.store.records import head, keys_of_seals, seal_records
 from arbiter.store.replicas import SqlReplicas
+from arbiter.store.timing import DatabaseTime
 from arbiter.store.writer import Committed, Writer
 
 MARK_S = 1.0  #: interval between two writes of the watermark
@@ -37,14 +39,15 @@ LAST_RECORDS = 100  #: records whose instants are read at the start
 class Store(NamedTuple):
     """The adapters for one database. `queued_writes`: how many writes wait for the next transaction.
 
-    replicas: where other servers may use the database at the same time. For now no server opens it so: its lock refuses
-    them.
+    replicas: where other servers may use the database at the same time; time: its clock, which all of them follow. For
+    now no server opens it so: its lock refuses them.
     """
 
     journal: Journal
     directory: Directory
     queued_writes: Callable[[], int] = lambda: 0
     replicas: Replicas | None = None
+    time: TimeSource | None = None
 
     @property
     def shared(self) -> bool:
@@ -78,7 +81,7 @@ async def adapters(
         replicas = SqlReplicas(engine, writer, reader) if shared else None
         journal = SqlJournal(engine, writer, reader, seals)
         directory = SqlDirectory(writer, reader, kind_of(engine).CLAIM if shared else ())
-        yield Store(journal, directory, writer.queued, replicas)
+        yield Store(journal, directory, writer.queued, replicas, DatabaseTime(engine) if shared else None)
     finally:
         await asyncio.to_thread(writer.close)
         reader.close()

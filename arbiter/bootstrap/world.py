@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 
 from arbiter.bootstrap.store import LAST_RECORDS, Store, open_record
 from arbiter.config import Settings
+from arbiter.errors import OperatorError
 from arbiter.matches.record import read
 from arbiter.matches.record_errors import RecordError
 from arbiter.runtime.adjudicators import AdjudicatorProcess
-from arbiter.runtime.clock import SystemClock
+from arbiter.runtime.clock import FollowingClock, SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.rating import RatingProcess
@@ -32,6 +34,7 @@ from arbiter.store.writer import Committed
 if TYPE_CHECKING:
     from arbiter.runtime.metrics import Metrics
 
+MOST_AHEAD_MS: Final = 60_000  #: by how much the event log may be ahead of the database's clock at a start
 NO_JUDGES = InProcessAdjudicators({})  #: used where no plug-ins are installed
 
 
@@ -48,6 +51,7 @@ class World(NamedTuple):
     rating: RatingWorker
     judges: Adjudicators = NO_JUDGES
     metrics: Metrics | None = None
+    following: FollowingClock | None = None  #: the clock, if it has to be kept level with the store's
 
 
 @asynccontextmanager
@@ -64,7 +68,8 @@ async def open_world(
     async with AsyncExitStack() as stack:
         metrics = _metrics() if settings.metrics else None
         store, ring = await stack.enter_async_context(open_record(settings, _both(committed, metrics), new, shared))
-        clock = await _clock(store.journal)
+        following = await _following(store) if store.time is not None else None
+        clock = following or await _clock(store.journal)
         # Live matches have a worker of their own, so that requests of strangers do not delay players.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
@@ -76,7 +81,7 @@ async def open_world(
         stack.push_async_callback(rating.close)
         judges = AdjudicatorProcess()
         stack.push_async_callback(judges.close)
-        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics)
+        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics, following)
 
 
 def _metrics() -> Metrics:
@@ -98,10 +103,41 @@ def _both(committed: Committed | None, metrics: Metrics | None) -> Committed | N
 
 
 async def _clock(journal: Journal) -> SystemClock:
-    """Return the server's clock. It never goes behind the instants in the event log, whatever the system clock does.
+    """Return the server's clock. It never goes behind the instants in the event log, whatever the system clock does."""
+    clock = SystemClock(await _last_instant(journal))
+    if clock.behind_ms:
+        structlog.get_logger("arbiter").warning("clock_behind_record", behind_ms=clock.behind_ms)
+    return clock
 
-    Instants roughly grow along the journal, so the last LAST_RECORDS records have the latest one. A damaged record is
-    ignored here; others report it.
+
+async def _following(store: Store) -> FollowingClock:
+    """Return the clock of a server that shares its store: the database's time is that of all servers.
+
+    If the event log is a little ahead of it, this waits: else turns would begin in the future, and cost nothing until
+    then. Raises OperatorError if it is far ahead.
+    """
+    assert store.time is not None
+    try:
+        clock = FollowingClock(await store.time.readings())
+    except StoreFailed as failure:
+        raise OperatorError(f"the store can't be used: {failure.why}; see the runbook") from None
+    ahead_ms = await _last_instant(store.journal) - clock.now_ms()
+    if ahead_ms > MOST_AHEAD_MS:
+        raise OperatorError(
+            f"the last event in the store is {ahead_ms / 1_000:.0f} seconds ahead of the database's clock: set that "
+            "clock right; if it is right, start again when this time has passed"
+        )
+    if ahead_ms > 0:
+        structlog.get_logger("arbiter").warning("clock_behind_record", behind_ms=ahead_ms)
+        await asyncio.sleep(ahead_ms / 1_000)
+    return clock
+
+
+async def _last_instant(journal: Journal) -> int:
+    """Return the latest instant in the event log.
+
+    Instants roughly grow along the journal, so the last LAST_RECORDS records have it. A damaged record is ignored here;
+    others report it.
     """
     last = 0
     with suppress(StoreFailed):
@@ -109,10 +145,7 @@ async def _clock(journal: Journal) -> SystemClock:
             with suppress(RecordError, StoreFailed):
                 of_tournament = stored.subject is Subject.TOURNAMENT
                 last = max(last, (tournament_log.event_of(stored) if of_tournament else read(stored.body)).at)
-    clock = SystemClock(last)
-    if clock.behind_ms:
-        structlog.get_logger("arbiter").warning("clock_behind_record", behind_ms=clock.behind_ms)
-    return clock
+    return last
 
 
 async def _last_records(journal: Journal) -> list[StoredRecord]:

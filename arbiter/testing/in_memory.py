@@ -32,6 +32,7 @@ class InMemoryArbiter:
 
     journal: the stored records, with fault injection. rules: computes the lists of moves that turns carry. signer:
     holds the signing keys; without one, nothing is signed. judges: the plug-ins that adjudicate; none by default.
+    clock: virtual time by default.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class InMemoryArbiter:
         signer: Signer | None = None,
         judges: Adjudicators = NO_JUDGES,
         ids: CountingIds | None = None,
+        clock: VirtualClock | None = None,
         **given: Any,
     ) -> None:
         self._given = given
@@ -47,7 +49,7 @@ class InMemoryArbiter:
         self._signer = signer or NoKeys()
         self._judges = judges
         self._store = store or Store(MemoryJournal(), MemoryDirectory())
-        self.clock = VirtualClock()
+        self.clock = clock or VirtualClock()
         self.ids = ids or CountingIds()
         self.journal = FaultyJournal(self._store.journal)
         self.rules = PlainRules()
@@ -62,9 +64,12 @@ class InMemoryArbiter:
         )
         return wire(self.settings, world)
 
-    def beside(self) -> InMemoryArbiter:
-        """Return another server over the same store; it serves nothing yet, and faults are injected into each alone."""
-        return InMemoryArbiter(self._store, self._signer, self._judges, self.ids, **self._given)
+    def beside(self, clock: VirtualClock | None = None) -> InMemoryArbiter:
+        """Return another server over the same store, with a clock of its own if that is given.
+
+        It serves nothing yet, and faults are injected into each server alone.
+        """
+        return InMemoryArbiter(self._store, self._signer, self._judges, self.ids, clock, **self._given)
 
     async def share(self) -> int:
         """Start as one of the servers that share the store; return the number of matches that go on."""

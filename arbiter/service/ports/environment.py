@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class Clock(Protocol):
@@ -10,6 +10,25 @@ class Clock(Protocol):
 
     def now_ms(self) -> int:
         """Return the current instant, UTC milliseconds since 1970. It never goes back within a process."""
+
+
+class TimeReading(NamedTuple):
+    """What another machine's clock showed, all in nanoseconds.
+
+    theirs_ns: its instant, UTC, since 1970. at_ns: our monotonic clock in the middle of the question and its answer.
+    took_ns: from the question to the answer; theirs_ns is off by at most half of it.
+    """
+
+    theirs_ns: int
+    at_ns: int
+    took_ns: int
+
+
+class TimeSource(Protocol):
+    """A clock on another machine, which this one follows."""
+
+    async def readings(self) -> list[TimeReading]:
+        """Read the other clock several times in a row. Raises StoreFailed."""
 
 
 class Ids(Protocol):

@@ -1,0 +1,44 @@
+"""Reads the database's clock, so that all servers on a store have one time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from arbiter.service.ports.environment import TimeReading
+from arbiter.service.ports.journal import StoreFailed
+from arbiter.store.database import kind_of
+from arbiter.store.failure import reason
+
+ROUND_TRIPS: Final = 5  #: a look; the shortest one counts
+
+
+class DatabaseTime:
+    """The clock of a database that tells the time. Each look is made in a thread, by a connection of the engine's."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._query: str = kind_of(engine).NOW_MS
+
+    async def readings(self) -> list[TimeReading]:
+        """Read the clock several times in a row. Raises StoreFailed."""
+        return await asyncio.to_thread(self._read)
+
+    def _read(self) -> list[TimeReading]:
+        found = []
+        try:
+            with self._engine.connect() as connection:
+                connection.exec_driver_sql(self._query).close()  # this one begins a transaction too
+                for _ in range(ROUND_TRIPS):
+                    asked = time.monotonic_ns()
+                    answer = connection.exec_driver_sql(self._query)
+                    told = time.monotonic_ns()
+                    theirs_ns = int(answer.scalar_one() * 1_000_000)
+                    found.append(TimeReading(theirs_ns, (asked + told) // 2, told - asked))
+        except SQLAlchemyError as error:
+            raise StoreFailed(f"it does not tell the time ({reason(error)})") from None
+        return found

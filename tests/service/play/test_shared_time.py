@@ -1,0 +1,191 @@
+"""Servers whose own clocks are wrong by a second, and more, charge the same thought the same: they have one time."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from arbiter.bootstrap import Store
+from arbiter.matches import Receipt
+from arbiter.matches.credit import CreditRules
+from arbiter.matches.events import Event, Interrupted, Moved
+from arbiter.matches.policy import ClockStart, Policy
+from arbiter.matches.record import check_chain
+from arbiter.runtime.clock import FollowingClock
+from arbiter.service.play.session import TurnItem
+from arbiter.service.play.timekeeping import keep_time
+from arbiter.service.ports.environment import TimeReading
+from arbiter.service.ports.log import Logger
+from arbiter.testing.clock import NOON_MS, VirtualClock, virtually
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
+
+AT_ONCE = Policy(start=ClockStart.AT_ONCE)
+NO_CREDIT = replace(AT_ONCE, credit=CreditRules(hand_over_most_ms=0))
+"""Who goes to another server gets no credit for what the first one took to tell the turn: here nobody does."""
+WRONG_MS = (0, 1_000, -1_000)
+SAME_MS = 5
+NUMBERS = itertools.count(1)
+THOUGHTS_S = (0.05, 0.4, 2.0)
+
+
+class Machine(VirtualClock):
+    """The clock of a server whose machine's own clock is wrong, and that asks a database for the time."""
+
+    def __init__(self, wrong_ms: int, dice: Random, wrong_ppm: int = 0) -> None:
+        super().__init__()
+        self.database_ms = NOON_MS
+        self._wrong_ms = wrong_ms
+        self._wrong_ppm = wrong_ppm
+        self._dice = dice
+        self.following: FollowingClock | None = None
+
+    def now_ms(self) -> int:
+        return self._own_ns() // 1_000_000 if self.following is None else self.following.now_ms()
+
+    def _own_ns(self) -> int:
+        passed = asyncio.get_running_loop().time() * (1 + self._wrong_ppm / 1e6)
+        return (NOON_MS + self._wrong_ms) * 1_000_000 + int(passed * 1e9)
+
+    async def readings(self) -> list[TimeReading]:
+        """Ask the database some times: answers take up to 30 ms, one way longer than the other, seldom under 3."""
+        found = []
+        for number in range(5):
+            slow = 1 if number == 3 else self._dice.choice((2, 10))
+            asked = self._own_ns()
+            await asyncio.sleep(self._dice.uniform(0.0005, 0.0015) * slow)
+            theirs = self.database_ms * 1_000_000 + int(asyncio.get_running_loop().time() * 1e9)
+            await asyncio.sleep(self._dice.uniform(0.0005, 0.0015) * slow)
+            told = self._own_ns()
+            found.append(TimeReading(theirs, (asked + told) // 2, told - asked))
+        return found
+
+    async def follow(self) -> None:
+        self.following = FollowingClock(await self.readings(), self._own_ns)
+
+
+async def servers(follow: bool = True) -> tuple[list[InMemoryArbiter], list[Machine]]:
+    """Return three servers that share a store, on machines whose clocks are wrong."""
+    dice = Random(1)
+    clocks = [Machine(wrong, dice, ppm) for wrong, ppm in zip(WRONG_MS, (0, 90, -90), strict=True)]
+    if follow:
+        for clock in clocks:
+            await clock.follow()
+    first = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas()), clock=clocks[0])
+    made = [first, *(first.beside(clock) for clock in clocks[1:])]
+    for server, clock in zip(made, clocks, strict=True):
+        await server.share()
+        if clock.following is not None:
+            keeping: Any = keep_time(clock.following, clock, server.arbiter.matches, SILENT)
+            server.tasks.append(asyncio.create_task(keeping))
+    return made, clocks
+
+
+class _Silent:
+    def __getattr__(self, _name: str) -> Any:
+        return lambda *_, **__: None
+
+
+SILENT: Logger = _Silent()  # type: ignore[assignment]
+
+
+async def events(server: InMemoryArbiter, match_id: str) -> list[Event]:
+    return check_chain([stored.body for stored in await server.journal.read(match_id)])
+
+
+async def charges(server: InMemoryArbiter, match_id: str) -> list[int]:
+    return [event.ledger.charged for event in await events(server, match_id) if isinstance(event, Moved)]
+
+
+async def played(reader: StreamReader) -> None:
+    """Play the turn that the reader has."""
+    await reader.receive()
+    match = next(item.match for item in reversed(reader.told) if isinstance(item, TurnItem))
+    move = min(match.game.moves(match.position))
+    request = reader.play(match.id, match.ply, move, f"{reader.session.player} {match.ply}")
+    await asyncio.sleep(0.1)  # the others hear of it
+    await reader.receive()
+    assert isinstance(reader.answer(request), Receipt)
+
+
+async def one_game(
+    made: list[InMemoryArbiter], seats: tuple[int, int], moves_to: int | None, policy: Policy = AT_ONCE
+) -> list[int]:
+    """Have alice and bob play on servers, alice with some thoughts, and return what she is charged for each.
+
+    moves_to: to which server she goes in the middle of each thought.
+    """
+    names = f"alice-{next(NUMBERS)}", f"bob-{next(NUMBERS)}"
+    alice, bob = await made[seats[0]].connect(names[0]), await made[seats[1]].connect(names[1])
+    match = await made[seats[0]].create("pondlife", names, request=names[0], policy=policy)
+    await asyncio.sleep(0.1)
+    at = seats[0]
+    for number, thought in enumerate(THOUGHTS_S):
+        if number:
+            await bob.receive()
+            await played(bob)
+        began = asyncio.get_running_loop().time()
+        await alice.receive()
+        if moves_to is not None:
+            await asyncio.sleep(thought / 2)
+            at = moves_to if at == seats[0] else seats[0]
+            old, alice = alice, await made[at].connect(names[0])
+            old.leave()
+            await alice.receive()
+        await asyncio.sleep(began + thought - asyncio.get_running_loop().time())
+        await played(alice)
+    found = (await charges(made[0], match.id))[::2]
+    for reader in (alice, bob):
+        reader.leave()
+    await asyncio.sleep(1)
+    return found
+
+
+@virtually
+async def test_a_thought_is_charged_the_same_wherever_its_player_and_the_other_one_are() -> None:
+    made, _ = await servers()
+    want = await one_game(made, (0, 0), None)
+    assert want[2] == pytest.approx(2_000, abs=150), "what the others hear later is waited for, too"
+    for seats in ((0, 1), (1, 2), (2, 1)):
+        assert await one_game(made, seats, None) == pytest.approx(want, abs=SAME_MS), seats
+
+
+@virtually
+async def test_a_thought_is_charged_the_same_if_the_player_goes_to_another_server_meanwhile() -> None:
+    made, _ = await servers()
+    want = await one_game(made, (0, 0), None, NO_CREDIT)
+    for seats, moves_to in (((1, 1), 2), ((2, 0), 1), ((0, 2), 1)):
+        found = await one_game(made, seats, moves_to, NO_CREDIT)
+        assert found == pytest.approx(want, abs=SAME_MS), (seats, moves_to)
+
+
+@virtually
+async def test_with_clocks_of_their_own_they_would_charge_differently() -> None:
+    made, _ = await servers(follow=False)
+    assert await one_game(made, (2, 1), None) != pytest.approx(await one_game(made, (0, 0), None), abs=500)
+
+
+@virtually
+async def test_nobody_is_charged_when_the_database_s_clock_is_set_forward() -> None:
+    made, clocks = await servers()
+    alice = await made[1].connect("alice")
+    await made[2].connect("bob")
+    match = await made[0].create("pondlife", time="20s", policy=AT_ONCE)
+    await asyncio.sleep(3)
+    await alice.receive()
+    for clock in clocks:
+        clock.database_ms += 3_600_000
+    await asyncio.sleep(2)
+    await played(alice)
+    told = await events(made[0], match.id)
+    assert any(isinstance(event, Interrupted) for event in told)
+    [moved] = [event for event in told if isinstance(event, Moved)]
+    assert moved.ledger.charged < 4_000
+    times = [clock.now_ms() for clock in clocks]
+    assert max(times) - min(times) <= SAME_MS
+    assert min(times) > NOON_MS + 3_600_000
