@@ -16,18 +16,18 @@ import pytest
 
 import arbiter
 
-FLOORS = "Floors: imports only point down"
-DOMAIN = "The domain imports only what knows neither time, chance, I/O nor the wire"
-WINGS = "Wings: the use cases import one way"
-USE_CASES = "Use cases and adapters have never heard of gRPC or protobuf"
-GAMES = "Games know the contract and their board, not each other nor the registry"
-CHECKER = "The checker of tournaments shares nothing with what it checks but the events"
-DOOR = "The gRPC door asks the gate, and knows nothing behind it"
-WEB_DOOR = "The HTTP door asks the gate, and knows nothing behind it"
+LAYERS = "Layers: imports only point down"
+DOMAIN = "The domain uses no clock, no random numbers, no I/O and no messages"
+USE_CASE_LAYERS = "The use cases import in one direction"
+USE_CASES = "Use cases and adapters do not import gRPC or protobuf"
+GAMES = "A game imports the contract of games and its board, not other games or the registry"
+CHECKER = "The checker of tournaments shares only the events with the pairers"
+GRPC_API = "The gRPC API uses the gate alone"
+PAGES = "The pages for browsers use the gate alone"
 COMMAND_LINE = "The command line talks to a server through the Python client alone"
 LOGGERS = "Loggers are passed in"
-CIRCLES = "No modules and no packages import each other in a circle, for types neither"
-CLIENT = "The client needs no server"
+CYCLES = "No modules or packages import each other in a cycle, not even for types"
+CLIENT = "The client does not import the server"
 
 
 class Planted(NamedTuple):
@@ -62,38 +62,38 @@ PLANTED = (
     imports("arbiter.games.sixth", "import arbiter.games.line", GAMES),
     imports("arbiter.games.sixth_board", "import arbiter.games.pods_grid", GAMES),
     imports("arbiter.games.hop_it_planted", "import arbiter.games.pondlife", GAMES),
-    Planted("arbiter.utils2", "import arbiter.service.ports", FLOORS, "utils2\n"),
-    imports("arbiter.service.planted", "import arbiter.runtime.clock", FLOORS),
-    imports("arbiter.matches.planted_ratings", "import arbiter.ratings.record", FLOORS),
-    imports("arbiter.service.matches.planted_feed", "import arbiter.service.observing.feed", WINGS),
-    imports("arbiter.service.matches.planted", "import arbiter.service.play.acts", WINGS),
-    imports("arbiter.service.matches.planted_names", "import arbiter.service.players.accounts", WINGS),
-    imports("arbiter.service.ratings.planted", "import arbiter.service.play.sessions", WINGS),
-    imports("arbiter.service.ports.planted", "import arbiter.service.record.matches", WINGS),
-    Planted("arbiter.service.utils3", "import arbiter.errors", WINGS, "utils3\n"),
+    Planted("arbiter.utils2", "import arbiter.service.ports", LAYERS, "utils2\n"),
+    imports("arbiter.service.planted", "import arbiter.runtime.clock", LAYERS),
+    imports("arbiter.matches.planted_ratings", "import arbiter.ratings.record", LAYERS),
+    imports("arbiter.service.matches.planted_feed", "import arbiter.service.observing.feed", USE_CASE_LAYERS),
+    imports("arbiter.service.matches.planted", "import arbiter.service.play.acts", USE_CASE_LAYERS),
+    imports("arbiter.service.matches.planted_names", "import arbiter.service.players.accounts", USE_CASE_LAYERS),
+    imports("arbiter.service.ratings.planted", "import arbiter.service.play.sessions", USE_CASE_LAYERS),
+    imports("arbiter.service.ports.planted", "import arbiter.service.record.matches", USE_CASE_LAYERS),
+    Planted("arbiter.service.utils3", "import arbiter.errors", USE_CASE_LAYERS, "utils3\n"),
     imports("arbiter.store.planted", "import grpc", USE_CASES),
-    imports("arbiter.rpc.planted_registry", "import arbiter.service.matches.registry", DOOR),
-    imports("arbiter.rpc.planted_accounts", "import arbiter.service.players.accounts", DOOR),
-    imports("arbiter.rpc.planted_journal", "import arbiter.service.ports.journal", DOOR),
-    imports("arbiter.rpc.planted_policy", "import arbiter.matches.policy", DOOR),
-    imports("arbiter.rpc.planted_games", "import arbiter.games.registry", DOOR),
-    imports("arbiter.web.planted_registry", "import arbiter.service.matches.registry", WEB_DOOR),
-    imports("arbiter.web.planted_journal", "import arbiter.service.ports.journal", WEB_DOOR),
-    imports("arbiter.web.planted_games", "import arbiter.games.registry", WEB_DOOR),
+    imports("arbiter.rpc.planted_registry", "import arbiter.service.matches.registry", GRPC_API),
+    imports("arbiter.rpc.planted_accounts", "import arbiter.service.players.accounts", GRPC_API),
+    imports("arbiter.rpc.planted_journal", "import arbiter.service.ports.journal", GRPC_API),
+    imports("arbiter.rpc.planted_policy", "import arbiter.matches.policy", GRPC_API),
+    imports("arbiter.rpc.planted_games", "import arbiter.games.registry", GRPC_API),
+    imports("arbiter.web.planted_registry", "import arbiter.service.matches.registry", PAGES),
+    imports("arbiter.web.planted_journal", "import arbiter.service.ports.journal", PAGES),
+    imports("arbiter.web.planted_games", "import arbiter.games.registry", PAGES),
     imports("arbiter.tournaments.checks.planted", "import arbiter.tournaments.engine", CHECKER),
     imports("arbiter.service.matches.planted_log", "import structlog", LOGGERS),
     imports("arbiter.store.planted_log", "import logging", LOGGERS),
     imports("arbiter.cli.planted", "import arbiter.wire.matches", COMMAND_LINE),
-    Planted("arbiter.conformance.planted_one", "import arbiter.conformance.planted_two", CIRCLES, ".planted_one"),
-    Planted("arbiter.conformance.planted_two", "import arbiter.conformance.planted_one", CIRCLES, ".planted_two"),
-    Planted("arbiter.store.planted_circle", "import arbiter.store.planted_types", CIRCLES, ".planted_circle"),
+    Planted("arbiter.conformance.planted_one", "import arbiter.conformance.planted_two", CYCLES, ".planted_one"),
+    Planted("arbiter.conformance.planted_two", "import arbiter.conformance.planted_one", CYCLES, ".planted_two"),
+    Planted("arbiter.store.planted_circle", "import arbiter.store.planted_types", CYCLES, ".planted_circle"),
     Planted(
         "arbiter.store.planted_types",
         "import typing\nif typing.TYPE_CHECKING:\n    import arbiter.store.planted_circle",
-        CIRCLES,
+        CYCLES,
         ".planted_types",
     ),
-    Planted("arbiter_client.values.planted", "import arbiter_client.bot", CIRCLES, ".bot"),
+    Planted("arbiter_client.values.planted", "import arbiter_client.bot", CYCLES, ".bot"),
     imports("arbiter_client.planted", "import arbiter.errors", CLIENT),
 )
 

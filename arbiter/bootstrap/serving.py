@@ -1,4 +1,4 @@
-"""A running server: the doors to the use cases, its start, and how it drains."""
+"""A running server: its APIs, its start, and how it drains."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
 
 
 class Doors(NamedTuple):
-    """The servers of the use cases: gRPC, and the page if there is to be one."""
+    """The servers for gRPC and, unless None, for browsers."""
 
     rpc: RpcServer
     web: WebServer | None

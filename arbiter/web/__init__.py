@@ -1,1 +1,1 @@
-"""The HTTP door: pages for people, rendered here, and the streams of events that keep them current."""
+"""Pages for browsers: rendered on the server, and kept current by streams of events."""

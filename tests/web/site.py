@@ -29,7 +29,7 @@ from arbiter.web.server import application
 
 
 class Site(NamedTuple):
-    """An arbiter, what its doors ask, and a browser without a script."""
+    """An arbiter, its gate, and a browser without a script."""
 
     server: InMemoryArbiter
     gate: Gate
