@@ -47,96 +47,102 @@ class Limits(_Section):
     calls_a_second: Count = Field(
         default=50,
         ge=1,
-        description="calls of one player, or of one address without a token, that play nothing; twice as many at once",
+        description="calls of one player, or of one address without a token, except moves and acts; twice that at once",
     )
     call_rows: Count = Field(
         default=10,
         ge=1,
-        description="rows of an answer (matches, players, moves of a match that is over) that count as one more call",
+        description="rows of an answer (matches, players, moves of an ended match) that count as one more call",
     )
     unknown_tokens_a_minute: Count = Field(
         default=60,
         ge=1,
-        description="calls from one address with a token that is unknown or revoked; valid tokens are not counted",
+        description="calls from one address with an unknown or revoked token; calls with valid tokens do not count",
     )
     registrations_a_minute: Count = Field(
-        default=60, ge=1, description="attempts to register from one address, other than with scope admin"
+        default=60, ge=1, description="attempts to register from one address; calls with scope admin do not count"
     )
-    connections: Count = Field(default=10_000, ge=1, description="connections; more are closed as they come")
+    connections: Count = Field(default=10_000, ge=1, description="connections; further ones are closed at once")
     connection_streams: Count = Field(
-        default=2_000, ge=1, description="calls under way on a connection; more wait on the client's side"
+        default=2_000, ge=1, description="calls under way on a connection; further ones wait in the client"
     )
     idle_connection_ms: Milliseconds = Field(
         default=600_000, ge=1_000, description="time after which a connection without calls is closed"
     )
     request_ms: Milliseconds = Field(
-        default=20_000, ge=100, description="time in which a request to the page has to arrive, with its body"
+        default=20_000, ge=100, description="time in which a request to the page must arrive, with its body"
     )
-    streams_of_player: Count = Field(default=100, ge=1, description="streams of a kind that one player holds open")
+    streams_of_player: Count = Field(default=100, ge=1, description="open streams of one kind and one player")
     tokens_of_player: Count = Field(default=100, ge=1, description="tokens of one player that are not revoked")
-    open_invitations: Count = Field(default=1_000, ge=1, description="invitations that nobody has used yet")
-    page_size: Count = Field(default=100, ge=1, description="items on a page where the request names no size")
-    largest_page_size: Count = Field(default=200, ge=1, description="most items on a page")
+    open_invitations: Count = Field(default=1_000, ge=1, description="invitations that are not used yet")
+    page_size: Count = Field(default=100, ge=1, description="items on a page if the request sets no size")
+    largest_page_size: Count = Field(default=200, ge=1, description="the largest number of items on a page")
     line_moves: Count = Field(default=5_000, ge=1, description="moves in a line of play")
-    rules_ms: Milliseconds = Field(default=5_000, ge=10, description="work on one request for rules")
+    rules_ms: Milliseconds = Field(default=5_000, ge=10, description="time for one request to the rules workers")
     rules_memory_bytes: int = Field(
         default=1_073_741_824, ge=134_217_728, le=1_099_511_627_776, description="memory of a rules worker"
     )
-    rules_waiting: Count = Field(default=16, ge=1, description="requests for rules that one caller may have waiting")
-    rules_waiting_in_all: Count = Field(default=2_000, ge=1, description="requests for rules that wait, of all callers")
-    ratings_waiting: Count = Field(
-        default=16, ge=1, description="calls of RatingService that one player may have waiting"
+    rules_waiting: Count = Field(default=16, ge=1, description="waiting requests to the rules workers, of one caller")
+    rules_waiting_in_all: Count = Field(
+        default=2_000, ge=1, description="waiting requests to the rules workers, of all callers"
     )
+    ratings_waiting: Count = Field(default=16, ge=1, description="waiting calls of RatingService, of one player")
     rules_answer_moves: Count = Field(
-        default=200_000, ge=1, description="legal moves in one answer; a position with more gets none, but BUDGET_SPENT"
+        default=200_000,
+        ge=1,
+        description="legal moves in one answer; a position with more is refused with BUDGET_SPENT",
     )
     chunk_moves: Count = Field(default=2_000, ge=1, description="legal moves in one chunk")
-    turn_moves: Count = Field(default=10_000, ge=0, description="legal moves that a turn may carry")
+    turn_moves: Count = Field(default=10_000, ge=0, description="legal moves in one turn")
     acts_a_second: Count = Field(
         default=2_000, ge=1, description="acts on a Play stream other than moves in live matches; more end the stream"
     )
     play_streams_a_minute: Count = Field(
         default=300,
         ge=1,
-        description="Play streams that one player opens; more have to wait for their share of a minute",
+        description="Play streams that one player opens; further ones are refused for a while",
     )
     open_matches: Count = Field(default=10_000, ge=1, description="matches that have not ended")
     open_matches_of_player: Count = Field(default=1_000, ge=1, description="matches of one player that have not ended")
     open_tournaments: Count = Field(default=100, ge=1, description="tournaments that have not ended")
     tournament_games: Count = Field(
-        default=10_000, ge=1, description="games of all tournaments under way at once; others wait"
+        default=10_000, ge=1, description="games under way in all tournaments together; further ones wait"
     )
     open_challenges_of_player: Count = Field(default=100, ge=1, description="open challenges and seeks by one player")
     seeks_a_minute: Count = Field(
-        default=600, ge=1, description="seeks that one player makes; all who ask for seeks are told of each"
+        default=600, ge=1, description="seeks of one player; each one is sent to all bots that want seeks"
     )
     observers: Count = Field(default=5_000, ge=1, description="streams of events")
     observer_items: Count = Field(
-        default=2_000, ge=10, description="events that wait for one observer before it is told"
+        default=2_000,
+        ge=10,
+        description="unread events of one observer; beyond it, the stream ends with READER_TOO_SLOW",
     )
     observer_messages_a_second: int = Field(
         default=250,
         ge=10,
         le=1_000_000,
-        description="messages to all gRPC streams of events of one player; beyond it, messages have more events each",
+        description="messages to all gRPC event streams of one player; beyond it, messages have more events each",
     )
     page_updates_a_second: int = Field(
         default=5,
         ge=1,
         le=1_000,
-        description="messages to a browser's stream of events; what happens faster comes in one message",
+        description="messages to a browser's event stream; beyond it, messages have more events each",
     )
     history_pages: Count = Field(
         default=200,
         ge=1,
-        description="pages of past events that streams have got and their readers have not read, of all",
+        description="pages of past events that were sent and not read yet, of all players",
     )
-    history_pages_of_player: Count = Field(default=8, ge=1, description="the same, of the streams of one player")
+    history_pages_of_player: Count = Field(default=8, ge=1, description="the same, of one player")
     history_pages_a_second: int = Field(
-        default=400, ge=1, le=100_000, description="pages of past events that are read, at most; fewer beside live play"
+        default=400, ge=1, le=100_000, description="pages of past events that are read; fewer while matches are played"
     )
     session_items: Count = Field(
-        default=20_000, ge=10, description="items that wait on a Play stream before it is told"
+        default=20_000,
+        ge=10,
+        description="unread items on a Play stream; beyond it, the stream ends with READER_TOO_SLOW",
     )
     unread_bytes: int = Field(
         default=268_435_456,
@@ -147,10 +153,10 @@ class Limits(_Section):
     move_answers: Count = Field(
         default=500,
         ge=1,
-        description="moves of a SubmitMoves stream whose answers were not read; more wait to be taken",
+        description="unread answers of a SubmitMoves stream; beyond it, the server reads no more of its moves",
     )
     silence_ms: Milliseconds = Field(
-        default=20_000, ge=1_000, description="silence after which a stream counts as lost"
+        default=20_000, ge=1_000, description="silence after which a stream is taken for lost"
     )
     ping_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two pings on a Play stream")
     held_up_ms: Milliseconds = Field(
@@ -171,23 +177,23 @@ class Limits(_Section):
 
 
 class Matches(_Section):
-    """Defaults for matches whose creator says nothing else; see `arbiter.matches.policy`."""
+    """Defaults for fields that the creator of a match does not set; see `arbiter.matches.policy`."""
 
     time_control: str = Field(default="5m+3s", description="the default time control")
     illegal_moves: Count = Field(
-        default=4, ge=1, description="which illegal or malformed move of a player ends a match"
+        default=4, ge=1, description="the illegal or malformed move of a player that ends the match, counted from 1"
     )
     kept_refusals: Count = Field(
         default=100,
         ge=0,
         le=1_000,
-        description="refusals of a player, other than strikes, that a match keeps on record",
+        description="refusals of a player, other than strikes, that a match records",
     )
     no_show_ms: Milliseconds = Field(default=120_000, ge=1_000, description="how long a match waits for its players")
     abandon_ms: Milliseconds = Field(
-        default=60_000, ge=0, description="how long a player may be away; 0: as its clock allows"
+        default=60_000, ge=0, description="how long a player may be absent; 0: as long as its clock allows"
     )
-    move_cap_ms: Milliseconds = Field(default=3_600_000, ge=1_000, description="the longest think on one move")
+    move_cap_ms: Milliseconds = Field(default=3_600_000, ge=1_000, description="the longest time for one move")
     resume_ms: Milliseconds = Field(
         default=30_000, ge=0, description="how long a match waits for players after an outage"
     )
@@ -197,11 +203,13 @@ class Credit(_Section):
     """Time that clocks do not charge; see `arbiter.matches.credit`."""
 
     hand_over_most_ms: Milliseconds = Field(
-        default=100, ge=0, description="most credit a move for the server's own delay"
+        default=100, ge=0, description="largest credit for each move, for the server's own delay"
     )
-    network_most_ms: Milliseconds = Field(default=300, ge=0, description="most credit a move for the network")
+    network_most_ms: Milliseconds = Field(
+        default=300, ge=0, description="largest credit for each move, for the network"
+    )
     bank_ms: Milliseconds = Field(
-        default=10_000, ge=0, description="network credit that a match starts with, and its most"
+        default=10_000, ge=0, description="network credit at the start of a match, and its maximum"
     )
     refill_ms: Milliseconds = Field(default=250, ge=0, description="network credit that is regained with each move")
 
@@ -210,7 +218,7 @@ class RatingSettings(_Section):
     """How ratings are computed; see `arbiter.ratings.fit`."""
 
     anchors: dict[str, Annotated[float, Field(ge=-10_000, le=10_000)]] = Field(
-        default={}, description="ratings in Elo that are given, by player (NAME or NAME@VERSION): they fix the scale"
+        default={}, description="fixed ratings in Elo, by player (NAME or NAME@VERSION); they set the scale"
     )
 
 
@@ -220,30 +228,30 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ARBITER_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
     listen: str = Field(default="127.0.0.1:7400", description="HOST:PORT")
-    web: str = Field(default="", description="HOST:PORT of the page for browsers; nothing where it is empty")
+    web: str = Field(default="", description="HOST:PORT of the page for browsers; empty: no page")
     web_url: str = Field(
         default="",
-        description="address by which browsers reach the page, as https://arbiter.example.org, if not by `web`",
+        description="address by which browsers reach the page, if it is not `web`; such as https://arbiter.example.org",
     )
     web_proxies: tuple[str, ...] = Field(
-        default=(), description="addresses or networks of the proxies whose X-Forwarded-For is believed"
+        default=(), description="addresses or networks of proxies whose header X-Forwarded-For is trusted"
     )
     web_origins: tuple[str, ...] = Field(
-        default=(), description="other sites, as https://example.org, whose pages may make calls here; * for all"
+        default=(), description="other sites whose pages may make calls, such as https://example.org; * for all"
     )
     public: bool | None = Field(
         default=None,
-        description="reading (matches, tournaments, ratings) needs no token; default: where there is a page",
+        description="whether reading (matches, tournaments, ratings) needs no token; default: if there is a page",
     )
-    metrics: str = Field(default="", description="HOST:PORT of the metrics for Prometheus; nothing where it is empty")
-    store: str = Field(default="sqlite:///arbiter.db", description="where the record is kept")
+    metrics: str = Field(default="", description="HOST:PORT of the metrics for Prometheus; empty: no metrics")
+    store: str = Field(default="sqlite:///arbiter.db", description="URL of the database")
     keys: Path | None = Field(default=None, description="file of the signing keys; default: see `key_ring`")
     registration: Literal["open", "invitation", "closed"] = Field(default="open", description="who may register")
     insecure: bool = Field(default=False, description="listen beyond loopback without TLS")
     tls_certificate: Path | None = Field(default=None, description="PEM file of the server's certificate chain")
     tls_key: Path | None = Field(default=None, description="PEM file of its private key")
     tls_client_authority: Path | None = Field(
-        default=None, description="PEM file; clients must show a certificate by it"
+        default=None, description="PEM file of an authority; clients must have a certificate by it"
     )
     rules_workers: int = Field(
         default=2,
