@@ -45,7 +45,7 @@ def opened(url: str, alone: bool = False, existing: bool = False) -> Iterator[En
                 stack.enter_context(kind.held(engine))
             if version_of(engine) != newest():
                 with nullcontext() if alone else kind.held(engine):
-                    _upgrade(engine)
+                    _bring_up_to_date(engine)
             if alone:
                 _check_writable(engine)
         yield engine
@@ -140,6 +140,29 @@ def _check_writable(engine: Engine) -> None:
     with engine.connect() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
         connection.rollback()
+
+
+def _bring_up_to_date(engine: Engine) -> None:
+    if version_of(engine) is None:
+        _create(engine)
+    else:
+        _upgrade(engine)
+
+
+def _create(engine: Engine) -> None:
+    """Create the tables of an empty database as they are now, and note their version as Alembic does.
+
+    The migrations build the same, which a test compares, but to import and run them takes half a second.
+    """
+    with engine.begin() as connection:
+        for statement in kind_of(engine).BEGIN:
+            connection.exec_driver_sql(statement).close()
+        tables.metadata.create_all(connection)
+        connection.exec_driver_sql(
+            "CREATE TABLE IF NOT EXISTS alembic_version "
+            "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+        ).close()
+        connection.execute(text("INSERT INTO alembic_version VALUES (:version)"), {"version": newest()})
 
 
 def _upgrade(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""The tables. A test compares them with the tables that the migrations build."""
+"""The tables of a new store. A test compares them with the tables that the migrations build."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ player = Table(
     Column("most_matches", Integer, nullable=False),
     Column("suspended", Boolean, nullable=False),
     Column("acknowledged", Sequence, nullable=False),
-    Column("badge_version", String(100), nullable=False),
-    Column("badge_ms", BigInteger, nullable=False),
-    Column("likeness", String(80), nullable=False),
+    Column("badge_version", String(100), nullable=False, server_default=""),
+    Column("badge_ms", BigInteger, nullable=False, server_default="0"),
+    Column("likeness", String(80), nullable=False, server_default=""),
     Index("player_by_likeness", "likeness"),
 )
 

@@ -21,7 +21,7 @@ from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew, Subject, Tally
-from arbiter.store import migrations, postgres, tables
+from arbiter.store import database, migrations, postgres, tables
 from arbiter.store.database import kind_of, newest, opened, shown
 from arbiter.store.migrations.run import upgrade
 from arbiter.store.reader import Reader
@@ -41,9 +41,35 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_the_migrations_build_the_tables(empty: str) -> None:
-    with opened(empty) as engine, engine.connect() as connection:
+    engine = _at_version(empty, "head")
+    with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, tables.metadata) == []
+    engine.dispose()
+
+
+def test_a_new_store_has_the_tables_that_the_migrations_build(empty: str) -> None:
+    with opened(empty) as engine:
+        new = _described(engine)
+    migrated = _at_version(empty, "head")
+    assert _described(migrated) == new
+    migrated.dispose()
+
+
+def _described(engine: Engine) -> dict[str, object]:
+    """Return what a database says of each of its tables: columns with types and defaults, keys, indexes; the version."""
+    found: dict[str, object] = {}
+    seen = inspect(engine)
+    for table in seen.get_table_names():
+        rules = seen.get_unique_constraints(table), seen.get_indexes(table), seen.get_foreign_keys(table)
+        found[table] = (
+            [f"{column} {column['type']!r}" for column in seen.get_columns(table)],
+            seen.get_pk_constraint(table)["constrained_columns"],
+            [sorted(map(repr, rule)) for rule in rules],
+        )
+    with engine.connect() as connection:
+        found["version"] = connection.execute(text("SELECT version_num FROM alembic_version")).all()
+    return found
 
 
 #: what the migrations make of the logs of an old store
@@ -134,9 +160,19 @@ def test_a_migration_happens_whole_or_not_at_all(empty: str, monkeypatch: pytest
     def fail(*_: object) -> None:
         raise RuntimeError("the plug was pulled")
 
+    _at_version(empty, "0001").dispose()
     with monkeypatch.context() as patch:
         patch.setattr(alembic.op, "create_index", fail)
         with pytest.raises(RuntimeError, match="plug"), opened(empty) as engine:
+            pass
+    with opened(empty) as engine, engine.connect() as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == newest()
+
+
+def test_a_new_store_has_all_tables_or_none(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "newest", object)  # the last step fails: to store the version
+        with pytest.raises(OperatorError, match="can't be used"), opened(empty):
             pass
     with opened(empty) as engine, engine.connect() as connection:
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == newest()
