@@ -15,9 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from arbiter.runtime.loopback import free_port
 from tests.processes import WAIT_S
 from tests.runtime.test_metrics import measured, play
+
+pytestmark = pytest.mark.long
 
 FOLDER = Path(__file__).parents[1] / "deploy" / "observability"
 RUNBOOK = FOLDER.parent / "METRICS.md"

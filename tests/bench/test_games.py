@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from arbiter.bench.__main__ import main
 from arbiter.bench.games import COURSES, Course, bench_games, measure, placing
 from arbiter.games import registry
@@ -13,6 +15,7 @@ def test_every_bundled_game_has_a_course() -> None:
     assert {course.variant for course in COURSES} == set(registry.BUNDLED)
 
 
+@pytest.mark.long
 def test_a_row_for_each_course_as_soon_as_it_is_known() -> None:
     written: list[str] = []
     courses = [Course("circle-of-life(target=2)", 1e9, 0.001), Course("pods(size=3)", 1e-9, None, placing, "placing")]

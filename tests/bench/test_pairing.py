@@ -9,6 +9,7 @@ from arbiter.bench.__main__ import main
 from arbiter.ratings.counts import Game
 
 
+@pytest.mark.long
 def test_the_table_has_a_row_of_each_condition(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,6 +47,7 @@ def test_help_imports_no_server_and_no_wire() -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("command", "unwanted"), [("accounts", "sqlalchemy"), ("serve", "arbiter_client")])
 def test_what_asks_a_server_loads_none_and_a_server_loads_no_client(command: str, unwanted: str) -> None:
     program = f"import sys, arbiter.cli.{command}; sys.exit({unwanted!r} in sys.modules)"
@@ -73,6 +74,7 @@ def test_version(arbiter: Arbiter) -> None:
     assert arbiter("--version").out.strip() == "0.1.0"
 
 
+@pytest.mark.long
 def test_output_that_nobody_reads_is_no_accident() -> None:
     writer = subprocess.Popen(
         [sys.executable, "-m", "arbiter", "rules", "hop-it"],

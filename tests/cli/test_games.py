@@ -93,6 +93,7 @@ def test_show_says_where_it_can_not_write(arbiter: Arbiter, tmp_path: Path) -> N
     assert (ran.code, ran.complaint.startswith("can't write ")) == (1, True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", registry.classes())
 def test_the_rules_are_shown_with_moves_and_positions(arbiter: Arbiter, name: str) -> None:
     game = registry.game(name)
@@ -105,6 +106,7 @@ def test_the_rules_are_shown_with_moves_and_positions(arbiter: Arbiter, name: st
         assert f"- `{example.move}` {example.words}\n" in out
 
 
+@pytest.mark.long
 def test_examples_of_moves_show_each_kind() -> None:
     words = [example.words for example in examples(registry.game("pondlife"))]
     assert [each.split(", then ")[1:] for each in words[:3]] == [[], ["pays an egg"], ["hatches a frog on e1"]]
@@ -114,6 +116,7 @@ def test_examples_of_moves_show_each_kind() -> None:
     assert any("makes another piece of one" in each for each in words)
 
 
+@pytest.mark.long
 def test_rules_answer_each_line_before_the_next_is_asked() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "arbiter", "rules", "pods(size=3)"], stdin=subprocess.PIPE, stdout=subprocess.PIPE

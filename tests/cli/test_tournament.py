@@ -79,6 +79,7 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
     assert sorted(row[2] for row in rows) in (["0", "1"], ["½", "½"])
 
 
+@pytest.mark.long
 def test_a_tournament_is_paused_resumed_left_and_cancelled(server: Server, arbiter: Arbiter, spec: Path) -> None:
     for name in ("ann", "ben", "cat"):
         arbiter("token", "create", name, "--save")

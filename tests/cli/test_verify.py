@@ -39,6 +39,7 @@ def test_what_a_server_signs_is_verified_offline(arbiter: Arbiter, match_id: str
     assert "expected one of the keys" in arbiter("verify", str(file), "--key", KEYS).complaint
 
 
+@pytest.mark.long
 def test_a_rotation_reaches_a_running_server(server: Server, arbiter: Arbiter) -> None:
     ring = server.log.parent / "arbiter.keys"
     before = arbiter("key", "show").out.splitlines()
@@ -55,6 +56,7 @@ def test_golden_transcripts_hold_with_the_key_in_digits(arbiter: Arbiter, file: 
     assert arbiter("verify", str(file), *digits).code == 0
 
 
+@pytest.mark.long
 def test_the_shared_transcripts_get_the_verdict_that_their_index_tells(arbiter: Arbiter) -> None:
     for row in json.loads((VECTORS / "index.json").read_text("utf-8")):
         ran = arbiter("verify", str(VECTORS / row["file"]), "--key", str(VECTORS / "keys.json"))

@@ -298,6 +298,7 @@ def agree(game, position, other):
     assert (str(position.outcome) if position.outcome else None) == other.outcome
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", [20, 1, 7, 60])
 def test_random_games_agree_with_the_reference(target):
     game = CircleOfLife(target=target)
@@ -313,6 +314,7 @@ def test_random_games_agree_with_the_reference(target):
         assert plies <= game.bound
 
 
+@pytest.mark.long
 def test_random_set_positions_agree_with_the_reference():
     rng = random.Random(20)
     for _ in range(120):

@@ -100,6 +100,7 @@ def test_bad_input_is_named_and_changes_nothing(console: Console, line: str, rea
     assert console.answer("perft 1") == "59"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", sorted(registry.BUNDLED))
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(

@@ -540,6 +540,7 @@ def test_positions_are_values():
 # The reference
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_games_agree_with_the_reference(variant):
     rng = random.Random(variant)
@@ -556,6 +557,7 @@ def test_games_agree_with_the_reference(variant):
         assert (game.text(position), position.outcome) == (reference.text(), reference.outcome)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 def test_repetition_agrees_with_the_reference(seed):
     rng = random.Random(seed)
@@ -569,6 +571,7 @@ def test_repetition_agrees_with_the_reference(seed):
     assert position.outcome == Outcome(0, "repetition")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(40))
 def test_set_positions_agree_with_the_reference(seed):
     rng = random.Random(seed)

@@ -487,6 +487,7 @@ def random_text(rng):
     return text(shown, rng.choice((1, 2)), rng.choice((0, 0, 7, 98, 99, 100)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("duty", ["player", "frog", "none"])
 @pytest.mark.parametrize("start", ["frogs-behind", "frogs-ahead", "frogs"])
 def test_random_games_agree_with_the_reference(duty, start):
@@ -503,6 +504,7 @@ def test_random_games_agree_with_the_reference(duty, start):
         assert plies <= game.bound
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("duty", ["player", "frog", "none"])
 def test_random_set_positions_agree_with_the_reference(duty):
     game, rng = HopIt(duty=duty), random.Random(duty)

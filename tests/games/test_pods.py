@@ -447,6 +447,7 @@ def agree(game, position, reference):
     return moves
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [3, 4, 5, 7, 10])
 def test_set_positions_agree_with_the_reference(size):
     rng = random.Random(f"pods set {size}")
@@ -486,6 +487,7 @@ def test_games_agree_with_the_reference(size, placing):
         reference.play(move)
 
 
+@pytest.mark.long
 def test_repetition_agrees_with_the_reference():
     """A few pods on the smallest board that migrate as they like come back to where they were soon enough."""
     rng = random.Random(3)

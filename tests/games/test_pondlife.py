@@ -550,6 +550,7 @@ def test_games_agree_with_the_reference(values):
     compare(game, naive, game.initial(), naive.initial(), rng, 30)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("values", VARIANTS[:3], ids=str)
 def test_random_positions_agree_with_the_reference(values):
     rng = Random(12)
@@ -568,6 +569,7 @@ def test_random_positions_agree_with_the_reference(values):
     assert min(seen["malformed"], seen["read"]) > 5
 
 
+@pytest.mark.long
 def test_games_that_go_back_and_forth_agree_with_the_reference():
     """Seats take back their moves when they can, so that boards that stood before come up all the time."""
     rng = Random(14)

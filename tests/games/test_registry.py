@@ -64,6 +64,7 @@ class MyGame(Pods):
 """
 
 
+@pytest.mark.long
 def test_a_package_adds_a_game_as_the_guide_says(tmp_path: Path) -> None:
     modules = {
         "my_package/__init__.py": "",

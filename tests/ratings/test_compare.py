@@ -104,6 +104,7 @@ def test_a_pair_that_was_played_before_counts_once() -> None:
     assert paired(swapped) == (Pairs(zero=1, two=1), 0, 0), "with the other seats it is another game"
 
 
+@pytest.mark.long
 def test_equal_bots_without_chance_are_not_told_apart_by_copies(seeds: int) -> None:
     """Equal bots on five openings, 300 pairs: with copies that counted, one would seem better in most records."""
     rng, decided = random.Random(5), 0

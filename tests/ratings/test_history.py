@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def test_each_point_is_the_fit_of_what_had_ended_by_then() -> None:
     assert moments[2].ratings == fit(counts_of(each.result for each in ENDED))
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=10)
 @given(st.randoms(use_true_random=False))
 def test_results_may_come_in_any_order(chance: random.Random) -> None:

@@ -16,6 +16,8 @@ from arbiter.rpc.observe import Observations
 from arbiter.testing.server import served
 from tests.rpc.calls import Stubs, refused
 
+pytestmark = pytest.mark.long
+
 WAIT_S = 240
 MATCHES = 150  #: whose events are more bytes than fit between a reader that does not read and the server
 NARROW = [("grpc.http2.bdp_probe", 0)]

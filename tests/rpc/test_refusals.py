@@ -167,6 +167,7 @@ def test_every_request_of_a_bot_is_among_them() -> None:
 
 
 class TestStore:
+    @pytest.mark.long
     async def test_one_that_fails_is_named_and_the_same_request_later_is_carried_out_once(self) -> None:
         journals: list[FaultyJournal] = []
 

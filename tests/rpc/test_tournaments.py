@@ -127,6 +127,7 @@ async def test_a_round_robin_from_its_specification_to_its_standings(world: Worl
     assert await organiser.create_tournament(LEAGUE, "league") == found
 
 
+@pytest.mark.long
 async def test_a_swiss_with_a_bye_and_a_version(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     spec = replace(SWISS, entry=arb.EntryRules(capacity=5, versions=("2.",)))

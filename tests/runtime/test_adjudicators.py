@@ -96,6 +96,7 @@ async def test_a_package_adds_one_as_the_guide_says(tmp_path: Path, monkeypatch:
         await process.close()
 
 
+@pytest.mark.long
 async def test_those_that_do_not(judges: AdjudicatorProcess) -> None:
     position = elevation(3)
     for name, why in (("raises", "no such opening"), ("babbles", "expected an AdjudicatedEnd"), ("missing", "missing")):

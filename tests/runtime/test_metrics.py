@@ -64,6 +64,7 @@ async def play(stubs: Stubs, match: match_pb2.Match, moves: int) -> None:
         position = rules.play(position, move)
 
 
+@pytest.mark.long
 async def test_metrics_agree_with_the_record(tmp_path: Path) -> None:
     async with measured(tmp_path) as stubs:
         running = stubs.served.running
@@ -92,6 +93,7 @@ async def test_metrics_agree_with_the_record(tmp_path: Path) -> None:
     assert value(after, "live_matches") == 0
 
 
+@pytest.mark.long
 async def test_the_page_describes_every_metric(tmp_path: Path) -> None:
     """After a change: bring deploy/METRICS.md up to date; the test says how."""
     async with measured(tmp_path) as stubs:

@@ -61,6 +61,7 @@ def questions(draw: st.DrawFn) -> list[tuple[str, tuple[Any, ...]]]:
     return asked
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(questions())
 def test_what_is_kept_changes_no_answer(asked: list[tuple[str, tuple[Any, ...]]]) -> None:

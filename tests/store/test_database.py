@@ -57,7 +57,7 @@ def test_a_new_store_has_the_tables_that_the_migrations_build(empty: str) -> Non
 
 
 def _described(engine: Engine) -> dict[str, object]:
-    """Return what a database says of each of its tables: columns with types and defaults, keys, indexes; the version."""
+    """Return what a database says of its tables, by name: columns with types and defaults, keys, indexes; the version."""
     found: dict[str, object] = {}
     seen = inspect(engine)
     for table in seen.get_table_names():
@@ -318,6 +318,7 @@ def test_a_file_without_a_version_that_is_empty_is_taken(tmp_path: Path) -> None
     raw.close()
 
 
+@pytest.mark.long
 async def test_a_record_whose_signing_keys_are_gone_is_sealed_by_new_ones_only_when_asked_for(
     sqlite: str, tmp_path: Path
 ) -> None:

@@ -100,6 +100,7 @@ def test_every_field_counts(name: str, share: int) -> None:
             assert error.value.line in (number, number + 1), (path, str(error.value))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_line_counts(name: str) -> None:
     lines = data(name).splitlines(keepends=True)

@@ -124,6 +124,7 @@ def check(tournament: Tournament, table: Table) -> None:
     assert [each.place for each in rows] == [keys.index(key) + 1 for key in keys]
 
 
+@pytest.mark.long
 def test_the_order_of_results_does_not_matter(tournaments: list[TournamentRun]) -> None:
     for seed, tournament_run in enumerate(tournaments):
         again = replay(tournament_run.log)

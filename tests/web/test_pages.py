@@ -45,6 +45,7 @@ def test_every_refusal_has_a_status(reason: Reason) -> None:
     assert 400 <= status_of(Refusal(reason, "no")) < 600
 
 
+@pytest.mark.long
 async def test_every_page_is_there_and_holds_to_the_policy(page: Site) -> None:
     for path in [*await everything(page), "/nothing", "/matches/none"]:
         answer = await page.get(path)
@@ -175,6 +176,7 @@ async def test_a_player_has_results_in_every_respect(page: Site) -> None:
     assert 'class="is-won"' in (await page.get("/players/bob")).text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", registry.classes())
 async def test_a_game_has_its_rules_and_a_figure_of_each_kind_of_move(page: Site, name: str) -> None:
     shown = (await page.get(f"/games/{name}")).text

@@ -157,6 +157,7 @@ async def test_the_games_are_listed_by_round_and_by_player(tmp_path: Path, monke
             assert "<b>" not in await shown(served, tournament, monkeypatch, strange)
 
 
+@pytest.mark.long
 def test_a_long_list_of_games_has_pages() -> None:
     spec = Spec("day and night", Format.ARENA, ("hop-it",), "1s", options=Options(duration_ms=30_000))
     tournament = TournamentRun(spec, 12, random.Random(1)).play()

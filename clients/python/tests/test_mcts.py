@@ -107,6 +107,7 @@ def turn_in(variant: str, match: LiveMatch | None = None, **more) -> arb.Turn:
     return arb.Turn(match=match, **{**told, **more})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variant", FIVE)
 def test_the_same_seed_and_budget_give_the_same_moves(variant):
     def run(seed: int) -> list[str]:

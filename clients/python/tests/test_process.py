@@ -9,6 +9,8 @@ import sys
 import grpc
 import pytest
 
+pytestmark = pytest.mark.long
+
 
 async def start(peer) -> asyncio.subprocess.Process:
     """Start the random bot against the peer."""

@@ -82,6 +82,7 @@ async def test_a_bot_plays_against_itself(server: Served) -> None:
     assert len(alice.finished) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("players", [("alice", "bob"), ("alice", "alice")])
 async def test_a_seat_that_moves_several_times_in_a_row(server: Served, players: tuple[str, str]) -> None:
     bots = await played(server, players, "pondlife(handicap=4)", ())

@@ -14,6 +14,8 @@ import pytest
 from arbiter_client import playing
 from arbiter_protos.v1 import play_pb2, player_pb2
 
+pytestmark = pytest.mark.long
+
 
 class Thinker(arb.Bot):
     """Thinks until it is told that nobody waits for it."""

@@ -17,6 +17,8 @@ from arbiter_client import cli
 from arbiter_client.bots.random import RandomBot
 from arbiter_client.channel import NO_TLS, security
 
+pytestmark = pytest.mark.long
+
 SAMPLES = Path(__file__).parents[1] / "samples"
 PROGRAMS = {
     "first-move": [str(SAMPLES / "first_move.py")],

@@ -62,6 +62,7 @@ async def test_whoever_is_cancelled_leaves_the_function_running():
     assert await asyncio.to_thread(done.wait, 240)
 
 
+@pytest.mark.long
 def test_the_program_ends_though_a_thread_thinks():
     program = """
 import asyncio, threading

@@ -162,6 +162,7 @@ async def test_observers_hear_what_happens_elsewhere(here: bool) -> None:
     assert everything == [stored.sequence for stored in await one.journal.read_all(0, 1_000)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 @virtually
 async def test_whoever_sits_where_matches_are_played_to_their_end(seed: int) -> None:

@@ -190,6 +190,7 @@ class TestOneMatch:
         await moving
         assert len(await reader.stop()) == match.revision + 1
 
+    @pytest.mark.long
     @virtually
     async def test_a_thousand_observers(self) -> None:
         server = InMemoryArbiter()
@@ -386,6 +387,7 @@ class TestSlowReaders:
         resumable(await whole(server, match.id), [got, rest.events])
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["move", "join", "cut", "lie", "wait"])), max_size=25))
 @virtually
