@@ -57,7 +57,7 @@ def test_a_new_store_has_the_tables_that_the_migrations_build(empty: str) -> Non
 
 
 def _described(engine: Engine) -> dict[str, object]:
-    """Return what a database says of its tables, by name: columns with types and defaults, keys, indexes; the version."""
+    """Return what a database says of each table: columns with types and defaults, keys, indexes; and its version."""
     found: dict[str, object] = {}
     seen = inspect(engine)
     for table in seen.get_table_names():
