@@ -18,6 +18,7 @@ from arbiter.web.door import call_of
 from arbiter.web.grids import MOST, grid
 from arbiter.web.rendering import HERE, Templates
 from arbiter.web.rules import rules_page
+from arbiter.web.tournament_pages import PHASES
 
 SHORT: Final = 10  #: rows of each list on the front page
 
@@ -44,6 +45,7 @@ class Pages:
             shown=await grid(live, gate.server.facts().now_ms),
             ended=ended.items,
             tournaments=tournaments.items,
+            phases=PHASES,
             leaders=leaders.rows,
         )
 
@@ -53,9 +55,13 @@ class Pages:
         return JSONResponse({"keys": [{**key._asdict(), "key": key.key.hex()} for key in keys]})
 
     async def games(self, request: Request) -> Response:
-        """List the games."""
-        page = self._gate.games.list(call_of(request), PageRequest(0, ""))
-        return await self._page(request, "games.html", games=page.items)
+        """List the games, each with its board at the start."""
+        call, gate = call_of(request), self._gate
+        found = [gate.games.get(call, facts.id) for facts in gate.games.list(call, PageRequest(0, "")).items]
+        boards = [board(game, shown(game, game.initial()), game.facts.name) for game in found]
+        return await self._page(
+            request, "games.html", games=list(zip(found, boards, strict=True)), symbols=sprite(found)
+        )
 
     async def game(self, request: Request) -> Response:
         """Show the rules of a game, with its board at the start."""

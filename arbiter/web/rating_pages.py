@@ -1,4 +1,4 @@
-"""The pages of ratings and of players, with the pictures of how ratings went."""
+"""The pages of ratings and of players, with charts of the ratings over time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RatingPages:
         )
 
     async def leaders_history(self, request: Request) -> Response:
-        """Return how the ratings of the leaders went, as an SVG file."""
+        """Return a chart of the leaders' ratings over time (SVG)."""
         call, game = call_of(request), request.query_params.get("game", "")
         page = await self._gate.ratings.leaderboard(call, game, False, PageRequest(CURVES, ""))
         curves = []
@@ -59,7 +59,7 @@ class RatingPages:
             found = await self._gate.ratings.of_player(call, name, game, POINTS)
             marks = dict(found.standing.history).get(row.player, ())
             curves.append(Curve(row.player, [Mark(mark.at_ms, mark.rating, mark.low, mark.high) for mark in marks]))
-        return _chart("How the ratings of the leaders went", curves, with_bands=False)
+        return _chart("Ratings of the leaders over time", curves, with_bands=False)
 
     async def player(self, request: Request) -> Response:
         """Show a player: what it says of itself, its ratings, its results, its newest matches."""
@@ -83,14 +83,14 @@ class RatingPages:
         )
 
     async def player_history(self, request: Request) -> Response:
-        """Return how the ratings of a player's versions went, as an SVG file."""
+        """Return a chart of the ratings of a player's versions over time (SVG)."""
         call, name = call_of(request), request.path_params["player"]
         found = await self._gate.ratings.of_player(call, name, request.query_params.get("game", ""), POINTS)
         curves = [
             Curve(version, [Mark(mark.at_ms, mark.rating, mark.low, mark.high) for mark in marks])
             for version, marks in found.standing.history
         ]
-        return _chart(f"How the rating of {name} went", curves)
+        return _chart(f"Rating of {name} over time", curves)
 
     def _facts(self, request: Request) -> Sequence[Facts]:
         return self._gate.games.list(call_of(request), PageRequest(0, "")).items

@@ -124,7 +124,8 @@ def _instant(ms: int) -> str:
 
 
 def _elo(value: float) -> str:
-    return f"{value:+.0f}" if round(value) else "0"
+    """Return a difference in Elo with its sign: `+12`, `−7`, `0`."""
+    return f"{value:+.0f}".replace("-", "\N{MINUS SIGN}") if round(value) else "0"
 
 
 def _ended(item: Match | MatchSummary) -> str:

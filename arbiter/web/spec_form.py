@@ -28,6 +28,7 @@ class Field(NamedTuple):
     """A field of the form.
 
     kind: text, number, check, lines (one entry a line) or instant. bounds: of a number. note: what to write.
+    required: there is no default.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Field(NamedTuple):
     default: str = ""
     bounds: tuple[int, int] | None = None
     note: str = ""
+    required: bool = False
 
 
 class Section(NamedTuple):
@@ -110,16 +112,24 @@ def _play(format_: Format) -> list[Field]:
     spec = Spec("", format_, (), "")
     return [
         Field("time", "Time", default="1m+1s", note="as 3m+2s; none for no clock"),
-        *_part("options", Options, PAIRERS[format_].options),
+        *_options(format_),
         Field("at_once", "Games at once", "number", str(spec.at_once), NUMBERS["at_once"], "of one player"),
         Field("paired", "Each game twice, with seats swapped", "check", "on" if spec.paired else ""),
         Field("rated", "Rated", "check", "on" if spec.rated else ""),
     ]
 
 
+def _options(format_: Format) -> Iterable[Field]:
+    """Yield the options of a format; one without a usable default is empty, and must be filled in."""
+    wanted = PAIRERS[format_].invalid_option(Options())
+    for field in _part("options", Options, PAIRERS[format_].options):
+        missing = wanted is not None and field.name == f"options.{wanted.field}".removesuffix("_ms")
+        yield field._replace(default="", required=True) if missing else field
+
+
 def _entry() -> list[Field]:
     return [
-        Field("entry.capacity", "Most players", "number", "0", NUMBERS["entry.capacity"], "0: as many as come"),
+        Field("entry.capacity", "Maximum of players", "number", "0", NUMBERS["entry.capacity"], "0: no limit"),
         Field("entry.invited", "Only these players", "lines", note="names"),
         Field("entry.versions", "Only these versions", "lines", note="their beginnings, one a line"),
         Field("entry.forbidden", "Never paired", "lines", note="two names a line"),

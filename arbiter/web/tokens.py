@@ -19,7 +19,7 @@ SCOPES: Final = {
     Scope.PLAY: "play matches, answer challenges, enter tournaments",
     Scope.OBSERVE: "read matches, tournaments and ratings",
     Scope.ORGANISE: "make and run matches and tournaments",
-    Scope.ADMIN: "everything, also what is others'",
+    Scope.ADMIN: "everything, for all players",
 }
 """What each scope allows, for people."""
 

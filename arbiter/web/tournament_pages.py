@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
+from arbiter.tournaments import formats
 from arbiter.tournaments.standings import StandingsRow
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.brackets import bracket
@@ -62,6 +63,7 @@ class TournamentPages:
             request_id=secrets.token_urlsafe(12),
             tournament=tournament,
             phases=PHASES,
+            format_title=formats.of(tournament.spec).title,
             table=table,
             tie_breaks=[TIE_BREAKS[each.value] for each in table.tie_breaks],
             scale=scale_of(table.rows),
@@ -69,6 +71,7 @@ class TournamentPages:
             stages=bracket(tournament),
             shown=await self._grid(request, tournament),
             games=games,
+            in_rounds=formats.of(tournament.spec).by_round,
             of=of,
             older={**dict(zip(("player", "other"), of, strict=False)), "before": games.older},
             byes=tournament.byes.get(games.round, ()),

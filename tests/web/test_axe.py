@@ -1,4 +1,4 @@
-"""What axe finds in the pages, in a real browser, in light and dark: nothing serious.
+"""What axe finds in the pages, in a real browser, in light and dark: nothing serious. No page is wider than a phone.
 
 In `make test` each page is looked at in light or in dark, in `make soak` in both.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, ViewportSize, expect
 
 import arbiter
 from arbiter.service.players.accounts import Scope
@@ -27,6 +27,10 @@ pytestmark = [pytest.mark.toolchain, pytest.mark.long, pytest.mark.asyncio(loop_
 
 Scheme = Literal["light", "dark"]
 BOTH: tuple[Scheme, ...] = ("light", "dark")
+
+PHONE: ViewportSize = {"width": 360, "height": 740}
+SCREEN: ViewportSize = {"width": 1280, "height": 720}
+LONG = "a-name-of-as-many-letters-as-are-allowed"
 
 SCRIPT = Path(arbiter.__file__).parent / "web" / "script"
 
@@ -45,9 +49,13 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 async def found(page: Page, axe: str, schemes: Sequence[Scheme]) -> list[str]:
-    """Return what axe finds in a page that is serious or worse, in colour schemes."""
+    """Return what axe finds in a page that is serious or worse, in colour schemes; and whether it is too wide."""
     await page.evaluate(axe)
     wrong = []
+    for size in (PHONE, SCREEN):
+        await page.set_viewport_size(size)
+        wide = await page.evaluate("document.documentElement.scrollWidth")
+        wrong += [f"{page.url}: {wide} pixels wide in a window of {size['width']}"] if wide > size["width"] else []
     for scheme in schemes:
         await page.emulate_media(color_scheme=scheme)
         answer = await page.evaluate("options => axe.run(options)", {"resultTypes": ["violations"]})
@@ -61,14 +69,16 @@ async def found(page: Page, axe: str, schemes: Sequence[Scheme]) -> list[str]:
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)])
-async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str, whole: bool) -> None:
+async def test_axe_finds_nothing_serious_and_no_page_scrolls_sideways(
+    server: Served, browser: Open, axe: str, whole: bool
+) -> None:
     turns = cycle([BOTH] if whole else [BOTH[:1], BOTH[1:]])
     ((_, bearer),) = await server.token("alice", Scope.PLAY, Scope.OBSERVE, Scope.ORGANISE)
     wrong = []
     spec = Spec("Cup", Format.KNOCKOUT, ("hop-it",), "1m")
     tournaments = server.running.arbiter.tournaments
     cup = (await tournaments.create(spec, "alice", f"make {whole}")).id
-    for name in ("alice", "bob", "carol"):
+    for name in ("alice", "bob", "carol", LONG):
         await server.token(name)
         await tournaments.act(cup, Enter(name, "alice", f"enter {name}"))
     await tournaments.act(cup, Start("alice", "start"))
@@ -84,6 +94,7 @@ async def test_axe_finds_nothing_serious(server: Served, browser: Open, axe: str
             over.address,
             "/leaderboard",
             "/players/alice",
+            f"/players/{LONG}",
             "/games",
             "/games/pods",
         )

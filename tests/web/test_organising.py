@@ -245,10 +245,11 @@ async def test_an_author_sees_its_bots_connection_and_why_it_ended(page: Site) -
     assert f"{HOSTILE} v7" in words
     stream.session.end(silent(30_000))
     page.server.arbiter.sessions.close(stream.session)
-    words = Elements((await page.get("/bot")).text).words
-    assert "Not connected" in words
-    assert "SESSION_SILENT" in words
-    assert "connect again" in words
+    elements = Elements((await page.get("/bot")).text)
+    assert "Not connected" in elements.words
+    assert "SESSION_SILENT" in elements.words
+    assert "connect again" in elements.words
+    assert ("li", {"class": "fault"}) in elements.found
     await sign_in(page, "bob", Scope.PLAY, Scope.OBSERVE)
     assert "SESSION_SILENT" not in (await page.get("/bot")).text
 
@@ -273,3 +274,4 @@ async def test_what_a_bot_sent_is_text_in_a_log(page: Site) -> None:
     shown = await page.get(f"/matches/{match.id}/log")
     assert bad not in shown.text
     assert bad in Elements(shown.text).words
+    assert ("tr", {"class": "fault"}) in Elements(shown.text).found

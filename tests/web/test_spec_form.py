@@ -38,6 +38,15 @@ def test_the_form_of_a_format_has_the_defaults_of_the_server(format_: Format) ->
     assert FORMATS[format_]
 
 
+def test_what_has_no_default_is_empty_and_has_to_be_filled_in() -> None:
+    wanted = {
+        format_: {field.name for part in sections(format_) for field in part.fields if field.required}
+        for format_ in Format
+    }
+    assert wanted == {format_: set(NEEDED.get(format_, {})) for format_ in Format}
+    assert all(not field.default for part in sections(Format.SWISS) for field in part.fields if field.required)
+
+
 def test_every_option_is_in_the_form_of_a_format() -> None:
     asked = {name for pairer in PAIRERS.values() for name in pairer.options}
     assert asked == {field.name for field in fields(Options)}

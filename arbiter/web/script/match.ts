@@ -21,6 +21,7 @@ export function match(root: HTMLElement): void {
   const [slider, output] = [find<HTMLInputElement>("input[type=range]"), find("[data-ply]:not(a)")];
   const listed = find("[data-moves]");
   let [state, at, playing]: [State, number, number | undefined] = [first, first.at, undefined];
+  let said = find("[data-said]")?.textContent ?? "";
   let [current, scrolling]: [Element | null, number | undefined] = [find("[data-moves] [aria-current]"), undefined];
 
   const seat = root.dataset["seats"] ? new Seat(root, svg, board) : undefined;
@@ -56,9 +57,15 @@ export function match(root: HTMLElement): void {
 
   function draw(position: Position, animate: boolean): void {
     board.show(position.board, position.said, animate);
-    say(find("[data-said]"), position.said);
+    said = position.said;
+    tell();
     position.numbers.forEach((numbers, n) => pairs(root.querySelector(`[data-numbers="${n}"]`), numbers));
     pairs(find("[data-signs]"), position.signs);
+  }
+
+  // Says whose move it is, but not at the end of a match that is over: the result says all there.
+  function tell(): void {
+    say(find("[data-said]"), state.over && at === state.ply ? "" : said);
   }
 
   async function go(ply: number, animate = false): Promise<void> {
@@ -117,6 +124,7 @@ export function match(root: HTMLElement): void {
       draw({ board: contents, said, numbers, signs }, true);
     }
     if (move) place();
+    tell();
     for (const seat of [1, 2]) {
       const away = find<HTMLElement>(`.panel[data-seat="${seat}"] [data-away]`);
       if (away && state.present) away.hidden = Boolean(state.over || state.present[seat - 1]);
