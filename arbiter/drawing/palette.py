@@ -7,6 +7,7 @@ direction of its hatching, what the last move touched by outlines.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from arbiter.games.contract import Facts
@@ -33,12 +34,18 @@ INKS: Final[Mapping[str, Ink]] = {
 }
 """The colours that pieces may have, by the class of their elements."""
 
+DARK_EDGES: Final = {"navy": "#7ea3de", "black": "#97a5ac", "red": "#e58a80", "green": "#6fbf8f"}
+"""The outlines of dark pieces on a dark board."""
+
 NAMED: Final = {"yellow": "gold", "blue": "navy"} | {name: name for name in ("white", "black", "red", "green")}
 """The class for a seat that is called like a colour."""
 
 
 class Palette(NamedTuple):
-    """The colours of everything but pieces; `ground` are the lowest and the highest height."""
+    """The colours of everything but pieces. ground: of the lowest and the highest height. edges: outlines of pieces.
+
+    Pieces without an entry in `edges` have the outline of `INKS`.
+    """
 
     paper: str
     text: str
@@ -49,6 +56,11 @@ class Palette(NamedTuple):
     leaf_edge: str
     territory: tuple[str, str]
     ground: tuple[str, str]
+    edges: Mapping[str, str] = MappingProxyType({})
+
+    def ink(self, name: str) -> Ink:
+        """Return the colours of pieces, with their outline on this board."""
+        return INKS[name]._replace(edge=self.edges.get(name, INKS[name].edge))
 
 
 LIGHT: Final = Palette(
@@ -72,6 +84,7 @@ DARK: Final = Palette(
     leaf_edge="#7fb06a",
     territory=("#6b5320", "#34507c"),
     ground=("#3a352d", "#d9bf9a"),
+    edges=DARK_EDGES,
 )
 
 SHADES: Final = 12  #: heights from here on have the same shade and the same bricks, and differ by their number
@@ -92,6 +105,7 @@ def css(palette: Palette) -> str:
     Each selector is one class or element: what a `use` element shows is matched without what it stands in.
     """
     first, second = palette.territory
+    inks = {name: palette.ink(name) for name in INKS}
     rules = {
         "text": f"font-family:{FONT};fill:{palette.text}",
         ".paper": f"fill:{palette.paper}",
@@ -118,10 +132,10 @@ def css(palette: Palette) -> str:
         ".brick": f"fill:{_text_on(palette.ground[0])};opacity:.6",
         ".brick.deep": f"fill:{_text_on(palette.ground[1])}",
         **{f".h{n}": f"fill:{shade}" for n, shade in enumerate(_shades(palette.ground))},
-        **{f".{name}": f"fill:{ink.fill};stroke:{ink.edge};stroke-width:2.5" for name, ink in INKS.items()},
-        **{f".rim-{name}": f"stroke:{ink.edge};stroke-width:19" for name, ink in INKS.items()},
-        **{f".link-{name}": f"stroke:{ink.fill};stroke-width:14" for name, ink in INKS.items()},
-        **{f".on-{name}": f"fill:{ink.text}" for name, ink in INKS.items()},
+        **{f".{name}": f"fill:{ink.fill};stroke:{ink.edge};stroke-width:2.5" for name, ink in inks.items()},
+        **{f".rim-{name}": f"stroke:{ink.edge};stroke-width:19" for name, ink in inks.items()},
+        **{f".link-{name}": f"stroke:{ink.fill};stroke-width:14" for name, ink in inks.items()},
+        **{f".on-{name}": f"fill:{ink.text}" for name, ink in inks.items()},
     }
     return "\n".join(f"{selector}{{{rule}}}" for selector, rule in rules.items())
 

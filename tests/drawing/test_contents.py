@@ -154,6 +154,14 @@ def test_words_can_be_read(palette: Palette) -> None:
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_pieces_stand_out_from_the_board(palette: Palette) -> None:
+    rules = dict(rule.removesuffix("}").split("{") for rule in css(palette).splitlines())
+    for name in INKS:
+        fill, edge = (part.partition(":")[2] for part in rules[f".{name}"].split(";")[:2])
+        assert max(contrast(fill, palette.tile), contrast(edge, palette.tile)) >= 3, name
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_heights_differ_up_to_the_last_shade(palette: Palette) -> None:
     rules = dict(rule.removesuffix("}").split("{") for rule in css(palette).splitlines())
     shades = [luminance(rules[f".h{n}"].removeprefix("fill:")) for n in range(SHADES + 1)]

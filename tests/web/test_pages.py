@@ -57,7 +57,7 @@ async def test_every_page_is_there_and_holds_to_the_policy(page: Site) -> None:
             assert name not in ("style", "iframe", "object", "embed"), path
             assert name != "script" or attributes.get("src") == "/static/page.js", path
             assert not [key for key in attributes if key == "style" or key.startswith("on")], path
-            assert not set((attributes.get("class") or "")) & set("\"'&;"), path
+            assert not set(attributes.get("class") or "") & set("\"'&;"), path
         ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
         assert len(ids) == len(set(ids)), path
 
