@@ -7,7 +7,6 @@ direction of its hatching, what the last move touched by outlines.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from arbiter.games.contract import Facts
@@ -56,7 +55,7 @@ class Palette(NamedTuple):
     leaf_edge: str
     territory: tuple[str, str]
     ground: tuple[str, str]
-    edges: Mapping[str, str] = MappingProxyType({})
+    edges: Mapping[str, str]
 
     def ink(self, name: str) -> Ink:
         """Return the colours of pieces, with their outline on this board."""
@@ -73,6 +72,7 @@ LIGHT: Final = Palette(
     leaf_edge="#5c8f45",
     territory=("#f7d48b", "#9db8e0"),
     ground=("#f5eee0", "#54402f"),
+    edges={},
 )
 DARK: Final = Palette(
     paper="#14191c",
