@@ -2,7 +2,7 @@
 
 The `moved` event carries the comment encrypted. So it is stored, hashed and streamed like everything else, but opponent
 and observers cannot read it. The `ended` event discloses the key. Until then only the arbiter knows the key; it derives
-the key from its signing key whenever it needs it (`arbiter.service.comment_keys`).
+the key from its signing key whenever it needs it (`arbiter.service.matches.comment_keys`).
 
 A comment's text is the canonical JSON of an object with `evaluation` and `line`. Either may be missing. Spaces pad it
 to a multiple of 64 bytes, so that its length reveals little. It is encrypted by exclusive or with the output of

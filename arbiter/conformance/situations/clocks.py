@@ -11,7 +11,7 @@ PONG_S = 3.0  #: time limit for a pong on a busy machine; a bot that thinks firs
 MOVES = 15
 
 
-@clause("heartbeat.pongs", "answers every ping, with its number", "Asks for a pong, at once.")
+@clause("heartbeat.pongs", "answers every ping, with its number", "Requests a pong, at once.")
 async def pongs(testbed: Testbed) -> None:
     """Send five pings in one message, in no particular order."""
     await _ping(testbed, [2_000_003, 2_000_001, 2_000_005, 2_000_002, 2_000_004])
@@ -20,7 +20,7 @@ async def pongs(testbed: Testbed) -> None:
 @clause(
     "heartbeat.thinking",
     "answers pings while it thinks",
-    "Pings are answered by the reader of the stream, never behind a thinking bot.",
+    "The reader of the stream answers pings, so that a thinking bot never delays them.",
     CLIENTS,
 )
 async def thinking(testbed: Testbed) -> None:

@@ -43,7 +43,7 @@ async def once(testbed: Testbed) -> None:
 @clause(
     "draws.reconnect",
     "answers an offer once, although it is sent again on a new stream",
-    "the same request again, at once, after a lost connection or after a restart, gets the same answer",
+    "if the same request is sent again, at once, after a lost connection or after a restart, it gets the same answer",
     MATCH,
 )
 async def reconnect(testbed: Testbed) -> None:

@@ -23,7 +23,7 @@ async def acknowledged(testbed: Testbed) -> None:
 @clause(
     "results.told-again",
     "acknowledges a result that is sent again",
-    "To be acknowledged, so that the result is not told again.",
+    "The bot must acknowledge it, so that the result is not sent again.",
 )
 async def told_again(testbed: Testbed) -> None:
     """Lose the acknowledgement together with the connection; send the result again on the new stream."""

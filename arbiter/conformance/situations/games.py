@@ -61,7 +61,7 @@ for _game in registry.BUNDLED:
 @clause(
     "games.second-seat",
     "plays the second seat as well as the first",
-    "whose turn it is comes from the position.",
+    "the position says which seat is to move.",
     MATCH,
 )
 async def second_seat(testbed: Testbed) -> None:
@@ -74,7 +74,7 @@ async def second_seat(testbed: Testbed) -> None:
 @clause(
     "games.long-list",
     "plays where there are more legal moves than a turn carries",
-    "A longer list, or one that is not ready in time for the turn's hand-over, comes from GameService.LegalMoves.",
+    "If the list is longer, or not ready in time for the turn, request it by GameService.LegalMoves.",
 )
 async def long_list(testbed: Testbed) -> None:
     """Play a position with a thousand or more legal moves; turns do not list them, LegalMoves streams them."""
@@ -88,7 +88,7 @@ async def long_list(testbed: Testbed) -> None:
 @clause(
     "games.opening",
     "plays on from an opening",
-    "the opening before the bot's first turn where nobody has moved yet as it is told of the match.",
+    "The bot's first turn also has the opening, if no player had moved yet when the bot got the match.",
 )
 async def opening(testbed: Testbed) -> None:
     """Start a match with an opening of seven random moves that nobody played."""

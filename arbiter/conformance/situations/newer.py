@@ -10,7 +10,7 @@ from arbiter.conformance.testbed import START_S, Testbed
 UNKNOWN_TEXT = b"\xfa\xff\x01\x06future"  #: field 4095, a text
 UNKNOWN_NUMBER = b"\xf0\xff\x01\x2a"  #: field 4094, a number
 UNKNOWN_ITEM = b"\xfa\x7d\x06future"  #: field 2015, the form of an item of another kind
-PASSED_OVER = "is passed over, or treated by its status code."
+PASSED_OVER = "are ignored; a newer refusal reason is treated by its status code."
 
 
 @clause("newer.fields", "passes over fields that it does not know", PASSED_OVER, CLIENTS)
@@ -31,9 +31,7 @@ async def fields(testbed: Testbed) -> None:
     await match.goes_on(3, START_S)
 
 
-@clause(
-    "newer.items", "passes over items that it does not know", "Items that a client does not know are to be passed over."
-)
+@clause("newer.items", "passes over items that it does not know", "Clients ignore items that they do not know.")
 async def items(testbed: Testbed) -> None:
     """Send an item of an unknown kind, and an empty one, before every item."""
 
@@ -87,7 +85,7 @@ async def enums(testbed: Testbed) -> None:
 @clause(
     "newer.hello",
     "plays with a server of a later minor version",
-    'Version of this protocol, "1.MINOR"; a client that speaks the same major version is served.',
+    'Version of this protocol, "1.MINOR"; clients with the same major version can use this server.',
     SERVER,
 )
 async def hello(testbed: Testbed) -> None:

@@ -11,7 +11,7 @@ from arbiter.games import registry
 MATCHES = 8
 
 
-@clause("parallel.matches", "plays several matches at once", "One stream a bot, over which it plays all its matches.")
+@clause("parallel.matches", "plays several matches at once", "The stream over which a bot plays all its matches.")
 async def matches(testbed: Testbed) -> None:
     """Play eight matches in parallel, four moves in each."""
     under_way = [await testbed.match(seat=1 if n % 2 else 2) for n in range(MATCHES)]
@@ -47,7 +47,7 @@ async def independent(testbed: Testbed) -> None:
     await slow.goes_on()
 
 
-@clause("parallel.self-play", "plays a match against itself", "it is told of the turns of both seats", MATCH)
+@clause("parallel.self-play", "plays a match against itself", "It gets the turns of both seats", MATCH)
 async def self_play(testbed: Testbed) -> None:
     """Give the bot both seats, and check that six moves are played."""
     match = await testbed.match(against=testbed.player)
@@ -57,7 +57,9 @@ async def self_play(testbed: Testbed) -> None:
     await testbed.until(testbed.acknowledged, "the result to be acknowledged")
 
 
-@clause("challenges.answered", "answers a challenge", "Accepts a challenge to the caller or anybody's seek;", PLAYER)
+@clause(
+    "challenges.answered", "answers a challenge", "Accepts a challenge to the caller, or another player's seek;", PLAYER
+)
 async def challenge(testbed: Testbed) -> None:
     """Challenge the bot, and send the challenge twice. The bot may accept or decline; if it accepts, it plays."""
     testbed.bend(lambda item: [item] * (2 if item.WhichOneof("item") == "challenge" else 1))

@@ -12,8 +12,11 @@ from arbiter.conformance.testbed import START_S, Testbed
 from arbiter.errors import Reason
 from arbiter.testing.network import Network
 
-AGAIN = "A bot that asks the server at its turn while the arbiter is away, and fails because of it, is asked again"
-COMES_BACK = "whoever connects again is told where everything stands."
+AGAIN = (
+    "If a bot calls the server during its turn while the arbiter is away, and fails because of this, the client "
+    "calls `choose` again"
+)
+COMES_BACK = "a bot that connects again gets the current state of everything."
 AWAY_S = 5.0
 RESTART_S = 2.0
 OUTAGE_S = 12.0  #: longer than a client's timeout for a call
@@ -159,7 +162,8 @@ async def _said_again(testbed: Testbed, matches: list[BotMatch]) -> None:
 @clause(
     "reconnect.thinking",
     "goes on thinking although the connection is lost meanwhile",
-    "A turn that is told again while its choice is under way or unanswered is not chosen for again;",
+    "If a turn is sent again while the bot is choosing for it, or while its request is unanswered, `choose` is "
+    "not called again.",
     CLIENTS,
 )
 async def thinking(testbed: Testbed) -> None:
@@ -248,7 +252,7 @@ async def mid_message(testbed: Testbed) -> None:
 @clause(
     "reconnect.again-and-again",
     "reconnects each time",
-    "a connection that was there once is tried again for ever",
+    "If the client was connected before, it tries for ever",
     CLIENTS,
 )
 async def again_and_again(testbed: Testbed) -> None:
@@ -295,7 +299,7 @@ async def backoff(testbed: Testbed) -> None:
 @clause(
     "reconnect.restart",
     "reconnects after a restart of the server",
-    "Nothing is lost with a stream: whoever connects again is told where everything stands.",
+    "Nothing is lost with a stream: a bot that connects again gets the current state of everything.",
 )
 async def restart(testbed: Testbed) -> None:
     """Stop like a server that its operator restarts, with DRAINING; accept no connections for two seconds."""
@@ -329,7 +333,7 @@ def _ends_with(reason: Reason, title: str, **facts: object) -> None:
     wait = f", and ask for {facts['retry_after_ms']} ms" if "retry_after_ms" in facts else ""
     situation.__doc__ = f"End the stream with {reason.value}{wait}."
     name = reason.value.lower().replace("_", "-")
-    quote = "`DRAINING`, `SESSION_SILENT`, `READER_TOO_SLOW` and `RATE_LIMITED` are connected again after."
+    quote = "After `DRAINING`, `SESSION_SILENT`, `READER_TOO_SLOW` and `RATE_LIMITED` the client connects again."
     clause(f"reconnect.{name}", title, quote, CLIENTS)(situation)
 
 
@@ -342,7 +346,7 @@ _ends_with(Reason.RATE_LIMITED, "reconnects after it sent too much", limit=1, re
 @clause(
     "reconnect.silence",
     "leaves a server that has been silent for longer than its hello says",
-    "A server that is silent for longer than its hello says is left, and connected to again.",
+    "If the server is silent for longer than its hello allows, the client closes the connection and connects again.",
     CLIENTS,
 )
 async def silence(testbed: Testbed) -> None:
@@ -380,7 +384,7 @@ async def silence(testbed: Testbed) -> None:
 @clause(
     "reconnect.next-address",
     "goes on at the next address of the arbiter where one is gone for good",
-    "Where one is gone, the client goes on at the next one at once",
+    "If its server is gone, the client goes on at the next address at once",
     CLIENTS,
     cold=True,
 )
@@ -401,7 +405,8 @@ async def next_address(testbed: Testbed) -> None:
 @clause(
     "reconnect.draining-address",
     "goes on at the next address where a server is about to stop, and comes back to the first",
-    "or where its server is about to stop (`DRAINING`): it waits only where all have failed, and comes back to any.",
+    "or if its server is about to stop (`DRAINING`). It waits only if all addresses have failed, and then tries "
+    "each of them again.",
     CLIENTS,
     cold=True,
 )

@@ -16,9 +16,13 @@ from arbiter.errors import Reason, Refusal
 from arbiter.wire.refusals import refusal_message
 
 TEMPORARY = (
-    "A temporary one (`UNAVAILABLE`, `RESOURCE_EXHAUSTED`) repeats the same request after what it asks for, or 0.5 s."
+    "After a temporary refusal (`UNAVAILABLE`, `RESOURCE_EXHAUSTED`) the client sends the same request again, "
+    "after the time in the refusal, or after 0.5 s."
 )
-STALE = "`PLY_MISMATCH`, `NOT_YOUR_TURN` and `MATCH_NOT_ACTIVE` mean that it came too late and are dropped."
+STALE = (
+    "`PLY_MISMATCH`, `NOT_YOUR_TURN` and `MATCH_NOT_ACTIVE` mean that the request came too late; the client "
+    "ignores them."
+)
 EARLY_S = 0.1  #: tolerance for rounded clocks
 
 
@@ -111,7 +115,7 @@ _stale(Reason.MATCH_NOT_ACTIVE, phase="ended", outcome="")
 @clause(
     "refusals.illegal",
     "does not repeat a request that was refused as illegal",
-    "`choose` is asked once more with `turn.refused` set; a second refusal resigns",
+    "`choose` is called once more with `turn.refused` set; a second refusal resigns",
     CLIENTS,
 )
 async def illegal(testbed: Testbed) -> None:
@@ -136,7 +140,9 @@ async def illegal(testbed: Testbed) -> None:
 
 
 @clause(
-    "refusals.one-match", "a refusal in one match is no hindrance in another", "A refusal is a message and ends nothing"
+    "refusals.one-match",
+    "a refusal in one match is no hindrance in another",
+    "A refusal of an act is a message, and the stream goes on",
 )
 async def one_match(testbed: Testbed) -> None:
     """Refuse a move with MATCH_NOT_FOUND; meanwhile play another match on the same stream."""

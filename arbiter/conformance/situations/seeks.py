@@ -86,7 +86,7 @@ def _refused(name: str, what: str, terms: str) -> None:
             raise Failed("the bot ended with exit status 0, as if all were well")
 
     situation.__doc__ = f'Start the bot with --seek "{terms}".'
-    quote = "Terms that the server does not take end `run` with its refusal."
+    quote = "If the server refuses the terms, `run` ends with this refusal."
     clause(f"seeks.{name}", f"ends with the refusal where it seeks {what}", quote, CLIENTS, cold=True)(situation)
 
 

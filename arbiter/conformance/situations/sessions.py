@@ -64,7 +64,7 @@ _refused(Reason.VERSION_UNSUPPORTED, "ends when its version is not spoken", supp
 @clause(
     "sessions.nobody-there",
     "ends when it has never reached the server",
-    "one that never was for `patience` (10 s).",
+    "if not, it gives up after `patience` (10 s).",
     CLIENTS,
     slow=True,
     cold=True,
@@ -78,7 +78,7 @@ async def nobody_there(testbed: Testbed) -> None:
     await _goes(testbed, PATIENCE_S + EXIT_S)
 
 
-STOPS = "what is to be said is said, the sending side is closed, the server's end is awaited for at most 5 s"
+STOPS = "sends its remaining items, closes the sending side, and waits at most 5 s for the server to end the stream"
 
 
 @clause("shutdown.idle", "ends when it is told to", STOPS, CLIENTS)

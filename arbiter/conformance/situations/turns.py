@@ -26,7 +26,8 @@ def doubling(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
 @clause(
     "turns.doubled",
     "a turn that is sent twice is answered once",
-    "A turn that is told again while its choice is under way or unanswered is not chosen for again;",
+    "If a turn is sent again while the bot is choosing for it, or while its request is unanswered, `choose` is "
+    "not called again.",
     CLIENTS,
 )
 async def doubled(testbed: Testbed) -> None:
@@ -50,7 +51,7 @@ async def doubled(testbed: Testbed) -> None:
 @clause(
     "turns.late",
     "turns, answers and states that come late are passed over",
-    "a turn with a later ply ends the thought of an older one.",
+    "A turn with a later ply ends the choice for an older one.",
     CLIENTS,
 )
 async def late(testbed: Testbed) -> None:
@@ -75,7 +76,7 @@ async def late(testbed: Testbed) -> None:
 @clause(
     "turns.overtaken",
     "a later turn ends the search for an older one",
-    "a turn with a later ply ends the thought of an older one.",
+    "A turn with a later ply ends the choice for an older one.",
     CLIENTS,
 )
 async def overtaken(testbed: Testbed) -> None:
@@ -94,7 +95,7 @@ async def overtaken(testbed: Testbed) -> None:
 @clause(
     "turns.interrupted",
     "plays on after an interruption of its match",
-    "Interrupted: no clock runs until the player to move is back or the time to come back is over.",
+    "Interrupted: no clock runs until the player to move is back, or until the time for this is over.",
     MATCH,
 )
 async def interrupted(testbed: Testbed) -> None:
@@ -113,7 +114,7 @@ async def interrupted(testbed: Testbed) -> None:
 @clause(
     "turns.gap",
     "plays on where last_moves leaves a gap",
-    "are closed by `GetMatch` with moves before the bot is asked.",
+    "the client gets the missing moves by `GetMatch` before it calls the bot.",
     CLIENTS,
 )
 async def gap(testbed: Testbed) -> None:
@@ -155,7 +156,9 @@ async def before_receipt(testbed: Testbed) -> None:
         one_move(testbed, match, ply)
 
 
-@clause("turns.one-message", "takes many items in one message", "What the server says, as much as is ready together.")
+@clause(
+    "turns.one-message", "takes many items in one message", "A message of the server, with all items that are ready."
+)
 async def one_message(testbed: Testbed) -> None:
     """Send the states and turns of three matches in one message, with a ping."""
     held: list[play_pb2.PlayItem] = []

@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Where a rule comes from.
+// The source of a rule.
 type Basis int32
 
 const (
@@ -137,12 +137,12 @@ func (Tile) EnumDescriptor() ([]byte, []int) {
 	return file_arbiter_v1_game_proto_rawDescGZIP(), []int{1}
 }
 
-// Asks for the games.
+// Requests the games.
 type ListGamesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Most games in the answer; 0 for the server's default.
+	// The largest number of games in the answer; 0 for the server's default.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the answer before, or empty for the first page.
+	// The next_page_token of the previous answer, or empty for the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -197,7 +197,7 @@ type ListGamesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The games, in the server's order.
 	Games []*GameSummary `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
-	// Names the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -254,7 +254,7 @@ type GameSummary struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The name, such as "Hop It!".
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Who designed it.
+	// The designer.
 	Designer string `protobuf:"bytes,3,opt,name=designer,proto3" json:"designer,omitempty"`
 	// The game in a sentence.
 	Summary       string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
@@ -320,7 +320,7 @@ func (x *GameSummary) GetSummary() string {
 	return ""
 }
 
-// Asks for one variant.
+// Requests one variant.
 type GetGameRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The variant, such as "pods(size=5)".
@@ -373,27 +373,27 @@ type GetGameResponse struct {
 	Summary *GameSummary `protobuf:"bytes,1,opt,name=summary,proto3" json:"summary,omitempty"`
 	// The canonical name of the variant: parameters in order, defaults left out.
 	Game string `protobuf:"bytes,2,opt,name=game,proto3" json:"game,omitempty"`
-	// What the players of seat 1 and seat 2 are called.
+	// The names of seat 1 and seat 2.
 	Seats []string `protobuf:"bytes,3,rep,name=seats,proto3" json:"seats,omitempty"`
 	// The parameters, in the order in which a variant's name lists them.
 	Parameters []*Parameter `protobuf:"bytes,4,rep,name=parameters,proto3" json:"parameters,omitempty"`
 	// The reasons for which a game ends by its rules.
 	Reasons []*EndReason `protobuf:"bytes,5,rep,name=reasons,proto3" json:"reasons,omitempty"`
-	// Where the published rules are silent or were read in one of several ways, and what holds here.
+	// Rules where the published rules leave something open, or can be read in several ways.
 	Rulings []*Ruling `protobuf:"bytes,6,rep,name=rulings,proto3" json:"rulings,omitempty"`
 	// The rules as Markdown, house rulings marked "ours".
 	RulesText string `protobuf:"bytes,7,opt,name=rules_text,json=rulesText,proto3" json:"rules_text,omitempty"`
 	// The board.
 	Board *Board `protobuf:"bytes,8,opt,name=board,proto3" json:"board,omitempty"`
-	// The position that a game starts from.
+	// The position at the start of a game.
 	InitialPosition string `protobuf:"bytes,9,opt,name=initial_position,json=initialPosition,proto3" json:"initial_position,omitempty"`
-	// No game has more plies than this.
+	// The upper bound of plies of a game.
 	MostPlies int32 `protobuf:"varint,10,opt,name=most_plies,json=mostPlies,proto3" json:"most_plies,omitempty"`
 	// Whether players may offer each other a draw.
 	DrawOffers bool `protobuf:"varint,11,opt,name=draw_offers,json=drawOffers,proto3" json:"draw_offers,omitempty"`
-	// What the letters of pieces stand for, by letter in upper case.
+	// The meaning of the pieces' letters, by letter in upper case.
 	Pieces map[string]string `protobuf:"bytes,12,rep,name=pieces,proto3" json:"pieces,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What counts as material where a tournament ends games by it, in words; empty if counting says nothing here.
+	// What counts as material if a tournament adjudicates by it, in words; empty if the game has no such count.
 	Material      string `protobuf:"bytes,13,opt,name=material,proto3" json:"material,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -525,13 +525,13 @@ type Parameter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name in the variant.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What it does.
+	// Its effect.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Its value where a variant does not name it.
+	// Its default value.
 	DefaultValue string `protobuf:"bytes,3,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
 	// Its value in this variant.
 	Value string `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
-	// In words, what is allowed.
+	// The allowed values, in words.
 	Allowed string `protobuf:"bytes,5,opt,name=allowed,proto3" json:"allowed,omitempty"`
 	// Least value of a number.
 	Minimum *int64 `protobuf:"varint,6,opt,name=minimum,proto3,oneof" json:"minimum,omitempty"`
@@ -636,7 +636,7 @@ type EndReason struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The rule in a sentence.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Where the rule comes from.
+	// The source of the rule.
 	Basis         Basis `protobuf:"varint,3,opt,name=basis,proto3,enum=arbiter.v1.Basis" json:"basis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -693,14 +693,14 @@ func (x *EndReason) GetBasis() Basis {
 	return Basis_BASIS_UNSPECIFIED
 }
 
-// What holds here where the published rules leave it open.
+// A rule where the published rules leave something open.
 type Ruling struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is about.
+	// The topic.
 	Topic string `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
-	// What holds.
+	// The rule.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Where it comes from.
+	// The source of the rule.
 	Basis         Basis `protobuf:"varint,3,opt,name=basis,proto3,enum=arbiter.v1.Basis" json:"basis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -757,7 +757,7 @@ func (x *Ruling) GetBasis() Basis {
 	return Basis_BASIS_UNSPECIFIED
 }
 
-// A board as cells to draw and to walk on.
+// A board as cells, for drawing and for rules.
 type Board struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The board in words, such as "hexagon of side 5".
@@ -958,7 +958,7 @@ func (x *CellLine) GetCells() []string {
 	return nil
 }
 
-// What stands on a cell; empty cells without height and mark are left out.
+// The content of a cell; empty cells without height and mark are left out.
 type CellContent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The cell's name.
@@ -967,7 +967,7 @@ type CellContent struct {
 	Owner int32 `protobuf:"varint,2,opt,name=owner,proto3" json:"owner,omitempty"`
 	// The piece's letter in upper case; empty if no piece stands there.
 	Piece string `protobuf:"bytes,3,opt,name=piece,proto3" json:"piece,omitempty"`
-	// Its facing or face, numbered as in the game's rules, where it has one.
+	// Its facing or face, numbered as in the game's rules; absent if it has none.
 	Facing *int32 `protobuf:"varint,4,opt,name=facing,proto3,oneof" json:"facing,omitempty"`
 	// Tiles in the cell's stack, in games that have stacks.
 	Height *int32 `protobuf:"varint,5,opt,name=height,proto3,oneof" json:"height,omitempty"`
@@ -1049,7 +1049,7 @@ func (x *CellContent) GetMark() string {
 	return ""
 }
 
-// A game, a start position and the moves since: rules on repetition look back.
+// A game, a start position and the moves since then, because rules on repetition need them.
 type LineOfPlay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The variant.
@@ -1168,7 +1168,7 @@ func (x *MatchPly) GetPly() int32 {
 	return 0
 }
 
-// Asks for legal moves.
+// Requests legal moves.
 type LegalMovesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where.
@@ -1264,12 +1264,12 @@ func (*LegalMovesRequest_Match) isLegalMovesRequest_At() {}
 
 func (*LegalMovesRequest_Line) isLegalMovesRequest_At() {}
 
-// A chunk of legal moves. There is at least one, also where no move is legal.
+// A chunk of legal moves. There is at least one chunk, even if no move is legal.
 type LegalMovesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The next moves, in bytewise order of their texts.
 	Moves []*LegalMove `protobuf:"bytes,1,rep,name=moves,proto3" json:"moves,omitempty"`
-	// How many moves there are in all chunks together.
+	// The number of moves in all chunks together.
 	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// The position that they are legal in.
 	Position      string `protobuf:"bytes,3,opt,name=position,proto3" json:"position,omitempty"`
@@ -1333,7 +1333,7 @@ type LegalMove struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its text.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Its visible parts, if they were asked for.
+	// Its visible parts, if requested.
 	Steps         []*Step `protobuf:"bytes,2,rep,name=steps,proto3" json:"steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1392,9 +1392,9 @@ type Step struct {
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	// The cell that it goes to; empty for "pay" and "pass".
 	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
-	// The letter of the piece that appears or pays; empty where that says nothing.
+	// The letter of the piece that appears or pays; empty if there is none.
 	Piece string `protobuf:"bytes,4,opt,name=piece,proto3" json:"piece,omitempty"`
-	// The facing or face of the piece afterwards, where that matters.
+	// The facing or face of the piece afterwards; absent if it has none.
 	Facing        *int32 `protobuf:"varint,5,opt,name=facing,proto3,oneof" json:"facing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1465,7 +1465,7 @@ func (x *Step) GetFacing() int32 {
 	return 0
 }
 
-// Asks to play a line.
+// Requests to play a line.
 type PlayMovesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The line.
@@ -1529,7 +1529,7 @@ func (x *PlayMovesRequest) GetWithBoard() bool {
 	return false
 }
 
-// A line, played.
+// The positions of a line.
 type PlayMovesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The positions, from from_ply on; the last one is the end of the line.
@@ -1593,9 +1593,9 @@ type PlayedPosition struct {
 	Position string `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
 	// The seat to move.
 	Turn int32 `protobuf:"varint,3,opt,name=turn,proto3" json:"turn,omitempty"`
-	// The board, if it was asked for.
+	// The board, if requested.
 	Board []*CellContent `protobuf:"bytes,4,rep,name=board,proto3" json:"board,omitempty"`
-	// The reason for which the seat to move may claim a draw; empty if it may not.
+	// The reason why the seat to move may claim a draw; empty if it may not.
 	Claim         string `protobuf:"bytes,5,opt,name=claim,proto3" json:"claim,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1666,7 +1666,7 @@ func (x *PlayedPosition) GetClaim() string {
 	return ""
 }
 
-// How a game ends by its rules.
+// The end of a game by its rules.
 type GameOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The winner's seat; 0 for a draw.

@@ -31,19 +31,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Rules for bots that have none of their own. Open to everybody, without a token.
+// Rules for bots without rules of their own. Needs no token.
 //
 // A game is named by its variant, written like a call: "pods", "pods(size=5)".
 type GameServiceClient interface {
 	// Lists the games.
 	ListGames(ctx context.Context, in *ListGamesRequest, opts ...grpc.CallOption) (*ListGamesResponse, error)
-	// Returns everything about one variant, enough to draw a game that the client has never heard of.
-	// Refusals: GAME_UNKNOWN, PARAMETER_INVALID.
+	// Returns everything about one variant, so that a client can draw a game that it does not know. Refusals:
+	// GAME_UNKNOWN, PARAMETER_INVALID.
 	GetGame(ctx context.Context, in *GetGameRequest, opts ...grpc.CallOption) (*GetGameResponse, error)
 	// Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
 	// Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-	// MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
-	// READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+	// MOVE_ILLEGAL (with the fact ply: the move of the line), BUDGET_SPENT, RATE_LIMITED (too many requests wait, or too
+	// many answers are unread), READER_TOO_SLOW (nothing was read for silence_ms; send the request again).
 	LegalMoves(ctx context.Context, in *LegalMovesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[LegalMovesResponse], error)
 	// Plays a line and returns the positions that it passes, and the outcome.
 	// Refusals: as for LegalMoves.
@@ -111,19 +111,19 @@ func (c *gameServiceClient) PlayMoves(ctx context.Context, in *PlayMovesRequest,
 // All implementations must embed UnimplementedGameServiceServer
 // for forward compatibility.
 //
-// Rules for bots that have none of their own. Open to everybody, without a token.
+// Rules for bots without rules of their own. Needs no token.
 //
 // A game is named by its variant, written like a call: "pods", "pods(size=5)".
 type GameServiceServer interface {
 	// Lists the games.
 	ListGames(context.Context, *ListGamesRequest) (*ListGamesResponse, error)
-	// Returns everything about one variant, enough to draw a game that the client has never heard of.
-	// Refusals: GAME_UNKNOWN, PARAMETER_INVALID.
+	// Returns everything about one variant, so that a client can draw a game that it does not know. Refusals:
+	// GAME_UNKNOWN, PARAMETER_INVALID.
 	GetGame(context.Context, *GetGameRequest) (*GetGameResponse, error)
 	// Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
 	// Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-	// MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
-	// READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+	// MOVE_ILLEGAL (with the fact ply: the move of the line), BUDGET_SPENT, RATE_LIMITED (too many requests wait, or too
+	// many answers are unread), READER_TOO_SLOW (nothing was read for silence_ms; send the request again).
 	LegalMoves(*LegalMovesRequest, grpc.ServerStreamingServer[LegalMovesResponse]) error
 	// Plays a line and returns the positions that it passes, and the outcome.
 	// Refusals: as for LegalMoves.

@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What a token allows.
+// The scopes of a token.
 type Scope int32
 
 const (
@@ -31,11 +31,11 @@ const (
 	Scope_SCOPE_UNSPECIFIED Scope = 0
 	// To play.
 	Scope_SCOPE_PLAY Scope = 1
-	// To make and judge matches.
+	// To create matches and tournaments, and to decide about them.
 	Scope_SCOPE_ORGANISE Scope = 2
-	// To watch.
+	// To read and to observe.
 	Scope_SCOPE_OBSERVE Scope = 3
-	// Everything, for everybody.
+	// Everything, for every player.
 	Scope_SCOPE_ADMIN Scope = 4
 )
 
@@ -87,19 +87,19 @@ func (Scope) EnumDescriptor() ([]byte, []int) {
 // A player.
 type Player struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A new
-	// name that looks like another player's is refused (PLAYER_EXISTS, whose fact id is the other's): "-", "_" and "." are
-	// alike, and so are "0" and "o", "1" and "l", "rn" and "m".
+	// The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A
+	// new name that looks like another player's name is refused (PLAYER_EXISTS, with the other name as the fact id): "-",
+	// "_" and "." look alike, and so do "0" and "o", "1" and "l", "rn" and "m".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// In the player's own words.
+	// The player's description of itself.
 	About string `protobuf:"bytes,2,opt,name=about,proto3" json:"about,omitempty"`
-	// The bot's name, as it said last.
+	// The bot's name, from its last hello.
 	BotName string `protobuf:"bytes,3,opt,name=bot_name,json=botName,proto3" json:"bot_name,omitempty"`
-	// The bot's version, as it said last.
+	// The bot's version, from its last hello.
 	BotVersion string `protobuf:"bytes,4,opt,name=bot_version,json=botVersion,proto3" json:"bot_version,omitempty"`
-	// The games it plays, as it said last; empty for all.
+	// The games that it plays, from its last hello; empty for all.
 	Games []string `protobuf:"bytes,5,rep,name=games,proto3" json:"games,omitempty"`
-	// The matches it plays at once, as it said last; 0 for no limit.
+	// The largest number of matches that it plays at once, from its last hello; 0 for no limit.
 	MostMatches int32 `protobuf:"varint,6,opt,name=most_matches,json=mostMatches,proto3" json:"most_matches,omitempty"`
 	// Whether it has a live Play stream.
 	Online bool `protobuf:"varint,7,opt,name=online,proto3" json:"online,omitempty"`
@@ -107,10 +107,10 @@ type Player struct {
 	Suspended bool `protobuf:"varint,8,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	// When it registered, UTC, milliseconds since 1970.
 	CreatedMs int64 `protobuf:"varint,9,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
-	// The version of its bot that has passed the conformance kit; empty if none has. It is worth something while the bot
-	// has that version.
+	// The version of its bot that has passed the conformance kit; empty if none has. The badge is valid while the bot has
+	// that version.
 	BadgeVersion string `protobuf:"bytes,10,opt,name=badge_version,json=badgeVersion,proto3" json:"badge_version,omitempty"`
-	// When that was said, UTC, milliseconds since 1970; 0 without a badge.
+	// When the badge was granted, UTC, milliseconds since 1970; 0 without a badge.
 	BadgeMs       int64 `protobuf:"varint,11,opt,name=badge_ms,json=badgeMs,proto3" json:"badge_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -223,14 +223,14 @@ func (x *Player) GetBadgeMs() int64 {
 	return 0
 }
 
-// Asks for a new player.
+// Requests a new player.
 type RegisterPlayerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// In the player's own words; at most 500 characters.
+	// The player's description of itself; at most 500 characters.
 	About string `protobuf:"bytes,2,opt,name=about,proto3" json:"about,omitempty"`
-	// The invitation, where one is needed.
+	// The invitation, if the server requires one.
 	Invitation    string `protobuf:"bytes,3,opt,name=invitation,proto3" json:"invitation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -342,7 +342,7 @@ func (x *RegisterPlayerResponse) GetToken() string {
 	return ""
 }
 
-// Asks for an invitation.
+// Requests an invitation.
 type CreateInvitationRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -382,7 +382,7 @@ func (*CreateInvitationRequest) Descriptor() ([]byte, []int) {
 // An invitation.
 type CreateInvitationResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// To be given in RegisterPlayerRequest.invitation, once.
+	// For RegisterPlayerRequest.invitation, once.
 	Invitation    string `protobuf:"bytes,1,opt,name=invitation,proto3" json:"invitation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -425,7 +425,7 @@ func (x *CreateInvitationResponse) GetInvitation() string {
 	return ""
 }
 
-// Asks for a player.
+// Requests a player.
 type GetPlayerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name; empty for the caller.
@@ -476,7 +476,7 @@ type GetPlayerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The player.
 	Player *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
-	// The scopes of the caller's token, where the caller asked for itself.
+	// The scopes of the caller's token, if the request has no name.
 	Scopes        []Scope `protobuf:"varint,2,rep,packed,name=scopes,proto3,enum=arbiter.v1.Scope" json:"scopes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -526,12 +526,12 @@ func (x *GetPlayerResponse) GetScopes() []Scope {
 	return nil
 }
 
-// Asks for players.
+// Requests players.
 type ListPlayersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Most players in the answer; 0 for the server's default.
+	// The largest number of players in the answer; 0 for the server's default.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the answer before, or empty.
+	// The next_page_token of the previous answer, or empty.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -586,7 +586,7 @@ type ListPlayersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The players.
 	Players []*Player `protobuf:"bytes,1,rep,name=players,proto3" json:"players,omitempty"`
-	// Names the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -639,7 +639,7 @@ func (x *ListPlayersResponse) GetNextPageToken() string {
 // Changes the caller's profile.
 type UpdateProfileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the player's own words; at most 500 characters.
+	// The player's description of itself; at most 500 characters.
 	About         string `protobuf:"bytes,1,opt,name=about,proto3" json:"about,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -682,7 +682,7 @@ func (x *UpdateProfileRequest) GetAbout() string {
 	return ""
 }
 
-// The profile as it is now.
+// The changed profile.
 type UpdateProfileResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The player.
@@ -733,7 +733,7 @@ type SuspendPlayerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The player.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// True to suspend, false to let in again.
+	// True to suspend, false to end the suspension.
 	Suspended     bool `protobuf:"varint,2,opt,name=suspended,proto3" json:"suspended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -829,12 +829,12 @@ func (x *SuspendPlayerResponse) GetPlayer() *Player {
 	return nil
 }
 
-// Says which version of a player's bot has passed the conformance kit.
+// Sets the version of a player's bot that has passed the conformance kit.
 type GrantBadgeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The player.
 	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
-	// The version, 1 to 100 characters; empty to take the badge back.
+	// The version, 1 to 100 characters; empty to withdraw the badge.
 	BotVersion    string `protobuf:"bytes,2,opt,name=bot_version,json=botVersion,proto3" json:"bot_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -884,7 +884,7 @@ func (x *GrantBadgeRequest) GetBotVersion() string {
 	return ""
 }
 
-// The badge is granted, or taken back.
+// The badge is granted, or withdrawn.
 type GrantBadgeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The player as it is now.
@@ -935,13 +935,13 @@ type Token struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
 	TokenId string `protobuf:"bytes,1,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
-	// Whose it is.
+	// Its player.
 	Player string `protobuf:"bytes,2,opt,name=player,proto3" json:"player,omitempty"`
-	// What it allows.
+	// Its scopes.
 	Scopes []Scope `protobuf:"varint,3,rep,packed,name=scopes,proto3,enum=arbiter.v1.Scope" json:"scopes,omitempty"`
-	// What it is for, in its maker's words.
+	// Its purpose, in the words of its creator.
 	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
-	// When it was made, UTC, milliseconds since 1970.
+	// When it was created, UTC, milliseconds since 1970.
 	CreatedMs int64 `protobuf:"varint,5,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
 	// Whether it has been revoked.
 	Revoked       bool `protobuf:"varint,6,opt,name=revoked,proto3" json:"revoked,omitempty"`
@@ -1021,14 +1021,14 @@ func (x *Token) GetRevoked() bool {
 	return false
 }
 
-// Asks for a token.
+// Requests a token.
 type CreateTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose; empty for the caller's own. A player that does not exist is made, where the caller has scope admin.
+	// The player; empty for the caller. If the caller has scope admin, a player that does not exist is created.
 	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
-	// What it shall allow; empty for play and observe.
+	// Its scopes; empty for play and observe.
 	Scopes []Scope `protobuf:"varint,2,rep,packed,name=scopes,proto3,enum=arbiter.v1.Scope" json:"scopes,omitempty"`
-	// What it is for; at most 100 characters.
+	// Its purpose; at most 100 characters.
 	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1140,14 +1140,14 @@ func (x *CreateTokenResponse) GetSecret() string {
 	return ""
 }
 
-// Asks for tokens.
+// Requests tokens.
 type ListTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose; empty for the caller's own, others with scope admin.
+	// The player; empty for the caller. Other players need scope admin.
 	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
-	// Most tokens in the answer; 0 for the server's default.
+	// The largest number of tokens in the answer; 0 for the server's default.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the answer before, or empty.
+	// The next_page_token of the previous answer, or empty.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1209,7 +1209,7 @@ type ListTokensResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tokens.
 	Tokens []*Token `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
-	// Names the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1342,7 +1342,7 @@ func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
 	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{21}
 }
 
-// What a challenge proposes.
+// The terms of a challenge.
 type Terms struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The variant.
@@ -1351,7 +1351,7 @@ type Terms struct {
 	TimeControl string `protobuf:"bytes,2,opt,name=time_control,json=timeControl,proto3" json:"time_control,omitempty"`
 	// Whether the match shall count for ratings.
 	Rated bool `protobuf:"varint,3,opt,name=rated,proto3" json:"rated,omitempty"`
-	// The challenger's seat: 1 or 2, or 0 to have it drawn.
+	// The challenger's seat: 1 or 2, or 0 for one drawn by lot.
 	Seat          int32 `protobuf:"varint,4,opt,name=seat,proto3" json:"seat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1415,18 +1415,18 @@ func (x *Terms) GetSeat() int32 {
 	return 0
 }
 
-// A challenge, or a seek: a challenge to nobody in particular.
+// A challenge, or a seek: a challenge without a named opponent.
 type Challenge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id.
 	ChallengeId string `protobuf:"bytes,1,opt,name=challenge_id,json=challengeId,proto3" json:"challenge_id,omitempty"`
-	// Who challenges.
+	// The challenger.
 	Challenger string `protobuf:"bytes,2,opt,name=challenger,proto3" json:"challenger,omitempty"`
-	// Who is challenged; empty for a seek.
+	// The challenged player; empty for a seek.
 	Opponent string `protobuf:"bytes,3,opt,name=opponent,proto3" json:"opponent,omitempty"`
-	// What is proposed.
+	// The terms.
 	Terms *Terms `protobuf:"bytes,4,opt,name=terms,proto3" json:"terms,omitempty"`
-	// When it was made, UTC, milliseconds since 1970.
+	// When it was created, UTC, milliseconds since 1970.
 	CreatedMs     int64 `protobuf:"varint,5,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1500,11 +1500,11 @@ func (x *Challenge) GetCreatedMs() int64 {
 // Challenges a player.
 type CreateChallengeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Chosen by the caller, 1 to 100 characters; the same id names the same challenge.
+	// Chosen by the caller, 1 to 100 characters; a repeated id returns the same challenge.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Who is challenged.
+	// The challenged player.
 	Opponent string `protobuf:"bytes,2,opt,name=opponent,proto3" json:"opponent,omitempty"`
-	// What is proposed.
+	// The terms.
 	Terms         *Terms `protobuf:"bytes,3,opt,name=terms,proto3" json:"terms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1564,7 +1564,7 @@ func (x *CreateChallengeRequest) GetTerms() *Terms {
 // The challenge.
 type CreateChallengeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it was made.
+	// The challenge.
 	Challenge     *Challenge `protobuf:"bytes,1,opt,name=challenge,proto3" json:"challenge,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1653,10 +1653,10 @@ func (x *AcceptChallengeRequest) GetChallengeId() string {
 	return ""
 }
 
-// The match that came of it.
+// The match that was created.
 type AcceptChallengeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it stands.
+	// Its current state.
 	Match         *Match `protobuf:"bytes,1,opt,name=match,proto3" json:"match,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1704,7 +1704,7 @@ type DeclineChallengeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The challenge.
 	ChallengeId string `protobuf:"bytes,1,opt,name=challenge_id,json=challengeId,proto3" json:"challenge_id,omitempty"`
-	// Why, for the challenger; at most 200 characters.
+	// The reason, for the challenger; at most 200 characters.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1791,12 +1791,12 @@ func (*DeclineChallengeResponse) Descriptor() ([]byte, []int) {
 	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{29}
 }
 
-// Makes a seek.
+// Creates a seek.
 type CreateSeekRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Chosen by the caller, 1 to 100 characters; the same id names the same seek.
+	// Chosen by the caller, 1 to 100 characters; a repeated id returns the same seek.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What is proposed.
+	// The terms.
 	Terms         *Terms `protobuf:"bytes,2,opt,name=terms,proto3" json:"terms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1849,7 +1849,7 @@ func (x *CreateSeekRequest) GetTerms() *Terms {
 // The seek.
 type CreateSeekResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it was made.
+	// The challenge.
 	Seek          *Challenge `protobuf:"bytes,1,opt,name=seek,proto3" json:"seek,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1892,12 +1892,12 @@ func (x *CreateSeekResponse) GetSeek() *Challenge {
 	return nil
 }
 
-// Asks for open challenges and seeks.
+// Requests open challenges and seeks.
 type ListChallengesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Most challenges in the answer; 0 for the server's default.
+	// The largest number of challenges in the answer; 0 for the server's default.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// The next_page_token of the answer before, or empty.
+	// The next_page_token of the previous answer, or empty.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1952,7 +1952,7 @@ type ListChallengesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The challenges.
 	Challenges []*Challenge `protobuf:"bytes,1,rep,name=challenges,proto3" json:"challenges,omitempty"`
-	// Names the next page; empty on the last one.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

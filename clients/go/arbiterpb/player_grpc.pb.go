@@ -44,15 +44,16 @@ const (
 //
 // Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
 //
-// Every call of every service counts against the calls a second of its player, or without a token of its address, and
-// beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
-// calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+// Every call of every service counts towards the calls a second of its player, or, without a token, of its address;
+// above the limit it is refused with RATE_LIMITED. GetServerInfo, which lists this limit and all others, does not
+// count, and neither do the calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
 type PlayerServiceClient interface {
-	// Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-	// server is configured; scope admin may always. All others have a limit of tries a minute from one address.
-	// Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
+	// Creates a player and its first token, which is shown only here. The server's configuration says whether
+	// registration is open, by invitation, or closed; scope admin may always register players. All other callers have a
+	// limit of attempts a minute from one address. Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID,
+	// RATE_LIMITED.
 	RegisterPlayer(ctx context.Context, in *RegisterPlayerRequest, opts ...grpc.CallOption) (*RegisterPlayerResponse, error)
-	// Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used).
+	// Creates an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many are unused).
 	CreateInvitation(ctx context.Context, in *CreateInvitationRequest, opts ...grpc.CallOption) (*CreateInvitationResponse, error)
 	// Returns a player; without a name, the caller. Refusals: PLAYER_NOT_FOUND.
 	GetPlayer(ctx context.Context, in *GetPlayerRequest, opts ...grpc.CallOption) (*GetPlayerResponse, error)
@@ -60,35 +61,34 @@ type PlayerServiceClient interface {
 	ListPlayers(ctx context.Context, in *ListPlayersRequest, opts ...grpc.CallOption) (*ListPlayersResponse, error)
 	// Changes the caller's profile. Refusals: ARGUMENT_INVALID.
 	UpdateProfile(ctx context.Context, in *UpdateProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
-	// Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
-	// Refusals: PLAYER_NOT_FOUND.
+	// Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
+	// clocks. Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(ctx context.Context, in *SuspendPlayerRequest, opts ...grpc.CallOption) (*SuspendPlayerResponse, error)
-	// Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
-	// scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
-	// answers for bots in its own tournaments names them in EntryRules.invited.
+	// Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
+	// badge. Needs scope admin, because a badge counts in all tournaments, so the operator of the server is responsible
+	// for it. An organiser who is responsible for the bots in its own tournaments names them in EntryRules.invited.
 	// Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
 	GrantBadge(ctx context.Context, in *GrantBadgeRequest, opts ...grpc.CallOption) (*GrantBadgeResponse, error)
-	// Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-	// Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
+	// Creates a token for the caller, with scopes that the caller has itself. With scope admin it creates tokens for any
+	// player. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
 	CreateToken(ctx context.Context, in *CreateTokenRequest, opts ...grpc.CallOption) (*CreateTokenResponse, error)
 	// Lists tokens, never their secret part.
 	ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensResponse, error)
-	// Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
-	// that allow nothing that it does not allow itself; scope admin may revoke anybody's.
-	// Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+	// Revokes a token, at once. Every token may revoke itself. With scope play or organise it may also revoke other
+	// tokens of its player whose scopes it has. With scope admin it may revoke every token. Refusals: TOKEN_NOT_FOUND,
+	// SCOPE_MISSING.
 	RevokeToken(ctx context.Context, in *RevokeTokenRequest, opts ...grpc.CallOption) (*RevokeTokenResponse, error)
 	// Challenges a player. Needs scope play.
 	// Refusals: PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID.
 	CreateChallenge(ctx context.Context, in *CreateChallengeRequest, opts ...grpc.CallOption) (*CreateChallengeResponse, error)
-	// Accepts a challenge to the caller or anybody's seek; the match is made. Needs scope play.
-	// Refusals: CHALLENGE_NOT_FOUND.
+	// Accepts a challenge to the caller, or another player's seek; the match is created. Needs scope play. Refusals:
+	// CHALLENGE_NOT_FOUND.
 	AcceptChallenge(ctx context.Context, in *AcceptChallengeRequest, opts ...grpc.CallOption) (*AcceptChallengeResponse, error)
-	// Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
-	// Doing so again does no harm.
-	// Refusals: CHALLENGE_NOT_FOUND.
+	// Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play. A repeated
+	// call changes nothing. Refusals: CHALLENGE_NOT_FOUND.
 	DeclineChallenge(ctx context.Context, in *DeclineChallengeRequest, opts ...grpc.CallOption) (*DeclineChallengeResponse, error)
-	// Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-	// Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
+	// Creates a seek: a challenge that the first player to answer may accept. Needs scope play. Refusals: as for
+	// CreateChallenge, RATE_LIMITED (too many are open, or were created in the last minute).
 	CreateSeek(ctx context.Context, in *CreateSeekRequest, opts ...grpc.CallOption) (*CreateSeekResponse, error)
 	// Lists the open challenges to and by the caller, and all open seeks.
 	ListChallenges(ctx context.Context, in *ListChallengesRequest, opts ...grpc.CallOption) (*ListChallengesResponse, error)
@@ -258,15 +258,16 @@ func (c *playerServiceClient) ListChallenges(ctx context.Context, in *ListChalle
 //
 // Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
 //
-// Every call of every service counts against the calls a second of its player, or without a token of its address, and
-// beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
-// calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+// Every call of every service counts towards the calls a second of its player, or, without a token, of its address;
+// above the limit it is refused with RATE_LIMITED. GetServerInfo, which lists this limit and all others, does not
+// count, and neither do the calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
 type PlayerServiceServer interface {
-	// Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-	// server is configured; scope admin may always. All others have a limit of tries a minute from one address.
-	// Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
+	// Creates a player and its first token, which is shown only here. The server's configuration says whether
+	// registration is open, by invitation, or closed; scope admin may always register players. All other callers have a
+	// limit of attempts a minute from one address. Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID,
+	// RATE_LIMITED.
 	RegisterPlayer(context.Context, *RegisterPlayerRequest) (*RegisterPlayerResponse, error)
-	// Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used).
+	// Creates an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many are unused).
 	CreateInvitation(context.Context, *CreateInvitationRequest) (*CreateInvitationResponse, error)
 	// Returns a player; without a name, the caller. Refusals: PLAYER_NOT_FOUND.
 	GetPlayer(context.Context, *GetPlayerRequest) (*GetPlayerResponse, error)
@@ -274,35 +275,34 @@ type PlayerServiceServer interface {
 	ListPlayers(context.Context, *ListPlayersRequest) (*ListPlayersResponse, error)
 	// Changes the caller's profile. Refusals: ARGUMENT_INVALID.
 	UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error)
-	// Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
-	// Refusals: PLAYER_NOT_FOUND.
+	// Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
+	// clocks. Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(context.Context, *SuspendPlayerRequest) (*SuspendPlayerResponse, error)
-	// Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
-	// scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
-	// answers for bots in its own tournaments names them in EntryRules.invited.
+	// Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
+	// badge. Needs scope admin, because a badge counts in all tournaments, so the operator of the server is responsible
+	// for it. An organiser who is responsible for the bots in its own tournaments names them in EntryRules.invited.
 	// Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
 	GrantBadge(context.Context, *GrantBadgeRequest) (*GrantBadgeResponse, error)
-	// Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-	// Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
+	// Creates a token for the caller, with scopes that the caller has itself. With scope admin it creates tokens for any
+	// player. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
 	CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error)
 	// Lists tokens, never their secret part.
 	ListTokens(context.Context, *ListTokensRequest) (*ListTokensResponse, error)
-	// Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
-	// that allow nothing that it does not allow itself; scope admin may revoke anybody's.
-	// Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+	// Revokes a token, at once. Every token may revoke itself. With scope play or organise it may also revoke other
+	// tokens of its player whose scopes it has. With scope admin it may revoke every token. Refusals: TOKEN_NOT_FOUND,
+	// SCOPE_MISSING.
 	RevokeToken(context.Context, *RevokeTokenRequest) (*RevokeTokenResponse, error)
 	// Challenges a player. Needs scope play.
 	// Refusals: PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID.
 	CreateChallenge(context.Context, *CreateChallengeRequest) (*CreateChallengeResponse, error)
-	// Accepts a challenge to the caller or anybody's seek; the match is made. Needs scope play.
-	// Refusals: CHALLENGE_NOT_FOUND.
+	// Accepts a challenge to the caller, or another player's seek; the match is created. Needs scope play. Refusals:
+	// CHALLENGE_NOT_FOUND.
 	AcceptChallenge(context.Context, *AcceptChallengeRequest) (*AcceptChallengeResponse, error)
-	// Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
-	// Doing so again does no harm.
-	// Refusals: CHALLENGE_NOT_FOUND.
+	// Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play. A repeated
+	// call changes nothing. Refusals: CHALLENGE_NOT_FOUND.
 	DeclineChallenge(context.Context, *DeclineChallengeRequest) (*DeclineChallengeResponse, error)
-	// Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-	// Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
+	// Creates a seek: a challenge that the first player to answer may accept. Needs scope play. Refusals: as for
+	// CreateChallenge, RATE_LIMITED (too many are open, or were created in the last minute).
 	CreateSeek(context.Context, *CreateSeekRequest) (*CreateSeekResponse, error)
 	// Lists the open challenges to and by the caller, and all open seeks.
 	ListChallenges(context.Context, *ListChallengesRequest) (*ListChallengesResponse, error)

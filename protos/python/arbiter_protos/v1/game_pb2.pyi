@@ -35,7 +35,7 @@ class _BasisEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Basis.ValueType
     """A house ruling, because the text needs one."""
 
 class Basis(_Basis, metaclass=_BasisEnumTypeWrapper):
-    """Where a rule comes from."""
+    """The source of a rule."""
 
 BASIS_UNSPECIFIED: Basis.ValueType  # 0
 """Not set."""
@@ -77,16 +77,16 @@ Global___Tile: _TypeAlias = Tile  # noqa: Y015
 
 @_typing.final
 class ListGamesRequest(_message.Message):
-    """Asks for the games."""
+    """Requests the games."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """Most games in the answer; 0 for the server's default."""
+    """The largest number of games in the answer; 0 for the server's default."""
     page_token: _builtins.str
-    """The next_page_token of the answer before, or empty for the first page."""
+    """The next_page_token of the previous answer, or empty for the first page."""
     def __init__(
         self,
         *,
@@ -110,7 +110,7 @@ class ListGamesResponse(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Names the next page; empty on the last one."""
+    """The token of the next page; empty on the last page."""
     @_builtins.property
     def games(self) -> _containers.RepeatedCompositeFieldContainer[Global___GameSummary]:
         """The games, in the server's order."""
@@ -144,7 +144,7 @@ class GameSummary(_message.Message):
     name: _builtins.str
     """The name, such as "Hop It!"."""
     designer: _builtins.str
-    """Who designed it."""
+    """The designer."""
     summary: _builtins.str
     """The game in a sentence."""
     def __init__(
@@ -165,7 +165,7 @@ Global___GameSummary: _TypeAlias = GameSummary  # noqa: Y015
 
 @_typing.final
 class GetGameRequest(_message.Message):
-    """Asks for one variant."""
+    """Requests one variant."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -229,20 +229,20 @@ class GetGameResponse(_message.Message):
     rules_text: _builtins.str
     """The rules as Markdown, house rulings marked "ours"."""
     initial_position: _builtins.str
-    """The position that a game starts from."""
+    """The position at the start of a game."""
     most_plies: _builtins.int
-    """No game has more plies than this."""
+    """The upper bound of plies of a game."""
     draw_offers: _builtins.bool
     """Whether players may offer each other a draw."""
     material: _builtins.str
-    """What counts as material where a tournament ends games by it, in words; empty if counting says nothing here."""
+    """What counts as material if a tournament adjudicates by it, in words; empty if the game has no such count."""
     @_builtins.property
     def summary(self) -> Global___GameSummary:
         """The game in short."""
 
     @_builtins.property
     def seats(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """What the players of seat 1 and seat 2 are called."""
+        """The names of seat 1 and seat 2."""
 
     @_builtins.property
     def parameters(self) -> _containers.RepeatedCompositeFieldContainer[Global___Parameter]:
@@ -254,7 +254,7 @@ class GetGameResponse(_message.Message):
 
     @_builtins.property
     def rulings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ruling]:
-        """Where the published rules are silent or were read in one of several ways, and what holds here."""
+        """Rules where the published rules leave something open, or can be read in several ways."""
 
     @_builtins.property
     def board(self) -> Global___Board:
@@ -262,7 +262,7 @@ class GetGameResponse(_message.Message):
 
     @_builtins.property
     def pieces(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """What the letters of pieces stand for, by letter in upper case."""
+        """The meaning of the pieces' letters, by letter in upper case."""
 
     def __init__(
         self,
@@ -306,13 +306,13 @@ class Parameter(_message.Message):
     name: _builtins.str
     """Its name in the variant."""
     text: _builtins.str
-    """What it does."""
+    """Its effect."""
     default_value: _builtins.str
-    """Its value where a variant does not name it."""
+    """Its default value."""
     value: _builtins.str
     """Its value in this variant."""
     allowed: _builtins.str
-    """In words, what is allowed."""
+    """The allowed values, in words."""
     minimum: _builtins.int
     """Least value of a number."""
     maximum: _builtins.int
@@ -362,7 +362,7 @@ class EndReason(_message.Message):
     text: _builtins.str
     """The rule in a sentence."""
     basis: Global___Basis.ValueType
-    """Where the rule comes from."""
+    """The source of the rule."""
     def __init__(
         self,
         *,
@@ -380,7 +380,7 @@ Global___EndReason: _TypeAlias = EndReason  # noqa: Y015
 
 @_typing.final
 class Ruling(_message.Message):
-    """What holds here where the published rules leave it open."""
+    """A rule where the published rules leave something open."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -388,11 +388,11 @@ class Ruling(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     BASIS_FIELD_NUMBER: _builtins.int
     topic: _builtins.str
-    """What it is about."""
+    """The topic."""
     text: _builtins.str
-    """What holds."""
+    """The rule."""
     basis: Global___Basis.ValueType
-    """Where it comes from."""
+    """The source of the rule."""
     def __init__(
         self,
         *,
@@ -410,7 +410,7 @@ Global___Ruling: _TypeAlias = Ruling  # noqa: Y015
 
 @_typing.final
 class Board(_message.Message):
-    """A board as cells to draw and to walk on."""
+    """A board as cells, for drawing and for rules."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -514,7 +514,7 @@ Global___CellLine: _TypeAlias = CellLine  # noqa: Y015
 
 @_typing.final
 class CellContent(_message.Message):
-    """What stands on a cell; empty cells without height and mark are left out."""
+    """The content of a cell; empty cells without height and mark are left out."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -531,7 +531,7 @@ class CellContent(_message.Message):
     piece: _builtins.str
     """The piece's letter in upper case; empty if no piece stands there."""
     facing: _builtins.int
-    """Its facing or face, numbered as in the game's rules, where it has one."""
+    """Its facing or face, numbered as in the game's rules; absent if it has none."""
     height: _builtins.int
     """Tiles in the cell's stack, in games that have stacks."""
     mark: _builtins.str
@@ -563,7 +563,7 @@ Global___CellContent: _TypeAlias = CellContent  # noqa: Y015
 
 @_typing.final
 class LineOfPlay(_message.Message):
-    """A game, a start position and the moves since: rules on repetition look back."""
+    """A game, a start position and the moves since then, because rules on repetition need them."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -623,7 +623,7 @@ Global___MatchPly: _TypeAlias = MatchPly  # noqa: Y015
 
 @_typing.final
 class LegalMovesRequest(_message.Message):
-    """Asks for legal moves."""
+    """Requests legal moves."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -659,7 +659,7 @@ Global___LegalMovesRequest: _TypeAlias = LegalMovesRequest  # noqa: Y015
 
 @_typing.final
 class LegalMovesResponse(_message.Message):
-    """A chunk of legal moves. There is at least one, also where no move is legal."""
+    """A chunk of legal moves. There is at least one chunk, even if no move is legal."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -667,7 +667,7 @@ class LegalMovesResponse(_message.Message):
     TOTAL_FIELD_NUMBER: _builtins.int
     POSITION_FIELD_NUMBER: _builtins.int
     total: _builtins.int
-    """How many moves there are in all chunks together."""
+    """The number of moves in all chunks together."""
     position: _builtins.str
     """The position that they are legal in."""
     @_builtins.property
@@ -701,7 +701,7 @@ class LegalMove(_message.Message):
     """Its text."""
     @_builtins.property
     def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___Step]:
-        """Its visible parts, if they were asked for."""
+        """Its visible parts, if requested."""
 
     def __init__(
         self,
@@ -735,9 +735,9 @@ class Step(_message.Message):
     target: _builtins.str
     """The cell that it goes to; empty for "pay" and "pass"."""
     piece: _builtins.str
-    """The letter of the piece that appears or pays; empty where that says nothing."""
+    """The letter of the piece that appears or pays; empty if there is none."""
     facing: _builtins.int
-    """The facing or face of the piece afterwards, where that matters."""
+    """The facing or face of the piece afterwards; absent if it has none."""
     def __init__(
         self,
         *,
@@ -759,7 +759,7 @@ Global___Step: _TypeAlias = Step  # noqa: Y015
 
 @_typing.final
 class PlayMovesRequest(_message.Message):
-    """Asks to play a line."""
+    """Requests to play a line."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -791,7 +791,7 @@ Global___PlayMovesRequest: _TypeAlias = PlayMovesRequest  # noqa: Y015
 
 @_typing.final
 class PlayMovesResponse(_message.Message):
-    """A line, played."""
+    """The positions of a line."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -837,10 +837,10 @@ class PlayedPosition(_message.Message):
     turn: _builtins.int
     """The seat to move."""
     claim: _builtins.str
-    """The reason for which the seat to move may claim a draw; empty if it may not."""
+    """The reason why the seat to move may claim a draw; empty if it may not."""
     @_builtins.property
     def board(self) -> _containers.RepeatedCompositeFieldContainer[Global___CellContent]:
-        """The board, if it was asked for."""
+        """The board, if requested."""
 
     def __init__(
         self,
@@ -861,7 +861,7 @@ Global___PlayedPosition: _TypeAlias = PlayedPosition  # noqa: Y015
 
 @_typing.final
 class GameOutcome(_message.Message):
-    """How a game ends by its rules."""
+    """The end of a game by its rules."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

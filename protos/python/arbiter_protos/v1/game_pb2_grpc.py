@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class GameServiceStub:
-    """Rules for bots that have none of their own. Open to everybody, without a token.
+    """Rules for bots without rules of their own. Needs no token.
 
     A game is named by its variant, written like a call: "pods", "pods(size=5)".
     """
@@ -60,7 +60,7 @@ class GameServiceStub:
 
 
 class GameServiceServicer:
-    """Rules for bots that have none of their own. Open to everybody, without a token.
+    """Rules for bots without rules of their own. Needs no token.
 
     A game is named by its variant, written like a call: "pods", "pods(size=5)".
     """
@@ -73,8 +73,8 @@ class GameServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetGame(self, request, context):
-        """Returns everything about one variant, enough to draw a game that the client has never heard of.
-        Refusals: GAME_UNKNOWN, PARAMETER_INVALID.
+        """Returns everything about one variant, so that a client can draw a game that it does not know. Refusals:
+        GAME_UNKNOWN, PARAMETER_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -83,8 +83,8 @@ class GameServiceServicer:
     def LegalMoves(self, request, context):
         """Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
         Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-        MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
-        READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+        MOVE_ILLEGAL (with the fact ply: the move of the line), BUDGET_SPENT, RATE_LIMITED (too many requests wait, or too
+        many answers are unread), READER_TOO_SLOW (nothing was read for silence_ms; send the request again).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -130,7 +130,7 @@ def add_GameServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class GameService:
-    """Rules for bots that have none of their own. Open to everybody, without a token.
+    """Rules for bots without rules of their own. Needs no token.
 
     A game is named by its variant, written like a call: "pods", "pods(size=5)".
     """

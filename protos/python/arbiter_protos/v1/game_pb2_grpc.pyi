@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class GameServiceStub:
-    """Rules for bots that have none of their own. Open to everybody, without a token.
+    """Rules for bots without rules of their own. Needs no token.
 
     A game is named by its variant, written like a call: "pods", "pods(size=5)".
     """
@@ -39,14 +39,14 @@ class GameServiceStub:
     ListGames: _grpc.UnaryUnaryMultiCallable[_game_pb2.ListGamesRequest, _game_pb2.ListGamesResponse]
     """Lists the games."""
     GetGame: _grpc.UnaryUnaryMultiCallable[_game_pb2.GetGameRequest, _game_pb2.GetGameResponse]
-    """Returns everything about one variant, enough to draw a game that the client has never heard of.
-    Refusals: GAME_UNKNOWN, PARAMETER_INVALID.
+    """Returns everything about one variant, so that a client can draw a game that it does not know. Refusals:
+    GAME_UNKNOWN, PARAMETER_INVALID.
     """
     LegalMoves: _grpc.UnaryStreamMultiCallable[_game_pb2.LegalMovesRequest, _game_pb2.LegalMovesResponse]
     """Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
     Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-    MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
-    READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+    MOVE_ILLEGAL (with the fact ply: the move of the line), BUDGET_SPENT, RATE_LIMITED (too many requests wait, or too
+    many answers are unread), READER_TOO_SLOW (nothing was read for silence_ms; send the request again).
     """
     PlayMoves: _grpc.UnaryUnaryMultiCallable[_game_pb2.PlayMovesRequest, _game_pb2.PlayMovesResponse]
     """Plays a line and returns the positions that it passes, and the outcome.
@@ -55,7 +55,7 @@ class GameServiceStub:
 
 @_typing.type_check_only
 class GameServiceAsyncStub(GameServiceStub):
-    """Rules for bots that have none of their own. Open to everybody, without a token.
+    """Rules for bots without rules of their own. Needs no token.
 
     A game is named by its variant, written like a call: "pods", "pods(size=5)".
     """
@@ -64,14 +64,14 @@ class GameServiceAsyncStub(GameServiceStub):
     ListGames: _aio.UnaryUnaryMultiCallable[_game_pb2.ListGamesRequest, _game_pb2.ListGamesResponse]  # type: ignore[assignment]
     """Lists the games."""
     GetGame: _aio.UnaryUnaryMultiCallable[_game_pb2.GetGameRequest, _game_pb2.GetGameResponse]  # type: ignore[assignment]
-    """Returns everything about one variant, enough to draw a game that the client has never heard of.
-    Refusals: GAME_UNKNOWN, PARAMETER_INVALID.
+    """Returns everything about one variant, so that a client can draw a game that it does not know. Refusals:
+    GAME_UNKNOWN, PARAMETER_INVALID.
     """
     LegalMoves: _aio.UnaryStreamMultiCallable[_game_pb2.LegalMovesRequest, _game_pb2.LegalMovesResponse]  # type: ignore[assignment]
     """Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
     Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-    MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
-    READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+    MOVE_ILLEGAL (with the fact ply: the move of the line), BUDGET_SPENT, RATE_LIMITED (too many requests wait, or too
+    many answers are unread), READER_TOO_SLOW (nothing was read for silence_ms; send the request again).
     """
     PlayMoves: _aio.UnaryUnaryMultiCallable[_game_pb2.PlayMovesRequest, _game_pb2.PlayMovesResponse]  # type: ignore[assignment]
     """Plays a line and returns the positions that it passes, and the outcome.
@@ -79,7 +79,7 @@ class GameServiceAsyncStub(GameServiceStub):
     """
 
 class GameServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Rules for bots that have none of their own. Open to everybody, without a token.
+    """Rules for bots without rules of their own. Needs no token.
 
     A game is named by its variant, written like a call: "pods", "pods(size=5)".
     """
@@ -98,8 +98,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _game_pb2.GetGameRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_game_pb2.GetGameResponse, _abc.Awaitable[_game_pb2.GetGameResponse]]:
-        """Returns everything about one variant, enough to draw a game that the client has never heard of.
-        Refusals: GAME_UNKNOWN, PARAMETER_INVALID.
+        """Returns everything about one variant, so that a client can draw a game that it does not know. Refusals:
+        GAME_UNKNOWN, PARAMETER_INVALID.
         """
 
     @_abc_1.abstractmethod
@@ -110,8 +110,8 @@ class GameServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_game_pb2.LegalMovesResponse], _abc.AsyncIterator[_game_pb2.LegalMovesResponse]]:
         """Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
         Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-        MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
-        READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+        MOVE_ILLEGAL (with the fact ply: the move of the line), BUDGET_SPENT, RATE_LIMITED (too many requests wait, or too
+        many answers are unread), READER_TOO_SLOW (nothing was read for silence_ms; send the request again).
         """
 
     @_abc_1.abstractmethod

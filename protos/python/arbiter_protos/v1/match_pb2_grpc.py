@@ -26,20 +26,19 @@ if _version_not_supported:
 
 
 class MatchServiceStub:
-    """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-    seat, making matches scope organise; judging them is for their organisers.
+    """Matches. Reading needs any of the scopes observe, play and organise. Moving needs scope play and a seat. Creating
+    matches needs scope organise; only the organiser of a match may end it by decision.
 
-    Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
-    match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
-    at once, after a lost connection or after a restart, gets the same answer, receipt or refusal, word for word, and is
-    never carried out or counted twice. To this end the refusals of a match go on its record: illegal and malformed moves
-    as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
-    when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
-    RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Every event of a match has a revision, 1, 2, 3, …; nothing is sent before it is durable. Requests that change a match
+    carry a request id, chosen by the caller and unique among its requests to that match: if the same request is sent
+    again, at once, after a lost connection or after a restart, it gets the same answer (receipt or refusal), word for
+    word, and is never carried out or counted twice. Therefore a match records its refusals: illegal and malformed moves
+    as strikes, others up to Policy.kept_refusals for each player. A request that was refused beyond that number is
+    decided again when it is repeated. After the end of a match nothing more is recorded, and the answer always stays the
+    same. RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
     Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
-    written. Such a match does not go on, and no repetition helps.
-    Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
-    milliseconds.
+    written. Such a match does not go on, and no repetition helps. Callers who hold no seat leave no trace. Every instant
+    is UTC in milliseconds since 1970, every duration in milliseconds.
     """
 
     def __init__(self, channel):
@@ -116,26 +115,25 @@ class MatchServiceStub:
 
 
 class MatchServiceServicer:
-    """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-    seat, making matches scope organise; judging them is for their organisers.
+    """Matches. Reading needs any of the scopes observe, play and organise. Moving needs scope play and a seat. Creating
+    matches needs scope organise; only the organiser of a match may end it by decision.
 
-    Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
-    match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
-    at once, after a lost connection or after a restart, gets the same answer, receipt or refusal, word for word, and is
-    never carried out or counted twice. To this end the refusals of a match go on its record: illegal and malformed moves
-    as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
-    when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
-    RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Every event of a match has a revision, 1, 2, 3, …; nothing is sent before it is durable. Requests that change a match
+    carry a request id, chosen by the caller and unique among its requests to that match: if the same request is sent
+    again, at once, after a lost connection or after a restart, it gets the same answer (receipt or refusal), word for
+    word, and is never carried out or counted twice. Therefore a match records its refusals: illegal and malformed moves
+    as strikes, others up to Policy.kept_refusals for each player. A request that was refused beyond that number is
+    decided again when it is repeated. After the end of a match nothing more is recorded, and the answer always stays the
+    same. RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
     Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
-    written. Such a match does not go on, and no repetition helps.
-    Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
-    milliseconds.
+    written. Such a match does not go on, and no repetition helps. Callers who hold no seat leave no trace. Every instant
+    is UTC in milliseconds since 1970, every duration in milliseconds.
     """
 
     def CreateMatch(self, request, context):
-        """Makes a match. The same request id of the same caller names the same match, whatever has become of it or of its
-        players since. A refusal makes nothing and is not kept: the same request may succeed later.
-        Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
+        """Creates a match. If the same caller repeats a request id, the call returns the same match, even if the match has
+        ended or a player has been suspended since. A refusal creates nothing and is not recorded: the same request may
+        succeed later. Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
         REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -143,7 +141,7 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetMatch(self, request, context):
-        """Returns a match as it stands. Refusals: MATCH_NOT_FOUND.
+        """Returns the current state of a match. Refusals: MATCH_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -166,18 +164,17 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SubmitMoves(self, request_iterator, context):
-        """Plays moves in any matches of the caller; answers come as moves become durable and name their request ids.
-        A refusal is an answer and does not end the stream.
+        """Plays moves in any matches of the caller. Each answer is sent when its move is durable, and names its request id. A
+        refusal is an answer and does not end the stream.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Observe(self, request, context):
-        """Streams events: of one match after a revision, or of everything after a token, without a gap, for as long as the
-        caller reads. The stream of one match ends after its last event. An idle stream sends bookmarks. The stream of
-        everything has the events of tournaments too, and that of a tournament's id as the label has those of the tournament
-        and of its matches.
+        """Streams events without a gap: of one match after a revision, or of all matches after a token. The stream of one
+        match ends after the match's last event. An idle stream sends bookmarks. The stream of all matches has the events
+        of tournaments too. With a tournament's id as the label, it has the events of that tournament and its matches.
         Refusals: MATCH_NOT_FOUND, ARGUMENT_INVALID (token), READER_TOO_SLOW (resume with the last token or revision),
         SCOPE_MISSING (attending).
         """
@@ -215,27 +212,26 @@ class MatchServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AbortMatch(self, request, context):
-        """Ends a match that shall not count, by its organiser: void. Its organiser is a caller with scope organise who has made
-        it, or the tournament that it is of; of a match that two players agreed on by a challenge there is none. Scope admin
-        may end every match.
-        Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING (not the organiser), REQUEST_ID_REUSED.
+        """Ends a match as void, by its organiser. The organiser is the caller with scope organise who has created the match,
+        or the organiser of its tournament. A match that two players agreed on by a challenge has no organiser. Scope admin
+        may end every match. Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING (not the organiser),
+        REQUEST_ID_REUSED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AdjudicateMatch(self, request, context):
-        """Ends a match with a result set by its organiser, the reason on record. Refusals: as for AbortMatch.
+        """Ends a match with a result that its organiser sets; the reason is recorded. Refusals: as for AbortMatch.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetTranscript(self, request, context):
-        """Streams the record of a match: the exact bytes of its events, one canonical JSON text a line. Once the match has
-        ended one more line follows, the arbiter's signature. TRANSCRIPT.md describes every line.
-        Refusals: MATCH_NOT_FOUND, RECORD_DAMAGED (also after a part), READER_TOO_SLOW (nothing was read for silence_ms;
-        nothing to resume: ask again).
+        """Streams the record of a match: the exact bytes of its events, one canonical JSON text in each line. Once the match
+        has ended, the last line is the arbiter's signature. TRANSCRIPT.md describes every line. Refusals: MATCH_NOT_FOUND,
+        RECORD_DAMAGED (also after a part), READER_TOO_SLOW (nothing was read for silence_ms; send the request again).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -318,20 +314,19 @@ def add_MatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MatchService:
-    """Matches. Reading needs any of the scopes observe, play and organise, moving scope play and a
-    seat, making matches scope organise; judging them is for their organisers.
+    """Matches. Reading needs any of the scopes observe, play and organise. Moving needs scope play and a seat. Creating
+    matches needs scope organise; only the organiser of a match may end it by decision.
 
-    Every event of a match has a revision, 1, 2, 3, …; nothing is said before it is durable. Requests that change a
-    match carry a request id, chosen by the caller and unique among its requests to that match: the same request again,
-    at once, after a lost connection or after a restart, gets the same answer, receipt or refusal, word for word, and is
-    never carried out or counted twice. To this end the refusals of a match go on its record: illegal and malformed moves
-    as strikes, others up to Policy.kept_refusals a player; a request that was refused beyond that number is judged anew
-    when it is repeated. After the end nothing more goes on record, and the answer is the same for ever.
-    RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
+    Every event of a match has a revision, 1, 2, 3, …; nothing is sent before it is durable. Requests that change a match
+    carry a request id, chosen by the caller and unique among its requests to that match: if the same request is sent
+    again, at once, after a lost connection or after a restart, it gets the same answer (receipt or refusal), word for
+    word, and is never carried out or counted twice. Therefore a match records its refusals: illegal and malformed moves
+    as strikes, others up to Policy.kept_refusals for each player. A request that was refused beyond that number is
+    decided again when it is repeated. After the end of a match nothing more is recorded, and the answer always stays the
+    same. RATE_LIMITED, DRAINING and STORE_UNAVAILABLE are not answers of a match: the same request again is the way on.
     Every call that needs the record of a match may be refused with RECORD_DAMAGED: what the store has is not what was
-    written. Such a match does not go on, and no repetition helps.
-    Callers who hold no seat leave no trace. Every instant is UTC in milliseconds since 1970, every duration in
-    milliseconds.
+    written. Such a match does not go on, and no repetition helps. Callers who hold no seat leave no trace. Every instant
+    is UTC in milliseconds since 1970, every duration in milliseconds.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class PlayServiceStub:
-    """What SDKs use. Needs scope play.
+    """The service that SDKs use. Needs scope play.
     """
 
     def __init__(self, channel):
@@ -43,26 +43,26 @@ class PlayServiceStub:
 
 
 class PlayServiceServicer:
-    """What SDKs use. Needs scope play.
+    """The service that SDKs use. Needs scope play.
     """
 
     def Play(self, request_iterator, context):
-        """Plays. The bot's first message is its hello. The server answers with its own, then with the current state of
-        every match of the bot that has not ended, every result since the last one that the bot acknowledged, the
-        challenges that wait for it, the seeks and tournaments that its hello asks for, the tournaments that it plays in, and
-        the turns it has; then it sends what happens, until either side ends the stream.
+        """Plays. The bot's first message is its hello. The server answers with its own, then with the current state of every
+        match of the bot that has not ended, every result since the last one that the bot acknowledged, the open challenges
+        to it, the seeks and tournaments that its hello requests, the tournaments that it plays in, and its turns. Then it
+        sends events as they happen, until either side ends the stream.
 
         A player has one live stream: the newest wins, and the older one ends with SESSION_SUPERSEDED. Nothing is lost with
-        a stream: whoever connects again is told where everything stands. A refusal is a message and ends nothing; the
-        stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED, ARGUMENT_INVALID (no
-        hello first, or bytes that are no message), GAME_UNKNOWN or PARAMETER_INVALID (in the hello), MESSAGE_TOO_LARGE,
-        SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood, or streams opened too often),
-        STORE_UNAVAILABLE or RECORD_DAMAGED (before the first item) or DRAINING. The status of the stream says which, with all facts; where
-        there is time for it, a notice has said the same before. README.md has a table of what becomes of a bot that does
-        something wrong.
+        a stream: a bot that connects again gets the current state of everything. A refusal of an act is a message, and the
+        stream goes on. The stream itself ends with TOKEN_INVALID, SCOPE_MISSING, PLAYER_SUSPENDED, VERSION_UNSUPPORTED,
+        ARGUMENT_INVALID (no hello first, or bytes that are not a message), GAME_UNKNOWN or PARAMETER_INVALID (in the
+        hello), MESSAGE_TOO_LARGE, SESSION_SUPERSEDED, SESSION_SILENT, READER_TOO_SLOW, RATE_LIMITED (a flood, or streams
+        opened too often), STORE_UNAVAILABLE or RECORD_DAMAGED (before the first item) or DRAINING. The status of the
+        stream says which, with all facts; if there is time, a notice with the same content comes before. README.md has a
+        table of the faults of bots and their consequences.
 
-        Moves in a live match of the bot's own are never part of a flood, however many; all other acts are, and so are
-        moves that are refused with PLY_MISMATCH, NOT_YOUR_TURN, MATCH_NOT_ACTIVE, REQUEST_ID_REUSED or ARGUMENT_INVALID.
+        Moves in the bot's own live matches never count towards a flood. All other acts do, and also moves that are refused
+        with PLY_MISMATCH, NOT_YOUR_TURN, MATCH_NOT_ACTIVE, REQUEST_ID_REUSED or ARGUMENT_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -85,7 +85,7 @@ def add_PlayServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PlayService:
-    """What SDKs use. Needs scope play.
+    """The service that SDKs use. Needs scope play.
     """
 
     @staticmethod

@@ -31,25 +31,25 @@ class _ScopeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Scope.ValueType
     SCOPE_PLAY: _Scope.ValueType  # 1
     """To play."""
     SCOPE_ORGANISE: _Scope.ValueType  # 2
-    """To make and judge matches."""
+    """To create matches and tournaments, and to decide about them."""
     SCOPE_OBSERVE: _Scope.ValueType  # 3
-    """To watch."""
+    """To read and to observe."""
     SCOPE_ADMIN: _Scope.ValueType  # 4
-    """Everything, for everybody."""
+    """Everything, for every player."""
 
 class Scope(_Scope, metaclass=_ScopeEnumTypeWrapper):
-    """What a token allows."""
+    """The scopes of a token."""
 
 SCOPE_UNSPECIFIED: Scope.ValueType  # 0
 """Not set."""
 SCOPE_PLAY: Scope.ValueType  # 1
 """To play."""
 SCOPE_ORGANISE: Scope.ValueType  # 2
-"""To make and judge matches."""
+"""To create matches and tournaments, and to decide about them."""
 SCOPE_OBSERVE: Scope.ValueType  # 3
-"""To watch."""
+"""To read and to observe."""
 SCOPE_ADMIN: Scope.ValueType  # 4
-"""Everything, for everybody."""
+"""Everything, for every player."""
 Global___Scope: _TypeAlias = Scope  # noqa: Y015
 
 @_typing.final
@@ -70,18 +70,18 @@ class Player(_message.Message):
     BADGE_VERSION_FIELD_NUMBER: _builtins.int
     BADGE_MS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A new
-    name that looks like another player's is refused (PLAYER_EXISTS, whose fact id is the other's): "-", "_" and "." are
-    alike, and so are "0" and "o", "1" and "l", "rn" and "m".
+    """The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A
+    new name that looks like another player's name is refused (PLAYER_EXISTS, with the other name as the fact id): "-",
+    "_" and "." look alike, and so do "0" and "o", "1" and "l", "rn" and "m".
     """
     about: _builtins.str
-    """In the player's own words."""
+    """The player's description of itself."""
     bot_name: _builtins.str
-    """The bot's name, as it said last."""
+    """The bot's name, from its last hello."""
     bot_version: _builtins.str
-    """The bot's version, as it said last."""
+    """The bot's version, from its last hello."""
     most_matches: _builtins.int
-    """The matches it plays at once, as it said last; 0 for no limit."""
+    """The largest number of matches that it plays at once, from its last hello; 0 for no limit."""
     online: _builtins.bool
     """Whether it has a live Play stream."""
     suspended: _builtins.bool
@@ -89,14 +89,14 @@ class Player(_message.Message):
     created_ms: _builtins.int
     """When it registered, UTC, milliseconds since 1970."""
     badge_version: _builtins.str
-    """The version of its bot that has passed the conformance kit; empty if none has. It is worth something while the bot
-    has that version.
+    """The version of its bot that has passed the conformance kit; empty if none has. The badge is valid while the bot has
+    that version.
     """
     badge_ms: _builtins.int
-    """When that was said, UTC, milliseconds since 1970; 0 without a badge."""
+    """When the badge was granted, UTC, milliseconds since 1970; 0 without a badge."""
     @_builtins.property
     def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The games it plays, as it said last; empty for all."""
+        """The games that it plays, from its last hello; empty for all."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ Global___Player: _TypeAlias = Player  # noqa: Y015
 
 @_typing.final
 class RegisterPlayerRequest(_message.Message):
-    """Asks for a new player."""
+    """Requests a new player."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -133,9 +133,9 @@ class RegisterPlayerRequest(_message.Message):
     name: _builtins.str
     """The name."""
     about: _builtins.str
-    """In the player's own words; at most 500 characters."""
+    """The player's description of itself; at most 500 characters."""
     invitation: _builtins.str
-    """The invitation, where one is needed."""
+    """The invitation, if the server requires one."""
     def __init__(
         self,
         *,
@@ -181,7 +181,7 @@ Global___RegisterPlayerResponse: _TypeAlias = RegisterPlayerResponse  # noqa: Y0
 
 @_typing.final
 class CreateInvitationRequest(_message.Message):
-    """Asks for an invitation."""
+    """Requests an invitation."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -204,7 +204,7 @@ class CreateInvitationResponse(_message.Message):
 
     INVITATION_FIELD_NUMBER: _builtins.int
     invitation: _builtins.str
-    """To be given in RegisterPlayerRequest.invitation, once."""
+    """For RegisterPlayerRequest.invitation, once."""
     def __init__(
         self,
         *,
@@ -220,7 +220,7 @@ Global___CreateInvitationResponse: _TypeAlias = CreateInvitationResponse  # noqa
 
 @_typing.final
 class GetPlayerRequest(_message.Message):
-    """Asks for a player."""
+    """Requests a player."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -254,7 +254,7 @@ class GetPlayerResponse(_message.Message):
 
     @_builtins.property
     def scopes(self) -> _containers.RepeatedScalarFieldContainer[Global___Scope.ValueType]:
-        """The scopes of the caller's token, where the caller asked for itself."""
+        """The scopes of the caller's token, if the request has no name."""
 
     def __init__(
         self,
@@ -272,16 +272,16 @@ Global___GetPlayerResponse: _TypeAlias = GetPlayerResponse  # noqa: Y015
 
 @_typing.final
 class ListPlayersRequest(_message.Message):
-    """Asks for players."""
+    """Requests players."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """Most players in the answer; 0 for the server's default."""
+    """The largest number of players in the answer; 0 for the server's default."""
     page_token: _builtins.str
-    """The next_page_token of the answer before, or empty."""
+    """The next_page_token of the previous answer, or empty."""
     def __init__(
         self,
         *,
@@ -305,7 +305,7 @@ class ListPlayersResponse(_message.Message):
     PLAYERS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Names the next page; empty on the last one."""
+    """The token of the next page; empty on the last page."""
     @_builtins.property
     def players(self) -> _containers.RepeatedCompositeFieldContainer[Global___Player]:
         """The players."""
@@ -332,7 +332,7 @@ class UpdateProfileRequest(_message.Message):
 
     ABOUT_FIELD_NUMBER: _builtins.int
     about: _builtins.str
-    """In the player's own words; at most 500 characters."""
+    """The player's description of itself; at most 500 characters."""
     def __init__(
         self,
         *,
@@ -348,7 +348,7 @@ Global___UpdateProfileRequest: _TypeAlias = UpdateProfileRequest  # noqa: Y015
 
 @_typing.final
 class UpdateProfileResponse(_message.Message):
-    """The profile as it is now."""
+    """The changed profile."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -381,7 +381,7 @@ class SuspendPlayerRequest(_message.Message):
     name: _builtins.str
     """The player."""
     suspended: _builtins.bool
-    """True to suspend, false to let in again."""
+    """True to suspend, false to end the suspension."""
     def __init__(
         self,
         *,
@@ -422,7 +422,7 @@ Global___SuspendPlayerResponse: _TypeAlias = SuspendPlayerResponse  # noqa: Y015
 
 @_typing.final
 class GrantBadgeRequest(_message.Message):
-    """Says which version of a player's bot has passed the conformance kit."""
+    """Sets the version of a player's bot that has passed the conformance kit."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -431,7 +431,7 @@ class GrantBadgeRequest(_message.Message):
     player: _builtins.str
     """The player."""
     bot_version: _builtins.str
-    """The version, 1 to 100 characters; empty to take the badge back."""
+    """The version, 1 to 100 characters; empty to withdraw the badge."""
     def __init__(
         self,
         *,
@@ -448,7 +448,7 @@ Global___GrantBadgeRequest: _TypeAlias = GrantBadgeRequest  # noqa: Y015
 
 @_typing.final
 class GrantBadgeResponse(_message.Message):
-    """The badge is granted, or taken back."""
+    """The badge is granted, or withdrawn."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -485,16 +485,16 @@ class Token(_message.Message):
     token_id: _builtins.str
     """Its id."""
     player: _builtins.str
-    """Whose it is."""
+    """Its player."""
     note: _builtins.str
-    """What it is for, in its maker's words."""
+    """Its purpose, in the words of its creator."""
     created_ms: _builtins.int
-    """When it was made, UTC, milliseconds since 1970."""
+    """When it was created, UTC, milliseconds since 1970."""
     revoked: _builtins.bool
     """Whether it has been revoked."""
     @_builtins.property
     def scopes(self) -> _containers.RepeatedScalarFieldContainer[Global___Scope.ValueType]:
-        """What it allows."""
+        """Its scopes."""
 
     def __init__(
         self,
@@ -516,7 +516,7 @@ Global___Token: _TypeAlias = Token  # noqa: Y015
 
 @_typing.final
 class CreateTokenRequest(_message.Message):
-    """Asks for a token."""
+    """Requests a token."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -524,12 +524,12 @@ class CreateTokenRequest(_message.Message):
     SCOPES_FIELD_NUMBER: _builtins.int
     NOTE_FIELD_NUMBER: _builtins.int
     player: _builtins.str
-    """Whose; empty for the caller's own. A player that does not exist is made, where the caller has scope admin."""
+    """The player; empty for the caller. If the caller has scope admin, a player that does not exist is created."""
     note: _builtins.str
-    """What it is for; at most 100 characters."""
+    """Its purpose; at most 100 characters."""
     @_builtins.property
     def scopes(self) -> _containers.RepeatedScalarFieldContainer[Global___Scope.ValueType]:
-        """What it shall allow; empty for play and observe."""
+        """Its scopes; empty for play and observe."""
 
     def __init__(
         self,
@@ -576,7 +576,7 @@ Global___CreateTokenResponse: _TypeAlias = CreateTokenResponse  # noqa: Y015
 
 @_typing.final
 class ListTokensRequest(_message.Message):
-    """Asks for tokens."""
+    """Requests tokens."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -584,11 +584,11 @@ class ListTokensRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     player: _builtins.str
-    """Whose; empty for the caller's own, others with scope admin."""
+    """The player; empty for the caller. Other players need scope admin."""
     page_size: _builtins.int
-    """Most tokens in the answer; 0 for the server's default."""
+    """The largest number of tokens in the answer; 0 for the server's default."""
     page_token: _builtins.str
-    """The next_page_token of the answer before, or empty."""
+    """The next_page_token of the previous answer, or empty."""
     def __init__(
         self,
         *,
@@ -613,7 +613,7 @@ class ListTokensResponse(_message.Message):
     TOKENS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Names the next page; empty on the last one."""
+    """The token of the next page; empty on the last page."""
     @_builtins.property
     def tokens(self) -> _containers.RepeatedCompositeFieldContainer[Global___Token]:
         """The tokens."""
@@ -673,7 +673,7 @@ Global___RevokeTokenResponse: _TypeAlias = RevokeTokenResponse  # noqa: Y015
 
 @_typing.final
 class Terms(_message.Message):
-    """What a challenge proposes."""
+    """The terms of a challenge."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -688,7 +688,7 @@ class Terms(_message.Message):
     rated: _builtins.bool
     """Whether the match shall count for ratings."""
     seat: _builtins.int
-    """The challenger's seat: 1 or 2, or 0 to have it drawn."""
+    """The challenger's seat: 1 or 2, or 0 for one drawn by lot."""
     def __init__(
         self,
         *,
@@ -707,7 +707,7 @@ Global___Terms: _TypeAlias = Terms  # noqa: Y015
 
 @_typing.final
 class Challenge(_message.Message):
-    """A challenge, or a seek: a challenge to nobody in particular."""
+    """A challenge, or a seek: a challenge without a named opponent."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -719,14 +719,14 @@ class Challenge(_message.Message):
     challenge_id: _builtins.str
     """The id."""
     challenger: _builtins.str
-    """Who challenges."""
+    """The challenger."""
     opponent: _builtins.str
-    """Who is challenged; empty for a seek."""
+    """The challenged player; empty for a seek."""
     created_ms: _builtins.int
-    """When it was made, UTC, milliseconds since 1970."""
+    """When it was created, UTC, milliseconds since 1970."""
     @_builtins.property
     def terms(self) -> Global___Terms:
-        """What is proposed."""
+        """The terms."""
 
     def __init__(
         self,
@@ -755,12 +755,12 @@ class CreateChallengeRequest(_message.Message):
     OPPONENT_FIELD_NUMBER: _builtins.int
     TERMS_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """Chosen by the caller, 1 to 100 characters; the same id names the same challenge."""
+    """Chosen by the caller, 1 to 100 characters; a repeated id returns the same challenge."""
     opponent: _builtins.str
-    """Who is challenged."""
+    """The challenged player."""
     @_builtins.property
     def terms(self) -> Global___Terms:
-        """What is proposed."""
+        """The terms."""
 
     def __init__(
         self,
@@ -786,7 +786,7 @@ class CreateChallengeResponse(_message.Message):
     CHALLENGE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def challenge(self) -> Global___Challenge:
-        """As it was made."""
+        """The challenge."""
 
     def __init__(
         self,
@@ -825,14 +825,14 @@ Global___AcceptChallengeRequest: _TypeAlias = AcceptChallengeRequest  # noqa: Y0
 
 @_typing.final
 class AcceptChallengeResponse(_message.Message):
-    """The match that came of it."""
+    """The match that was created."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     MATCH_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def match(self) -> _match_pb2.Match:
-        """As it stands."""
+        """Its current state."""
 
     def __init__(
         self,
@@ -858,7 +858,7 @@ class DeclineChallengeRequest(_message.Message):
     challenge_id: _builtins.str
     """The challenge."""
     reason: _builtins.str
-    """Why, for the challenger; at most 200 characters."""
+    """The reason, for the challenger; at most 200 characters."""
     def __init__(
         self,
         *,
@@ -892,17 +892,17 @@ Global___DeclineChallengeResponse: _TypeAlias = DeclineChallengeResponse  # noqa
 
 @_typing.final
 class CreateSeekRequest(_message.Message):
-    """Makes a seek."""
+    """Creates a seek."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     TERMS_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """Chosen by the caller, 1 to 100 characters; the same id names the same seek."""
+    """Chosen by the caller, 1 to 100 characters; a repeated id returns the same seek."""
     @_builtins.property
     def terms(self) -> Global___Terms:
-        """What is proposed."""
+        """The terms."""
 
     def __init__(
         self,
@@ -927,7 +927,7 @@ class CreateSeekResponse(_message.Message):
     SEEK_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def seek(self) -> Global___Challenge:
-        """As it was made."""
+        """The challenge."""
 
     def __init__(
         self,
@@ -944,16 +944,16 @@ Global___CreateSeekResponse: _TypeAlias = CreateSeekResponse  # noqa: Y015
 
 @_typing.final
 class ListChallengesRequest(_message.Message):
-    """Asks for open challenges and seeks."""
+    """Requests open challenges and seeks."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """Most challenges in the answer; 0 for the server's default."""
+    """The largest number of challenges in the answer; 0 for the server's default."""
     page_token: _builtins.str
-    """The next_page_token of the answer before, or empty."""
+    """The next_page_token of the previous answer, or empty."""
     def __init__(
         self,
         *,
@@ -977,7 +977,7 @@ class ListChallengesResponse(_message.Message):
     CHALLENGES_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
-    """Names the next page; empty on the last one."""
+    """The token of the next page; empty on the last page."""
     @_builtins.property
     def challenges(self) -> _containers.RepeatedCompositeFieldContainer[Global___Challenge]:
         """The challenges."""

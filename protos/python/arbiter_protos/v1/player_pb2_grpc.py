@@ -28,9 +28,9 @@ if _version_not_supported:
 class PlayerServiceStub:
     """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
 
-    Every call of every service counts against the calls a second of its player, or without a token of its address, and
-    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
-    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+    Every call of every service counts towards the calls a second of its player, or, without a token, of its address;
+    above the limit it is refused with RATE_LIMITED. GetServerInfo, which lists this limit and all others, does not
+    count, and neither do the calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
     """
 
     def __init__(self, channel):
@@ -119,22 +119,23 @@ class PlayerServiceStub:
 class PlayerServiceServicer:
     """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
 
-    Every call of every service counts against the calls a second of its player, or without a token of its address, and
-    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
-    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+    Every call of every service counts towards the calls a second of its player, or, without a token, of its address;
+    above the limit it is refused with RATE_LIMITED. GetServerInfo, which lists this limit and all others, does not
+    count, and neither do the calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
     """
 
     def RegisterPlayer(self, request, context):
-        """Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-        server is configured; scope admin may always. All others have a limit of tries a minute from one address.
-        Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
+        """Creates a player and its first token, which is shown only here. The server's configuration says whether
+        registration is open, by invitation, or closed; scope admin may always register players. All other callers have a
+        limit of attempts a minute from one address. Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID,
+        RATE_LIMITED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateInvitation(self, request, context):
-        """Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used).
+        """Creates an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many are unused).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -162,17 +163,17 @@ class PlayerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SuspendPlayer(self, request, context):
-        """Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
-        Refusals: PLAYER_NOT_FOUND.
+        """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
+        clocks. Refusals: PLAYER_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GrantBadge(self, request, context):
-        """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
-        scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
-        answers for bots in its own tournaments names them in EntryRules.invited.
+        """Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
+        badge. Needs scope admin, because a badge counts in all tournaments, so the operator of the server is responsible
+        for it. An organiser who is responsible for the bots in its own tournaments names them in EntryRules.invited.
         Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -180,8 +181,8 @@ class PlayerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateToken(self, request, context):
-        """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-        Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
+        """Creates a token for the caller, with scopes that the caller has itself. With scope admin it creates tokens for any
+        player. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -195,9 +196,9 @@ class PlayerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
-        that allow nothing that it does not allow itself; scope admin may revoke anybody's.
-        Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+        """Revokes a token, at once. Every token may revoke itself. With scope play or organise it may also revoke other
+        tokens of its player whose scopes it has. With scope admin it may revoke every token. Refusals: TOKEN_NOT_FOUND,
+        SCOPE_MISSING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -212,25 +213,24 @@ class PlayerServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def AcceptChallenge(self, request, context):
-        """Accepts a challenge to the caller or anybody's seek; the match is made. Needs scope play.
-        Refusals: CHALLENGE_NOT_FOUND.
+        """Accepts a challenge to the caller, or another player's seek; the match is created. Needs scope play. Refusals:
+        CHALLENGE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeclineChallenge(self, request, context):
-        """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
-        Doing so again does no harm.
-        Refusals: CHALLENGE_NOT_FOUND.
+        """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play. A repeated
+        call changes nothing. Refusals: CHALLENGE_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateSeek(self, request, context):
-        """Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-        Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
+        """Creates a seek: a challenge that the first player to answer may accept. Needs scope play. Refusals: as for
+        CreateChallenge, RATE_LIMITED (too many are open, or were created in the last minute).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -332,9 +332,9 @@ def add_PlayerServiceServicer_to_server(servicer, server):
 class PlayerService:
     """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
 
-    Every call of every service counts against the calls a second of its player, or without a token of its address, and
-    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
-    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+    Every call of every service counts towards the calls a second of its player, or, without a token, of its address;
+    above the limit it is refused with RATE_LIMITED. GetServerInfo, which lists this limit and all others, does not
+    count, and neither do the calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
     """
 
     @staticmethod

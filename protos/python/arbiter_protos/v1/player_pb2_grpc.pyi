@@ -29,9 +29,9 @@ GRPC_VERSION: str
 class PlayerServiceStub:
     """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
 
-    Every call of every service counts against the calls a second of its player, or without a token of its address, and
-    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
-    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+    Every call of every service counts towards the calls a second of its player, or, without a token, of its address;
+    above the limit it is refused with RATE_LIMITED. GetServerInfo, which lists this limit and all others, does not
+    count, and neither do the calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
     """
 
     @_typing.overload
@@ -39,12 +39,13 @@ class PlayerServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> PlayerServiceAsyncStub: ...
     RegisterPlayer: _grpc.UnaryUnaryMultiCallable[_player_pb2.RegisterPlayerRequest, _player_pb2.RegisterPlayerResponse]
-    """Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-    server is configured; scope admin may always. All others have a limit of tries a minute from one address.
-    Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
+    """Creates a player and its first token, which is shown only here. The server's configuration says whether
+    registration is open, by invitation, or closed; scope admin may always register players. All other callers have a
+    limit of attempts a minute from one address. Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID,
+    RATE_LIMITED.
     """
     CreateInvitation: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateInvitationRequest, _player_pb2.CreateInvitationResponse]
-    """Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used)."""
+    """Creates an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many are unused)."""
     GetPlayer: _grpc.UnaryUnaryMultiCallable[_player_pb2.GetPlayerRequest, _player_pb2.GetPlayerResponse]
     """Returns a player; without a name, the caller. Refusals: PLAYER_NOT_FOUND."""
     ListPlayers: _grpc.UnaryUnaryMultiCallable[_player_pb2.ListPlayersRequest, _player_pb2.ListPlayersResponse]
@@ -52,42 +53,41 @@ class PlayerServiceStub:
     UpdateProfile: _grpc.UnaryUnaryMultiCallable[_player_pb2.UpdateProfileRequest, _player_pb2.UpdateProfileResponse]
     """Changes the caller's profile. Refusals: ARGUMENT_INVALID."""
     SuspendPlayer: _grpc.UnaryUnaryMultiCallable[_player_pb2.SuspendPlayerRequest, _player_pb2.SuspendPlayerResponse]
-    """Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
-    Refusals: PLAYER_NOT_FOUND.
+    """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
+    clocks. Refusals: PLAYER_NOT_FOUND.
     """
     GrantBadge: _grpc.UnaryUnaryMultiCallable[_player_pb2.GrantBadgeRequest, _player_pb2.GrantBadgeResponse]
-    """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
-    scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
-    answers for bots in its own tournaments names them in EntryRules.invited.
+    """Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
+    badge. Needs scope admin, because a badge counts in all tournaments, so the operator of the server is responsible
+    for it. An organiser who is responsible for the bots in its own tournaments names them in EntryRules.invited.
     Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
     """
     CreateToken: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateTokenRequest, _player_pb2.CreateTokenResponse]
-    """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-    Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
+    """Creates a token for the caller, with scopes that the caller has itself. With scope admin it creates tokens for any
+    player. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
     """
     ListTokens: _grpc.UnaryUnaryMultiCallable[_player_pb2.ListTokensRequest, _player_pb2.ListTokensResponse]
     """Lists tokens, never their secret part."""
     RevokeToken: _grpc.UnaryUnaryMultiCallable[_player_pb2.RevokeTokenRequest, _player_pb2.RevokeTokenResponse]
-    """Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
-    that allow nothing that it does not allow itself; scope admin may revoke anybody's.
-    Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+    """Revokes a token, at once. Every token may revoke itself. With scope play or organise it may also revoke other
+    tokens of its player whose scopes it has. With scope admin it may revoke every token. Refusals: TOKEN_NOT_FOUND,
+    SCOPE_MISSING.
     """
     CreateChallenge: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateChallengeRequest, _player_pb2.CreateChallengeResponse]
     """Challenges a player. Needs scope play.
     Refusals: PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID.
     """
     AcceptChallenge: _grpc.UnaryUnaryMultiCallable[_player_pb2.AcceptChallengeRequest, _player_pb2.AcceptChallengeResponse]
-    """Accepts a challenge to the caller or anybody's seek; the match is made. Needs scope play.
-    Refusals: CHALLENGE_NOT_FOUND.
+    """Accepts a challenge to the caller, or another player's seek; the match is created. Needs scope play. Refusals:
+    CHALLENGE_NOT_FOUND.
     """
     DeclineChallenge: _grpc.UnaryUnaryMultiCallable[_player_pb2.DeclineChallengeRequest, _player_pb2.DeclineChallengeResponse]
-    """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
-    Doing so again does no harm.
-    Refusals: CHALLENGE_NOT_FOUND.
+    """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play. A repeated
+    call changes nothing. Refusals: CHALLENGE_NOT_FOUND.
     """
     CreateSeek: _grpc.UnaryUnaryMultiCallable[_player_pb2.CreateSeekRequest, _player_pb2.CreateSeekResponse]
-    """Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-    Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
+    """Creates a seek: a challenge that the first player to answer may accept. Needs scope play. Refusals: as for
+    CreateChallenge, RATE_LIMITED (too many are open, or were created in the last minute).
     """
     ListChallenges: _grpc.UnaryUnaryMultiCallable[_player_pb2.ListChallengesRequest, _player_pb2.ListChallengesResponse]
     """Lists the open challenges to and by the caller, and all open seeks."""
@@ -96,19 +96,20 @@ class PlayerServiceStub:
 class PlayerServiceAsyncStub(PlayerServiceStub):
     """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
 
-    Every call of every service counts against the calls a second of its player, or without a token of its address, and
-    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
-    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+    Every call of every service counts towards the calls a second of its player, or, without a token, of its address;
+    above the limit it is refused with RATE_LIMITED. GetServerInfo, which lists this limit and all others, does not
+    count, and neither do the calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     RegisterPlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.RegisterPlayerRequest, _player_pb2.RegisterPlayerResponse]  # type: ignore[assignment]
-    """Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-    server is configured; scope admin may always. All others have a limit of tries a minute from one address.
-    Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
+    """Creates a player and its first token, which is shown only here. The server's configuration says whether
+    registration is open, by invitation, or closed; scope admin may always register players. All other callers have a
+    limit of attempts a minute from one address. Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID,
+    RATE_LIMITED.
     """
     CreateInvitation: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateInvitationRequest, _player_pb2.CreateInvitationResponse]  # type: ignore[assignment]
-    """Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used)."""
+    """Creates an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many are unused)."""
     GetPlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.GetPlayerRequest, _player_pb2.GetPlayerResponse]  # type: ignore[assignment]
     """Returns a player; without a name, the caller. Refusals: PLAYER_NOT_FOUND."""
     ListPlayers: _aio.UnaryUnaryMultiCallable[_player_pb2.ListPlayersRequest, _player_pb2.ListPlayersResponse]  # type: ignore[assignment]
@@ -116,42 +117,41 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     UpdateProfile: _aio.UnaryUnaryMultiCallable[_player_pb2.UpdateProfileRequest, _player_pb2.UpdateProfileResponse]  # type: ignore[assignment]
     """Changes the caller's profile. Refusals: ARGUMENT_INVALID."""
     SuspendPlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.SuspendPlayerRequest, _player_pb2.SuspendPlayerResponse]  # type: ignore[assignment]
-    """Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
-    Refusals: PLAYER_NOT_FOUND.
+    """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
+    clocks. Refusals: PLAYER_NOT_FOUND.
     """
     GrantBadge: _aio.UnaryUnaryMultiCallable[_player_pb2.GrantBadgeRequest, _player_pb2.GrantBadgeResponse]  # type: ignore[assignment]
-    """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
-    scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
-    answers for bots in its own tournaments names them in EntryRules.invited.
+    """Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
+    badge. Needs scope admin, because a badge counts in all tournaments, so the operator of the server is responsible
+    for it. An organiser who is responsible for the bots in its own tournaments names them in EntryRules.invited.
     Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
     """
     CreateToken: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateTokenRequest, _player_pb2.CreateTokenResponse]  # type: ignore[assignment]
-    """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-    Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
+    """Creates a token for the caller, with scopes that the caller has itself. With scope admin it creates tokens for any
+    player. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
     """
     ListTokens: _aio.UnaryUnaryMultiCallable[_player_pb2.ListTokensRequest, _player_pb2.ListTokensResponse]  # type: ignore[assignment]
     """Lists tokens, never their secret part."""
     RevokeToken: _aio.UnaryUnaryMultiCallable[_player_pb2.RevokeTokenRequest, _player_pb2.RevokeTokenResponse]  # type: ignore[assignment]
-    """Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
-    that allow nothing that it does not allow itself; scope admin may revoke anybody's.
-    Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+    """Revokes a token, at once. Every token may revoke itself. With scope play or organise it may also revoke other
+    tokens of its player whose scopes it has. With scope admin it may revoke every token. Refusals: TOKEN_NOT_FOUND,
+    SCOPE_MISSING.
     """
     CreateChallenge: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateChallengeRequest, _player_pb2.CreateChallengeResponse]  # type: ignore[assignment]
     """Challenges a player. Needs scope play.
     Refusals: PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID.
     """
     AcceptChallenge: _aio.UnaryUnaryMultiCallable[_player_pb2.AcceptChallengeRequest, _player_pb2.AcceptChallengeResponse]  # type: ignore[assignment]
-    """Accepts a challenge to the caller or anybody's seek; the match is made. Needs scope play.
-    Refusals: CHALLENGE_NOT_FOUND.
+    """Accepts a challenge to the caller, or another player's seek; the match is created. Needs scope play. Refusals:
+    CHALLENGE_NOT_FOUND.
     """
     DeclineChallenge: _aio.UnaryUnaryMultiCallable[_player_pb2.DeclineChallengeRequest, _player_pb2.DeclineChallengeResponse]  # type: ignore[assignment]
-    """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
-    Doing so again does no harm.
-    Refusals: CHALLENGE_NOT_FOUND.
+    """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play. A repeated
+    call changes nothing. Refusals: CHALLENGE_NOT_FOUND.
     """
     CreateSeek: _aio.UnaryUnaryMultiCallable[_player_pb2.CreateSeekRequest, _player_pb2.CreateSeekResponse]  # type: ignore[assignment]
-    """Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-    Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
+    """Creates a seek: a challenge that the first player to answer may accept. Needs scope play. Refusals: as for
+    CreateChallenge, RATE_LIMITED (too many are open, or were created in the last minute).
     """
     ListChallenges: _aio.UnaryUnaryMultiCallable[_player_pb2.ListChallengesRequest, _player_pb2.ListChallengesResponse]  # type: ignore[assignment]
     """Lists the open challenges to and by the caller, and all open seeks."""
@@ -159,9 +159,9 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
 class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
     """Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
 
-    Every call of every service counts against the calls a second of its player, or without a token of its address, and
-    beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
-    calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+    Every call of every service counts towards the calls a second of its player, or, without a token, of its address;
+    above the limit it is refused with RATE_LIMITED. GetServerInfo, which lists this limit and all others, does not
+    count, and neither do the calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
     """
 
     @_abc_1.abstractmethod
@@ -170,9 +170,10 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.RegisterPlayerRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.RegisterPlayerResponse, _abc.Awaitable[_player_pb2.RegisterPlayerResponse]]:
-        """Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-        server is configured; scope admin may always. All others have a limit of tries a minute from one address.
-        Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
+        """Creates a player and its first token, which is shown only here. The server's configuration says whether
+        registration is open, by invitation, or closed; scope admin may always register players. All other callers have a
+        limit of attempts a minute from one address. Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID,
+        RATE_LIMITED.
         """
 
     @_abc_1.abstractmethod
@@ -181,7 +182,7 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.CreateInvitationRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.CreateInvitationResponse, _abc.Awaitable[_player_pb2.CreateInvitationResponse]]:
-        """Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used)."""
+        """Creates an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many are unused)."""
 
     @_abc_1.abstractmethod
     def GetPlayer(
@@ -213,8 +214,8 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.SuspendPlayerRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.SuspendPlayerResponse, _abc.Awaitable[_player_pb2.SuspendPlayerResponse]]:
-        """Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
-        Refusals: PLAYER_NOT_FOUND.
+        """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
+        clocks. Refusals: PLAYER_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -223,9 +224,9 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.GrantBadgeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.GrantBadgeResponse, _abc.Awaitable[_player_pb2.GrantBadgeResponse]]:
-        """Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
-        scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
-        answers for bots in its own tournaments names them in EntryRules.invited.
+        """Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
+        badge. Needs scope admin, because a badge counts in all tournaments, so the operator of the server is responsible
+        for it. An organiser who is responsible for the bots in its own tournaments names them in EntryRules.invited.
         Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
 
@@ -235,8 +236,8 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.CreateTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.CreateTokenResponse, _abc.Awaitable[_player_pb2.CreateTokenResponse]]:
-        """Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-        Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
+        """Creates a token for the caller, with scopes that the caller has itself. With scope admin it creates tokens for any
+        player. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
         """
 
     @_abc_1.abstractmethod
@@ -253,9 +254,9 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.RevokeTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.RevokeTokenResponse, _abc.Awaitable[_player_pb2.RevokeTokenResponse]]:
-        """Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
-        that allow nothing that it does not allow itself; scope admin may revoke anybody's.
-        Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+        """Revokes a token, at once. Every token may revoke itself. With scope play or organise it may also revoke other
+        tokens of its player whose scopes it has. With scope admin it may revoke every token. Refusals: TOKEN_NOT_FOUND,
+        SCOPE_MISSING.
         """
 
     @_abc_1.abstractmethod
@@ -274,8 +275,8 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.AcceptChallengeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.AcceptChallengeResponse, _abc.Awaitable[_player_pb2.AcceptChallengeResponse]]:
-        """Accepts a challenge to the caller or anybody's seek; the match is made. Needs scope play.
-        Refusals: CHALLENGE_NOT_FOUND.
+        """Accepts a challenge to the caller, or another player's seek; the match is created. Needs scope play. Refusals:
+        CHALLENGE_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -284,9 +285,8 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.DeclineChallengeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.DeclineChallengeResponse, _abc.Awaitable[_player_pb2.DeclineChallengeResponse]]:
-        """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
-        Doing so again does no harm.
-        Refusals: CHALLENGE_NOT_FOUND.
+        """Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play. A repeated
+        call changes nothing. Refusals: CHALLENGE_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod
@@ -295,8 +295,8 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _player_pb2.CreateSeekRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.CreateSeekResponse, _abc.Awaitable[_player_pb2.CreateSeekResponse]]:
-        """Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-        Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
+        """Creates a seek: a challenge that the first player to answer may accept. Needs scope play. Refusals: as for
+        CreateChallenge, RATE_LIMITED (too many are open, or were created in the last minute).
         """
 
     @_abc_1.abstractmethod

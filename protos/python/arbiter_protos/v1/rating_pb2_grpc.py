@@ -26,20 +26,22 @@ if _version_not_supported:
 
 
 class RatingServiceStub:
-    """Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
-    waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
+    """Ratings. All calls need any of the scopes observe, play and organise. If too many of these calls of a player are
+    waiting, a further one is refused (RATE_LIMITED), because computing ratings may take a while.
 
-    Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
-    Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence
-    or by illegal moves counts as lost. `arbiter ratings recompute` works the same numbers out from exported transcripts,
-    to the last digit. They are current: an answer holds every game whose end was durable when the call came.
+    Ratings are a function of the record: of how often the rated games of each pair of players ended in each way, by
+    seat. Order and time of the games do not matter. Void matches and unrated matches do not count; a game lost on time,
+    by absence or by illegal moves counts as lost. `arbiter ratings recompute` computes the same numbers from exported
+    transcripts, to the last digit. Ratings are current: an answer includes every game whose end was durable when the
+    call arrived.
 
     A rating is the maximum a posteriori of a Davidson–Bradley–Terry model, in Elo points: 400 points are odds of ten to
-    one. Without anchors the mean of all players is 0. Versions of a bot are players of their own, each expected near the
-    version before it. Their order is that of their texts, with numbers as numbers: 1.9 comes before 1.10.
+    one. Without anchors the mean of all players is 0. Versions of a bot are separate players; each is expected to be
+    about as strong as the version before it. Versions are ordered as texts, but numbers in them as numbers: 1.9 comes
+    before 1.10.
 
-    A rating is of one variant; across games it is of the results of all variants together: it says how a bot fares
-    against this field on the mix of games that was played, not how strong it is at any of them.
+    A rating is for one variant, or for the results of all variants together. A rating across games says how a bot
+    performs against this field on the mix of games that was played, not how strong it is at any one of them.
     """
 
     def __init__(self, channel):
@@ -66,32 +68,34 @@ class RatingServiceStub:
 
 
 class RatingServiceServicer:
-    """Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
-    waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
+    """Ratings. All calls need any of the scopes observe, play and organise. If too many of these calls of a player are
+    waiting, a further one is refused (RATE_LIMITED), because computing ratings may take a while.
 
-    Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
-    Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence
-    or by illegal moves counts as lost. `arbiter ratings recompute` works the same numbers out from exported transcripts,
-    to the last digit. They are current: an answer holds every game whose end was durable when the call came.
+    Ratings are a function of the record: of how often the rated games of each pair of players ended in each way, by
+    seat. Order and time of the games do not matter. Void matches and unrated matches do not count; a game lost on time,
+    by absence or by illegal moves counts as lost. `arbiter ratings recompute` computes the same numbers from exported
+    transcripts, to the last digit. Ratings are current: an answer includes every game whose end was durable when the
+    call arrived.
 
     A rating is the maximum a posteriori of a Davidson–Bradley–Terry model, in Elo points: 400 points are odds of ten to
-    one. Without anchors the mean of all players is 0. Versions of a bot are players of their own, each expected near the
-    version before it. Their order is that of their texts, with numbers as numbers: 1.9 comes before 1.10.
+    one. Without anchors the mean of all players is 0. Versions of a bot are separate players; each is expected to be
+    about as strong as the version before it. Versions are ordered as texts, but numbers in them as numbers: 1.9 comes
+    before 1.10.
 
-    A rating is of one variant; across games it is of the results of all variants together: it says how a bot fares
-    against this field on the mix of games that was played, not how strong it is at any of them.
+    A rating is for one variant, or for the results of all variants together. A rating across games says how a bot
+    performs against this field on the mix of games that was played, not how strong it is at any one of them.
     """
 
     def GetLeaderboard(self, request, context):
         """Returns a page of the players by rating, best first. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
-        ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT (the ratings could not be worked out).
+        ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT (the ratings could not be computed).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetRating(self, request, context):
-        """Returns the ratings of one player, by version, and how they went. Who has no rated games has no ratings.
+        """Returns the ratings of one player, by version, and their history. A player without rated games has no ratings.
         Refusals: PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -99,9 +103,9 @@ class RatingServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ComparePlayers(self, request, context):
-        """Compares two players: what they did to each other, what the ratings say of both, and what sequential tests say.
-        Refusals: PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID (the same player twice, hypotheses
-        that can't be tested), STORE_UNAVAILABLE, BUDGET_SPENT.
+        """Compares two players: by their games against each other, by their ratings, and by sequential tests. Refusals:
+        PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID (the same player twice, hypotheses that can't
+        be tested), STORE_UNAVAILABLE, BUDGET_SPENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -134,20 +138,22 @@ def add_RatingServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class RatingService:
-    """Ratings. Everything here needs any of the scopes observe, play and organise. A player with too many of these calls
-    waiting is refused another one (RATE_LIMITED): ratings may take a while to be worked out.
+    """Ratings. All calls need any of the scopes observe, play and organise. If too many of these calls of a player are
+    waiting, a further one is refused (RATE_LIMITED), because computing ratings may take a while.
 
-    Ratings are a function of the record: of how often each pair of players ended its rated games in which way, by seat.
-    Order and time of the games do not matter. What is void or not rated counts nowhere; a game lost on time, by absence
-    or by illegal moves counts as lost. `arbiter ratings recompute` works the same numbers out from exported transcripts,
-    to the last digit. They are current: an answer holds every game whose end was durable when the call came.
+    Ratings are a function of the record: of how often the rated games of each pair of players ended in each way, by
+    seat. Order and time of the games do not matter. Void matches and unrated matches do not count; a game lost on time,
+    by absence or by illegal moves counts as lost. `arbiter ratings recompute` computes the same numbers from exported
+    transcripts, to the last digit. Ratings are current: an answer includes every game whose end was durable when the
+    call arrived.
 
     A rating is the maximum a posteriori of a Davidson–Bradley–Terry model, in Elo points: 400 points are odds of ten to
-    one. Without anchors the mean of all players is 0. Versions of a bot are players of their own, each expected near the
-    version before it. Their order is that of their texts, with numbers as numbers: 1.9 comes before 1.10.
+    one. Without anchors the mean of all players is 0. Versions of a bot are separate players; each is expected to be
+    about as strong as the version before it. Versions are ordered as texts, but numbers in them as numbers: 1.9 comes
+    before 1.10.
 
-    A rating is of one variant; across games it is of the results of all variants together: it says how a bot fares
-    against this field on the mix of games that was played, not how strong it is at any of them.
+    A rating is for one variant, or for the results of all variants together. A rating across games says how a bot
+    performs against this field on the mix of games that was played, not how strong it is at any one of them.
     """
 
     @staticmethod

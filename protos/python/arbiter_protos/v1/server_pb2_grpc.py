@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ServerServiceStub:
-    """Facts about the server. Open to everybody, without a token.
+    """Facts about the server. Needs no token.
     """
 
     def __init__(self, channel):
@@ -43,7 +43,7 @@ class ServerServiceStub:
 
 
 class ServerServiceServicer:
-    """Facts about the server. Open to everybody, without a token.
+    """Facts about the server. Needs no token.
     """
 
     def GetServerInfo(self, request, context):
@@ -70,7 +70,7 @@ def add_ServerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ServerService:
-    """Facts about the server. Open to everybody, without a token.
+    """Facts about the server. Needs no token.
     """
 
     @staticmethod

@@ -26,17 +26,17 @@ if _version_not_supported:
 
 
 class TournamentServiceStub:
-    """Tournaments. Reading needs any of the scopes observe, play and organise; making tournaments needs scope organise, and
-    running one to have made it as well: only its creator, or scope admin, starts, pauses, resumes and cancels it, and
-    enters or withdraws others. A player enters and withdraws itself with scope play.
+    """Tournaments. Reading needs any of the scopes observe, play and organise; creating tournaments needs scope organise.
+    Only the creator of a tournament, or scope admin, may start, pause, resume and cancel it, and enter or withdraw other
+    players. A player enters and withdraws itself with scope play.
 
-    A tournament makes its matches itself, once both players are free, and plays those that were void again. They are
-    matches like any other, with the tournament's id as their label: ListMatches and Observe show them by it, and a bot is
-    told of its turns on its Play stream. A bot needs to do nothing but enter and be present.
+    A tournament creates its matches itself, once both players are free, and plays void ones again. They are ordinary
+    matches, with the tournament's id as their label: ListMatches and Observe find them by it, and a bot gets its turns
+    on its Play stream. A bot only needs to enter and to be present.
 
     Requests that change a tournament carry a request id, chosen by the caller and unique among its requests to that
-    tournament: the same request again changes nothing, and answers with how things stand. A refusal changes nothing and
-    is not kept: the same request may succeed later. Nothing is said before it is durable. Every instant is UTC in
+    tournament: a repeated request changes nothing, and returns the current state. A refusal changes nothing and is not
+    recorded: the same request may succeed later. Nothing is sent before it is durable. Every instant is UTC in
     milliseconds since 1970, every duration in milliseconds.
     """
 
@@ -99,81 +99,83 @@ class TournamentServiceStub:
 
 
 class TournamentServiceServicer:
-    """Tournaments. Reading needs any of the scopes observe, play and organise; making tournaments needs scope organise, and
-    running one to have made it as well: only its creator, or scope admin, starts, pauses, resumes and cancels it, and
-    enters or withdraws others. A player enters and withdraws itself with scope play.
+    """Tournaments. Reading needs any of the scopes observe, play and organise; creating tournaments needs scope organise.
+    Only the creator of a tournament, or scope admin, may start, pause, resume and cancel it, and enter or withdraw other
+    players. A player enters and withdraws itself with scope play.
 
-    A tournament makes its matches itself, once both players are free, and plays those that were void again. They are
-    matches like any other, with the tournament's id as their label: ListMatches and Observe show them by it, and a bot is
-    told of its turns on its Play stream. A bot needs to do nothing but enter and be present.
+    A tournament creates its matches itself, once both players are free, and plays void ones again. They are ordinary
+    matches, with the tournament's id as their label: ListMatches and Observe find them by it, and a bot gets its turns
+    on its Play stream. A bot only needs to enter and to be present.
 
     Requests that change a tournament carry a request id, chosen by the caller and unique among its requests to that
-    tournament: the same request again changes nothing, and answers with how things stand. A refusal changes nothing and
-    is not kept: the same request may succeed later. Nothing is said before it is durable. Every instant is UTC in
+    tournament: a repeated request changes nothing, and returns the current state. A refusal changes nothing and is not
+    recorded: the same request may succeed later. Nothing is sent before it is durable. Every instant is UTC in
     milliseconds since 1970, every duration in milliseconds.
     """
 
     def CreateTournament(self, request, context):
-        """Makes a tournament, which players can enter from now on. The same request id of the same caller names the same
-        tournament, whatever has become of it since.
-        Refusals: PARAMETER_INVALID (facts name the field as in TournamentSpec, such as options.rounds), GAME_UNKNOWN,
-        ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (too many are open), STORE_UNAVAILABLE, DRAINING.
+        """Creates a tournament, which players can enter from now on. If the same caller repeats a request id, the call
+        returns the same tournament, even if it has ended since. Refusals: PARAMETER_INVALID (facts name the field as in
+        TournamentSpec, such as options.rounds), GAME_UNKNOWN, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
+        RATE_LIMITED (too many are open), STORE_UNAVAILABLE, DRAINING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EnterTournament(self, request, context):
-        """Enters a player. Some formats take players after the start too: swiss, arena, ladder.
-        Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (too late, full, not invited, another version, entered already),
-        PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE, DRAINING.
+        """Enters a player. Some formats accept players after the start too: swiss, arena, ladder. Refusals:
+        TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (too late, full, not invited, another version, entered already),
+        PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE,
+        DRAINING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WithdrawFromTournament(self, request, context):
-        """Withdraws a player: it is paired no more, games that it has begun go on, and those that it has not are lost.
-        Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), ARGUMENT_INVALID, REQUEST_ID_REUSED,
-        SCOPE_MISSING, STORE_UNAVAILABLE, DRAINING.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def StartTournament(self, request, context):
-        """Starts a tournament. One with an instant to start at starts by itself too.
-        Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID,
+        """Withdraws a player: it is not paired any more, its games under way go on, and it loses its paired games that have
+        not begun. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), ARGUMENT_INVALID,
         REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE, DRAINING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def StartTournament(self, request, context):
+        """Starts a tournament. A tournament with a start time also starts by itself. Refusals: TOURNAMENT_NOT_FOUND,
+        TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
+        STORE_UNAVAILABLE, DRAINING.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PauseTournament(self, request, context):
-        """Begins no further games; those under way go on. Refusals: as for StartTournament, TOURNAMENT_CLOSED (not running).
+        """Pauses a tournament: no further games begin; those under way go on. Refusals: as for StartTournament,
+        TOURNAMENT_CLOSED (not running).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeTournament(self, request, context):
-        """Begins games again after a pause. Refusals: as for StartTournament, TOURNAMENT_CLOSED (not paused).
+        """Resumes a tournament: games begin again. Refusals: as for StartTournament, TOURNAMENT_CLOSED (not paused).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTournament(self, request, context):
-        """Ends a tournament now: games under way are void, results that are there stand.
-        Refusals: as for StartTournament, TOURNAMENT_CLOSED (it is over).
+        """Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
+        TOURNAMENT_CLOSED (it has ended).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetTournament(self, request, context):
-        """Returns a tournament as it stands. Refusals: TOURNAMENT_NOT_FOUND.
+        """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -187,7 +189,7 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetStandings(self, request, context):
-        """Returns the standings, all of one moment and thus on one page. Refusals: TOURNAMENT_NOT_FOUND.
+        """Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -255,17 +257,17 @@ def add_TournamentServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TournamentService:
-    """Tournaments. Reading needs any of the scopes observe, play and organise; making tournaments needs scope organise, and
-    running one to have made it as well: only its creator, or scope admin, starts, pauses, resumes and cancels it, and
-    enters or withdraws others. A player enters and withdraws itself with scope play.
+    """Tournaments. Reading needs any of the scopes observe, play and organise; creating tournaments needs scope organise.
+    Only the creator of a tournament, or scope admin, may start, pause, resume and cancel it, and enter or withdraw other
+    players. A player enters and withdraws itself with scope play.
 
-    A tournament makes its matches itself, once both players are free, and plays those that were void again. They are
-    matches like any other, with the tournament's id as their label: ListMatches and Observe show them by it, and a bot is
-    told of its turns on its Play stream. A bot needs to do nothing but enter and be present.
+    A tournament creates its matches itself, once both players are free, and plays void ones again. They are ordinary
+    matches, with the tournament's id as their label: ListMatches and Observe find them by it, and a bot gets its turns
+    on its Play stream. A bot only needs to enter and to be present.
 
     Requests that change a tournament carry a request id, chosen by the caller and unique among its requests to that
-    tournament: the same request again changes nothing, and answers with how things stand. A refusal changes nothing and
-    is not kept: the same request may succeed later. Nothing is said before it is durable. Every instant is UTC in
+    tournament: a repeated request changes nothing, and returns the current state. A refusal changes nothing and is not
+    recorded: the same request may succeed later. Nothing is sent before it is durable. Every instant is UTC in
     milliseconds since 1970, every duration in milliseconds.
     """
 

@@ -15,20 +15,20 @@ export const file_arbiter_v1_game: GenFile = /*@__PURE__*/
   fileDesc("ChVhcmJpdGVyL3YxL2dhbWUucHJvdG8SCmFyYml0ZXIudjEiOQoQTGlzdEdhbWVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJUChFMaXN0R2FtZXNSZXNwb25zZRImCgVnYW1lcxgBIAMoCzIXLmFyYml0ZXIudjEuR2FtZVN1bW1hcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkoKC0dhbWVTdW1tYXJ5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIZGVzaWduZXIYAyABKAkSDwoHc3VtbWFyeRgEIAEoCSIeCg5HZXRHYW1lUmVxdWVzdBIMCgRnYW1lGAEgASgJIsMDCg9HZXRHYW1lUmVzcG9uc2USKAoHc3VtbWFyeRgBIAEoCzIXLmFyYml0ZXIudjEuR2FtZVN1bW1hcnkSDAoEZ2FtZRgCIAEoCRINCgVzZWF0cxgDIAMoCRIpCgpwYXJhbWV0ZXJzGAQgAygLMhUuYXJiaXRlci52MS5QYXJhbWV0ZXISJgoHcmVhc29ucxgFIAMoCzIVLmFyYml0ZXIudjEuRW5kUmVhc29uEiMKB3J1bGluZ3MYBiADKAsyEi5hcmJpdGVyLnYxLlJ1bGluZxISCgpydWxlc190ZXh0GAcgASgJEiAKBWJvYXJkGAggASgLMhEuYXJiaXRlci52MS5Cb2FyZBIYChBpbml0aWFsX3Bvc2l0aW9uGAkgASgJEhIKCm1vc3RfcGxpZXMYCiABKAUSEwoLZHJhd19vZmZlcnMYCyABKAgSNwoGcGllY2VzGAwgAygLMicuYXJiaXRlci52MS5HZXRHYW1lUmVzcG9uc2UuUGllY2VzRW50cnkSEAoIbWF0ZXJpYWwYDSABKAkaLQoLUGllY2VzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKzAQoJUGFyYW1ldGVyEgwKBG5hbWUYASABKAkSDAoEdGV4dBgCIAEoCRIVCg1kZWZhdWx0X3ZhbHVlGAMgASgJEg0KBXZhbHVlGAQgASgJEg8KB2FsbG93ZWQYBSABKAkSFAoHbWluaW11bRgGIAEoA0gAiAEBEhQKB21heGltdW0YByABKANIAYgBARIPCgdjaG9pY2VzGAggAygJQgoKCF9taW5pbXVtQgoKCF9tYXhpbXVtIkkKCUVuZFJlYXNvbhIMCgRuYW1lGAEgASgJEgwKBHRleHQYAiABKAkSIAoFYmFzaXMYAyABKA4yES5hcmJpdGVyLnYxLkJhc2lzIkcKBlJ1bGluZxINCgV0b3BpYxgBIAEoCRIMCgR0ZXh0GAIgASgJEiAKBWJhc2lzGAMgASgOMhEuYXJiaXRlci52MS5CYXNpcyKQAQoFQm9hcmQSDQoFdGl0bGUYASABKAkSHgoEdGlsZRgCIAEoDjIQLmFyYml0ZXIudjEuVGlsZRISCgpkaXJlY3Rpb25zGAMgAygJEh8KBWNlbGxzGAQgAygLMhAuYXJiaXRlci52MS5DZWxsEiMKBWxpbmVzGAUgAygLMhQuYXJiaXRlci52MS5DZWxsTGluZSI+CgRDZWxsEgwKBG5hbWUYASABKAkSCQoBeBgCIAEoARIJCgF5GAMgASgBEhIKCm5laWdoYm91cnMYBCADKAkiGQoIQ2VsbExpbmUSDQoFY2VsbHMYASADKAkihwEKC0NlbGxDb250ZW50EgwKBGNlbGwYASABKAkSDQoFb3duZXIYAiABKAUSDQoFcGllY2UYAyABKAkSEwoGZmFjaW5nGAQgASgFSACIAQESEwoGaGVpZ2h0GAUgASgFSAGIAQESDAoEbWFyaxgGIAEoCUIJCgdfZmFjaW5nQgkKB19oZWlnaHQiOwoKTGluZU9mUGxheRIMCgRnYW1lGAEgASgJEhAKCHBvc2l0aW9uGAIgASgJEg0KBW1vdmVzGAMgAygJIjYKCE1hdGNoUGx5EhAKCG1hdGNoX2lkGAEgASgJEhAKA3BseRgCIAEoBUgAiAEBQgYKBF9wbHkifAoRTGVnYWxNb3Zlc1JlcXVlc3QSJQoFbWF0Y2gYASABKAsyFC5hcmJpdGVyLnYxLk1hdGNoUGx5SAASJgoEbGluZRgCIAEoCzIWLmFyYml0ZXIudjEuTGluZU9mUGxheUgAEhIKCndpdGhfc3RlcHMYAyABKAhCBAoCYXQiWwoSTGVnYWxNb3Zlc1Jlc3BvbnNlEiQKBW1vdmVzGAEgAygLMhUuYXJiaXRlci52MS5MZWdhbE1vdmUSDQoFdG90YWwYAiABKAMSEAoIcG9zaXRpb24YAyABKAkiOgoJTGVnYWxNb3ZlEgwKBHRleHQYASABKAkSHwoFc3RlcHMYAiADKAsyEC5hcmJpdGVyLnYxLlN0ZXAiZQoEU3RlcBIOCgZhY3Rpb24YASABKAkSDgoGc291cmNlGAIgASgJEg4KBnRhcmdldBgDIAEoCRINCgVwaWVjZRgEIAEoCRITCgZmYWNpbmcYBSABKAVIAIgBAUIJCgdfZmFjaW5nIl4KEFBsYXlNb3Zlc1JlcXVlc3QSJAoEbGluZRgBIAEoCzIWLmFyYml0ZXIudjEuTGluZU9mUGxheRIQCghmcm9tX3BseRgCIAEoBRISCgp3aXRoX2JvYXJkGAMgASgIImwKEVBsYXlNb3Zlc1Jlc3BvbnNlEi0KCXBvc2l0aW9ucxgBIAMoCzIaLmFyYml0ZXIudjEuUGxheWVkUG9zaXRpb24SKAoHb3V0Y29tZRgCIAEoCzIXLmFyYml0ZXIudjEuR2FtZU91dGNvbWUidAoOUGxheWVkUG9zaXRpb24SCwoDcGx5GAEgASgFEhAKCHBvc2l0aW9uGAIgASgJEgwKBHR1cm4YAyABKAUSJgoFYm9hcmQYBCADKAsyFy5hcmJpdGVyLnYxLkNlbGxDb250ZW50Eg0KBWNsYWltGAUgASgJIi0KC0dhbWVPdXRjb21lEg4KBndpbm5lchgBIAEoBRIOCgZyZWFzb24YAiABKAkqUAoFQmFzaXMSFQoRQkFTSVNfVU5TUEVDSUZJRUQQABIOCgpCQVNJU19URVhUEAESEAoMQkFTSVNfU09VUkNFEAISDgoKQkFTSVNfT1VSUxADKlQKBFRpbGUSFAoQVElMRV9VTlNQRUNJRklFRBAAEhEKDVRJTEVfSEVYX1JPV1MQARISCg5USUxFX0hFWF9GSUxFUxACEg8KC1RJTEVfU1FVQVJFEAMytAIKC0dhbWVTZXJ2aWNlEkgKCUxpc3RHYW1lcxIcLmFyYml0ZXIudjEuTGlzdEdhbWVzUmVxdWVzdBodLmFyYml0ZXIudjEuTGlzdEdhbWVzUmVzcG9uc2USQgoHR2V0R2FtZRIaLmFyYml0ZXIudjEuR2V0R2FtZVJlcXVlc3QaGy5hcmJpdGVyLnYxLkdldEdhbWVSZXNwb25zZRJNCgpMZWdhbE1vdmVzEh0uYXJiaXRlci52MS5MZWdhbE1vdmVzUmVxdWVzdBoeLmFyYml0ZXIudjEuTGVnYWxNb3Zlc1Jlc3BvbnNlMAESSAoJUGxheU1vdmVzEhwuYXJiaXRlci52MS5QbGF5TW92ZXNSZXF1ZXN0Gh0uYXJiaXRlci52MS5QbGF5TW92ZXNSZXNwb25zZUICUAFiBnByb3RvMw");
 
 /**
- * Asks for the games.
+ * Requests the games.
  *
  * @generated from message arbiter.v1.ListGamesRequest
  */
 export type ListGamesRequest = Message<"arbiter.v1.ListGamesRequest"> & {
   /**
-   * Most games in the answer; 0 for the server's default.
+   * The largest number of games in the answer; 0 for the server's default.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the answer before, or empty for the first page.
+   * The next_page_token of the previous answer, or empty for the first page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -56,7 +56,7 @@ export type ListGamesResponse = Message<"arbiter.v1.ListGamesResponse"> & {
   games: GameSummary[];
 
   /**
-   * Names the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -91,7 +91,7 @@ export type GameSummary = Message<"arbiter.v1.GameSummary"> & {
   name: string;
 
   /**
-   * Who designed it.
+   * The designer.
    *
    * @generated from field: string designer = 3;
    */
@@ -113,7 +113,7 @@ export const GameSummarySchema: GenMessage<GameSummary> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_game, 2);
 
 /**
- * Asks for one variant.
+ * Requests one variant.
  *
  * @generated from message arbiter.v1.GetGameRequest
  */
@@ -154,7 +154,7 @@ export type GetGameResponse = Message<"arbiter.v1.GetGameResponse"> & {
   game: string;
 
   /**
-   * What the players of seat 1 and seat 2 are called.
+   * The names of seat 1 and seat 2.
    *
    * @generated from field: repeated string seats = 3;
    */
@@ -175,7 +175,7 @@ export type GetGameResponse = Message<"arbiter.v1.GetGameResponse"> & {
   reasons: EndReason[];
 
   /**
-   * Where the published rules are silent or were read in one of several ways, and what holds here.
+   * Rules where the published rules leave something open, or can be read in several ways.
    *
    * @generated from field: repeated arbiter.v1.Ruling rulings = 6;
    */
@@ -196,14 +196,14 @@ export type GetGameResponse = Message<"arbiter.v1.GetGameResponse"> & {
   board?: Board | undefined;
 
   /**
-   * The position that a game starts from.
+   * The position at the start of a game.
    *
    * @generated from field: string initial_position = 9;
    */
   initialPosition: string;
 
   /**
-   * No game has more plies than this.
+   * The upper bound of plies of a game.
    *
    * @generated from field: int32 most_plies = 10;
    */
@@ -217,14 +217,14 @@ export type GetGameResponse = Message<"arbiter.v1.GetGameResponse"> & {
   drawOffers: boolean;
 
   /**
-   * What the letters of pieces stand for, by letter in upper case.
+   * The meaning of the pieces' letters, by letter in upper case.
    *
    * @generated from field: map<string, string> pieces = 12;
    */
   pieces: { [key: string]: string };
 
   /**
-   * What counts as material where a tournament ends games by it, in words; empty if counting says nothing here.
+   * What counts as material if a tournament adjudicates by it, in words; empty if the game has no such count.
    *
    * @generated from field: string material = 13;
    */
@@ -252,14 +252,14 @@ export type Parameter = Message<"arbiter.v1.Parameter"> & {
   name: string;
 
   /**
-   * What it does.
+   * Its effect.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * Its value where a variant does not name it.
+   * Its default value.
    *
    * @generated from field: string default_value = 3;
    */
@@ -273,7 +273,7 @@ export type Parameter = Message<"arbiter.v1.Parameter"> & {
   value: string;
 
   /**
-   * In words, what is allowed.
+   * The allowed values, in words.
    *
    * @generated from field: string allowed = 5;
    */
@@ -329,7 +329,7 @@ export type EndReason = Message<"arbiter.v1.EndReason"> & {
   text: string;
 
   /**
-   * Where the rule comes from.
+   * The source of the rule.
    *
    * @generated from field: arbiter.v1.Basis basis = 3;
    */
@@ -344,27 +344,27 @@ export const EndReasonSchema: GenMessage<EndReason> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_game, 6);
 
 /**
- * What holds here where the published rules leave it open.
+ * A rule where the published rules leave something open.
  *
  * @generated from message arbiter.v1.Ruling
  */
 export type Ruling = Message<"arbiter.v1.Ruling"> & {
   /**
-   * What it is about.
+   * The topic.
    *
    * @generated from field: string topic = 1;
    */
   topic: string;
 
   /**
-   * What holds.
+   * The rule.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * Where it comes from.
+   * The source of the rule.
    *
    * @generated from field: arbiter.v1.Basis basis = 3;
    */
@@ -379,7 +379,7 @@ export const RulingSchema: GenMessage<Ruling> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_game, 7);
 
 /**
- * A board as cells to draw and to walk on.
+ * A board as cells, for drawing and for rules.
  *
  * @generated from message arbiter.v1.Board
  */
@@ -491,7 +491,7 @@ export const CellLineSchema: GenMessage<CellLine> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_game, 10);
 
 /**
- * What stands on a cell; empty cells without height and mark are left out.
+ * The content of a cell; empty cells without height and mark are left out.
  *
  * @generated from message arbiter.v1.CellContent
  */
@@ -518,7 +518,7 @@ export type CellContent = Message<"arbiter.v1.CellContent"> & {
   piece: string;
 
   /**
-   * Its facing or face, numbered as in the game's rules, where it has one.
+   * Its facing or face, numbered as in the game's rules; absent if it has none.
    *
    * @generated from field: optional int32 facing = 4;
    */
@@ -547,7 +547,7 @@ export const CellContentSchema: GenMessage<CellContent> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_game, 11);
 
 /**
- * A game, a start position and the moves since: rules on repetition look back.
+ * A game, a start position and the moves since then, because rules on repetition need them.
  *
  * @generated from message arbiter.v1.LineOfPlay
  */
@@ -610,7 +610,7 @@ export const MatchPlySchema: GenMessage<MatchPly> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_game, 13);
 
 /**
- * Asks for legal moves.
+ * Requests legal moves.
  *
  * @generated from message arbiter.v1.LegalMovesRequest
  */
@@ -654,7 +654,7 @@ export const LegalMovesRequestSchema: GenMessage<LegalMovesRequest> = /*@__PURE_
   messageDesc(file_arbiter_v1_game, 14);
 
 /**
- * A chunk of legal moves. There is at least one, also where no move is legal.
+ * A chunk of legal moves. There is at least one chunk, even if no move is legal.
  *
  * @generated from message arbiter.v1.LegalMovesResponse
  */
@@ -667,7 +667,7 @@ export type LegalMovesResponse = Message<"arbiter.v1.LegalMovesResponse"> & {
   moves: LegalMove[];
 
   /**
-   * How many moves there are in all chunks together.
+   * The number of moves in all chunks together.
    *
    * @generated from field: int64 total = 2;
    */
@@ -702,7 +702,7 @@ export type LegalMove = Message<"arbiter.v1.LegalMove"> & {
   text: string;
 
   /**
-   * Its visible parts, if they were asked for.
+   * Its visible parts, if requested.
    *
    * @generated from field: repeated arbiter.v1.Step steps = 2;
    */
@@ -744,14 +744,14 @@ export type Step = Message<"arbiter.v1.Step"> & {
   target: string;
 
   /**
-   * The letter of the piece that appears or pays; empty where that says nothing.
+   * The letter of the piece that appears or pays; empty if there is none.
    *
    * @generated from field: string piece = 4;
    */
   piece: string;
 
   /**
-   * The facing or face of the piece afterwards, where that matters.
+   * The facing or face of the piece afterwards; absent if it has none.
    *
    * @generated from field: optional int32 facing = 5;
    */
@@ -766,7 +766,7 @@ export const StepSchema: GenMessage<Step> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_game, 17);
 
 /**
- * Asks to play a line.
+ * Requests to play a line.
  *
  * @generated from message arbiter.v1.PlayMovesRequest
  */
@@ -801,7 +801,7 @@ export const PlayMovesRequestSchema: GenMessage<PlayMovesRequest> = /*@__PURE__*
   messageDesc(file_arbiter_v1_game, 18);
 
 /**
- * A line, played.
+ * The positions of a line.
  *
  * @generated from message arbiter.v1.PlayMovesResponse
  */
@@ -856,14 +856,14 @@ export type PlayedPosition = Message<"arbiter.v1.PlayedPosition"> & {
   turn: number;
 
   /**
-   * The board, if it was asked for.
+   * The board, if requested.
    *
    * @generated from field: repeated arbiter.v1.CellContent board = 4;
    */
   board: CellContent[];
 
   /**
-   * The reason for which the seat to move may claim a draw; empty if it may not.
+   * The reason why the seat to move may claim a draw; empty if it may not.
    *
    * @generated from field: string claim = 5;
    */
@@ -878,7 +878,7 @@ export const PlayedPositionSchema: GenMessage<PlayedPosition> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_game, 20);
 
 /**
- * How a game ends by its rules.
+ * The end of a game by its rules.
  *
  * @generated from message arbiter.v1.GameOutcome
  */
@@ -906,7 +906,7 @@ export const GameOutcomeSchema: GenMessage<GameOutcome> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_game, 21);
 
 /**
- * Where a rule comes from.
+ * The source of a rule.
  *
  * @generated from enum arbiter.v1.Basis
  */
@@ -988,7 +988,7 @@ export const TileSchema: GenEnum<Tile> = /*@__PURE__*/
   enumDesc(file_arbiter_v1_game, 1);
 
 /**
- * Rules for bots that have none of their own. Open to everybody, without a token.
+ * Rules for bots without rules of their own. Needs no token.
  *
  * A game is named by its variant, written like a call: "pods", "pods(size=5)".
  *
@@ -1006,8 +1006,8 @@ export const GameService: GenService<{
     output: typeof ListGamesResponseSchema;
   },
   /**
-   * Returns everything about one variant, enough to draw a game that the client has never heard of.
-   * Refusals: GAME_UNKNOWN, PARAMETER_INVALID.
+   * Returns everything about one variant, so that a client can draw a game that it does not know. Refusals:
+   * GAME_UNKNOWN, PARAMETER_INVALID.
    *
    * @generated from rpc arbiter.v1.GameService.GetGame
    */
@@ -1019,8 +1019,8 @@ export const GameService: GenService<{
   /**
    * Streams the legal moves of a match at a ply, or at the end of a line of play, in chunks, in bytewise order.
    * Refusals: MATCH_NOT_FOUND, PLY_MISMATCH, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED, MOVE_MALFORMED,
-   * MOVE_ILLEGAL (fact ply: which move of the line), BUDGET_SPENT, RATE_LIMITED (too many wait, or are not read),
-   * READER_TOO_SLOW (nothing was read for silence_ms; nothing to resume: ask again).
+   * MOVE_ILLEGAL (with the fact ply: the move of the line), BUDGET_SPENT, RATE_LIMITED (too many requests wait, or too
+   * many answers are unread), READER_TOO_SLOW (nothing was read for silence_ms; send the request again).
    *
    * @generated from rpc arbiter.v1.GameService.LegalMoves
    */

@@ -23,44 +23,44 @@ export const file_arbiter_v1_player: GenFile = /*@__PURE__*/
  */
 export type Player = Message<"arbiter.v1.Player"> & {
   /**
-   * The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A new
-   * name that looks like another player's is refused (PLAYER_EXISTS, whose fact id is the other's): "-", "_" and "." are
-   * alike, and so are "0" and "o", "1" and "l", "rn" and "m".
+   * The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A
+   * new name that looks like another player's name is refused (PLAYER_EXISTS, with the other name as the fact id): "-",
+   * "_" and "." look alike, and so do "0" and "o", "1" and "l", "rn" and "m".
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * In the player's own words.
+   * The player's description of itself.
    *
    * @generated from field: string about = 2;
    */
   about: string;
 
   /**
-   * The bot's name, as it said last.
+   * The bot's name, from its last hello.
    *
    * @generated from field: string bot_name = 3;
    */
   botName: string;
 
   /**
-   * The bot's version, as it said last.
+   * The bot's version, from its last hello.
    *
    * @generated from field: string bot_version = 4;
    */
   botVersion: string;
 
   /**
-   * The games it plays, as it said last; empty for all.
+   * The games that it plays, from its last hello; empty for all.
    *
    * @generated from field: repeated string games = 5;
    */
   games: string[];
 
   /**
-   * The matches it plays at once, as it said last; 0 for no limit.
+   * The largest number of matches that it plays at once, from its last hello; 0 for no limit.
    *
    * @generated from field: int32 most_matches = 6;
    */
@@ -88,15 +88,15 @@ export type Player = Message<"arbiter.v1.Player"> & {
   createdMs: bigint;
 
   /**
-   * The version of its bot that has passed the conformance kit; empty if none has. It is worth something while the bot
-   * has that version.
+   * The version of its bot that has passed the conformance kit; empty if none has. The badge is valid while the bot has
+   * that version.
    *
    * @generated from field: string badge_version = 10;
    */
   badgeVersion: string;
 
   /**
-   * When that was said, UTC, milliseconds since 1970; 0 without a badge.
+   * When the badge was granted, UTC, milliseconds since 1970; 0 without a badge.
    *
    * @generated from field: int64 badge_ms = 11;
    */
@@ -111,7 +111,7 @@ export const PlayerSchema: GenMessage<Player> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_player, 0);
 
 /**
- * Asks for a new player.
+ * Requests a new player.
  *
  * @generated from message arbiter.v1.RegisterPlayerRequest
  */
@@ -124,14 +124,14 @@ export type RegisterPlayerRequest = Message<"arbiter.v1.RegisterPlayerRequest"> 
   name: string;
 
   /**
-   * In the player's own words; at most 500 characters.
+   * The player's description of itself; at most 500 characters.
    *
    * @generated from field: string about = 2;
    */
   about: string;
 
   /**
-   * The invitation, where one is needed.
+   * The invitation, if the server requires one.
    *
    * @generated from field: string invitation = 3;
    */
@@ -174,7 +174,7 @@ export const RegisterPlayerResponseSchema: GenMessage<RegisterPlayerResponse> = 
   messageDesc(file_arbiter_v1_player, 2);
 
 /**
- * Asks for an invitation.
+ * Requests an invitation.
  *
  * @generated from message arbiter.v1.CreateInvitationRequest
  */
@@ -195,7 +195,7 @@ export const CreateInvitationRequestSchema: GenMessage<CreateInvitationRequest> 
  */
 export type CreateInvitationResponse = Message<"arbiter.v1.CreateInvitationResponse"> & {
   /**
-   * To be given in RegisterPlayerRequest.invitation, once.
+   * For RegisterPlayerRequest.invitation, once.
    *
    * @generated from field: string invitation = 1;
    */
@@ -210,7 +210,7 @@ export const CreateInvitationResponseSchema: GenMessage<CreateInvitationResponse
   messageDesc(file_arbiter_v1_player, 4);
 
 /**
- * Asks for a player.
+ * Requests a player.
  *
  * @generated from message arbiter.v1.GetPlayerRequest
  */
@@ -244,7 +244,7 @@ export type GetPlayerResponse = Message<"arbiter.v1.GetPlayerResponse"> & {
   player?: Player | undefined;
 
   /**
-   * The scopes of the caller's token, where the caller asked for itself.
+   * The scopes of the caller's token, if the request has no name.
    *
    * @generated from field: repeated arbiter.v1.Scope scopes = 2;
    */
@@ -259,20 +259,20 @@ export const GetPlayerResponseSchema: GenMessage<GetPlayerResponse> = /*@__PURE_
   messageDesc(file_arbiter_v1_player, 6);
 
 /**
- * Asks for players.
+ * Requests players.
  *
  * @generated from message arbiter.v1.ListPlayersRequest
  */
 export type ListPlayersRequest = Message<"arbiter.v1.ListPlayersRequest"> & {
   /**
-   * Most players in the answer; 0 for the server's default.
+   * The largest number of players in the answer; 0 for the server's default.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the answer before, or empty.
+   * The next_page_token of the previous answer, or empty.
    *
    * @generated from field: string page_token = 2;
    */
@@ -300,7 +300,7 @@ export type ListPlayersResponse = Message<"arbiter.v1.ListPlayersResponse"> & {
   players: Player[];
 
   /**
-   * Names the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -321,7 +321,7 @@ export const ListPlayersResponseSchema: GenMessage<ListPlayersResponse> = /*@__P
  */
 export type UpdateProfileRequest = Message<"arbiter.v1.UpdateProfileRequest"> & {
   /**
-   * In the player's own words; at most 500 characters.
+   * The player's description of itself; at most 500 characters.
    *
    * @generated from field: string about = 1;
    */
@@ -336,7 +336,7 @@ export const UpdateProfileRequestSchema: GenMessage<UpdateProfileRequest> = /*@_
   messageDesc(file_arbiter_v1_player, 9);
 
 /**
- * The profile as it is now.
+ * The changed profile.
  *
  * @generated from message arbiter.v1.UpdateProfileResponse
  */
@@ -370,7 +370,7 @@ export type SuspendPlayerRequest = Message<"arbiter.v1.SuspendPlayerRequest"> & 
   name: string;
 
   /**
-   * True to suspend, false to let in again.
+   * True to suspend, false to end the suspension.
    *
    * @generated from field: bool suspended = 2;
    */
@@ -406,7 +406,7 @@ export const SuspendPlayerResponseSchema: GenMessage<SuspendPlayerResponse> = /*
   messageDesc(file_arbiter_v1_player, 12);
 
 /**
- * Says which version of a player's bot has passed the conformance kit.
+ * Sets the version of a player's bot that has passed the conformance kit.
  *
  * @generated from message arbiter.v1.GrantBadgeRequest
  */
@@ -419,7 +419,7 @@ export type GrantBadgeRequest = Message<"arbiter.v1.GrantBadgeRequest"> & {
   player: string;
 
   /**
-   * The version, 1 to 100 characters; empty to take the badge back.
+   * The version, 1 to 100 characters; empty to withdraw the badge.
    *
    * @generated from field: string bot_version = 2;
    */
@@ -434,7 +434,7 @@ export const GrantBadgeRequestSchema: GenMessage<GrantBadgeRequest> = /*@__PURE_
   messageDesc(file_arbiter_v1_player, 13);
 
 /**
- * The badge is granted, or taken back.
+ * The badge is granted, or withdrawn.
  *
  * @generated from message arbiter.v1.GrantBadgeResponse
  */
@@ -468,28 +468,28 @@ export type Token = Message<"arbiter.v1.Token"> & {
   tokenId: string;
 
   /**
-   * Whose it is.
+   * Its player.
    *
    * @generated from field: string player = 2;
    */
   player: string;
 
   /**
-   * What it allows.
+   * Its scopes.
    *
    * @generated from field: repeated arbiter.v1.Scope scopes = 3;
    */
   scopes: Scope[];
 
   /**
-   * What it is for, in its maker's words.
+   * Its purpose, in the words of its creator.
    *
    * @generated from field: string note = 4;
    */
   note: string;
 
   /**
-   * When it was made, UTC, milliseconds since 1970.
+   * When it was created, UTC, milliseconds since 1970.
    *
    * @generated from field: int64 created_ms = 5;
    */
@@ -511,27 +511,27 @@ export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_player, 15);
 
 /**
- * Asks for a token.
+ * Requests a token.
  *
  * @generated from message arbiter.v1.CreateTokenRequest
  */
 export type CreateTokenRequest = Message<"arbiter.v1.CreateTokenRequest"> & {
   /**
-   * Whose; empty for the caller's own. A player that does not exist is made, where the caller has scope admin.
+   * The player; empty for the caller. If the caller has scope admin, a player that does not exist is created.
    *
    * @generated from field: string player = 1;
    */
   player: string;
 
   /**
-   * What it shall allow; empty for play and observe.
+   * Its scopes; empty for play and observe.
    *
    * @generated from field: repeated arbiter.v1.Scope scopes = 2;
    */
   scopes: Scope[];
 
   /**
-   * What it is for; at most 100 characters.
+   * Its purpose; at most 100 characters.
    *
    * @generated from field: string note = 3;
    */
@@ -574,27 +574,27 @@ export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__P
   messageDesc(file_arbiter_v1_player, 17);
 
 /**
- * Asks for tokens.
+ * Requests tokens.
  *
  * @generated from message arbiter.v1.ListTokensRequest
  */
 export type ListTokensRequest = Message<"arbiter.v1.ListTokensRequest"> & {
   /**
-   * Whose; empty for the caller's own, others with scope admin.
+   * The player; empty for the caller. Other players need scope admin.
    *
    * @generated from field: string player = 1;
    */
   player: string;
 
   /**
-   * Most tokens in the answer; 0 for the server's default.
+   * The largest number of tokens in the answer; 0 for the server's default.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the answer before, or empty.
+   * The next_page_token of the previous answer, or empty.
    *
    * @generated from field: string page_token = 3;
    */
@@ -622,7 +622,7 @@ export type ListTokensResponse = Message<"arbiter.v1.ListTokensResponse"> & {
   tokens: Token[];
 
   /**
-   * Names the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -673,7 +673,7 @@ export const RevokeTokenResponseSchema: GenMessage<RevokeTokenResponse> = /*@__P
   messageDesc(file_arbiter_v1_player, 21);
 
 /**
- * What a challenge proposes.
+ * The terms of a challenge.
  *
  * @generated from message arbiter.v1.Terms
  */
@@ -700,7 +700,7 @@ export type Terms = Message<"arbiter.v1.Terms"> & {
   rated: boolean;
 
   /**
-   * The challenger's seat: 1 or 2, or 0 to have it drawn.
+   * The challenger's seat: 1 or 2, or 0 for one drawn by lot.
    *
    * @generated from field: int32 seat = 4;
    */
@@ -715,7 +715,7 @@ export const TermsSchema: GenMessage<Terms> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_player, 22);
 
 /**
- * A challenge, or a seek: a challenge to nobody in particular.
+ * A challenge, or a seek: a challenge without a named opponent.
  *
  * @generated from message arbiter.v1.Challenge
  */
@@ -728,28 +728,28 @@ export type Challenge = Message<"arbiter.v1.Challenge"> & {
   challengeId: string;
 
   /**
-   * Who challenges.
+   * The challenger.
    *
    * @generated from field: string challenger = 2;
    */
   challenger: string;
 
   /**
-   * Who is challenged; empty for a seek.
+   * The challenged player; empty for a seek.
    *
    * @generated from field: string opponent = 3;
    */
   opponent: string;
 
   /**
-   * What is proposed.
+   * The terms.
    *
    * @generated from field: arbiter.v1.Terms terms = 4;
    */
   terms?: Terms | undefined;
 
   /**
-   * When it was made, UTC, milliseconds since 1970.
+   * When it was created, UTC, milliseconds since 1970.
    *
    * @generated from field: int64 created_ms = 5;
    */
@@ -770,21 +770,21 @@ export const ChallengeSchema: GenMessage<Challenge> = /*@__PURE__*/
  */
 export type CreateChallengeRequest = Message<"arbiter.v1.CreateChallengeRequest"> & {
   /**
-   * Chosen by the caller, 1 to 100 characters; the same id names the same challenge.
+   * Chosen by the caller, 1 to 100 characters; a repeated id returns the same challenge.
    *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
 
   /**
-   * Who is challenged.
+   * The challenged player.
    *
    * @generated from field: string opponent = 2;
    */
   opponent: string;
 
   /**
-   * What is proposed.
+   * The terms.
    *
    * @generated from field: arbiter.v1.Terms terms = 3;
    */
@@ -805,7 +805,7 @@ export const CreateChallengeRequestSchema: GenMessage<CreateChallengeRequest> = 
  */
 export type CreateChallengeResponse = Message<"arbiter.v1.CreateChallengeResponse"> & {
   /**
-   * As it was made.
+   * The challenge.
    *
    * @generated from field: arbiter.v1.Challenge challenge = 1;
    */
@@ -841,13 +841,13 @@ export const AcceptChallengeRequestSchema: GenMessage<AcceptChallengeRequest> = 
   messageDesc(file_arbiter_v1_player, 26);
 
 /**
- * The match that came of it.
+ * The match that was created.
  *
  * @generated from message arbiter.v1.AcceptChallengeResponse
  */
 export type AcceptChallengeResponse = Message<"arbiter.v1.AcceptChallengeResponse"> & {
   /**
-   * As it stands.
+   * Its current state.
    *
    * @generated from field: arbiter.v1.Match match = 1;
    */
@@ -875,7 +875,7 @@ export type DeclineChallengeRequest = Message<"arbiter.v1.DeclineChallengeReques
   challengeId: string;
 
   /**
-   * Why, for the challenger; at most 200 characters.
+   * The reason, for the challenger; at most 200 characters.
    *
    * @generated from field: string reason = 2;
    */
@@ -905,20 +905,20 @@ export const DeclineChallengeResponseSchema: GenMessage<DeclineChallengeResponse
   messageDesc(file_arbiter_v1_player, 29);
 
 /**
- * Makes a seek.
+ * Creates a seek.
  *
  * @generated from message arbiter.v1.CreateSeekRequest
  */
 export type CreateSeekRequest = Message<"arbiter.v1.CreateSeekRequest"> & {
   /**
-   * Chosen by the caller, 1 to 100 characters; the same id names the same seek.
+   * Chosen by the caller, 1 to 100 characters; a repeated id returns the same seek.
    *
    * @generated from field: string request_id = 1;
    */
   requestId: string;
 
   /**
-   * What is proposed.
+   * The terms.
    *
    * @generated from field: arbiter.v1.Terms terms = 2;
    */
@@ -939,7 +939,7 @@ export const CreateSeekRequestSchema: GenMessage<CreateSeekRequest> = /*@__PURE_
  */
 export type CreateSeekResponse = Message<"arbiter.v1.CreateSeekResponse"> & {
   /**
-   * As it was made.
+   * The challenge.
    *
    * @generated from field: arbiter.v1.Challenge seek = 1;
    */
@@ -954,20 +954,20 @@ export const CreateSeekResponseSchema: GenMessage<CreateSeekResponse> = /*@__PUR
   messageDesc(file_arbiter_v1_player, 31);
 
 /**
- * Asks for open challenges and seeks.
+ * Requests open challenges and seeks.
  *
  * @generated from message arbiter.v1.ListChallengesRequest
  */
 export type ListChallengesRequest = Message<"arbiter.v1.ListChallengesRequest"> & {
   /**
-   * Most challenges in the answer; 0 for the server's default.
+   * The largest number of challenges in the answer; 0 for the server's default.
    *
    * @generated from field: int32 page_size = 1;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the answer before, or empty.
+   * The next_page_token of the previous answer, or empty.
    *
    * @generated from field: string page_token = 2;
    */
@@ -995,7 +995,7 @@ export type ListChallengesResponse = Message<"arbiter.v1.ListChallengesResponse"
   challenges: Challenge[];
 
   /**
-   * Names the next page; empty on the last one.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -1010,7 +1010,7 @@ export const ListChallengesResponseSchema: GenMessage<ListChallengesResponse> = 
   messageDesc(file_arbiter_v1_player, 33);
 
 /**
- * What a token allows.
+ * The scopes of a token.
  *
  * @generated from enum arbiter.v1.Scope
  */
@@ -1030,21 +1030,21 @@ export enum Scope {
   PLAY = 1,
 
   /**
-   * To make and judge matches.
+   * To create matches and tournaments, and to decide about them.
    *
    * @generated from enum value: SCOPE_ORGANISE = 2;
    */
   ORGANISE = 2,
 
   /**
-   * To watch.
+   * To read and to observe.
    *
    * @generated from enum value: SCOPE_OBSERVE = 3;
    */
   OBSERVE = 3,
 
   /**
-   * Everything, for everybody.
+   * Everything, for every player.
    *
    * @generated from enum value: SCOPE_ADMIN = 4;
    */
@@ -1060,17 +1060,18 @@ export const ScopeSchema: GenEnum<Scope> = /*@__PURE__*/
 /**
  * Players and tokens. A call carries its token as metadata "authorization: Bearer TOKEN".
  *
- * Every call of every service counts against the calls a second of its player, or without a token of its address, and
- * beyond them is refused with RATE_LIMITED; but not GetServerInfo, which lists this limit and all others, and not the
- * calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
+ * Every call of every service counts towards the calls a second of its player, or, without a token, of its address;
+ * above the limit it is refused with RATE_LIMITED. GetServerInfo, which lists this limit and all others, does not
+ * count, and neither do the calls that play: Play, SubmitMove, SubmitMoves, the draws and Resign.
  *
  * @generated from service arbiter.v1.PlayerService
  */
 export const PlayerService: GenService<{
   /**
-   * Makes a player and its first token, which is shown only here. Open to everybody, by invitation, or closed, as the
-   * server is configured; scope admin may always. All others have a limit of tries a minute from one address.
-   * Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID, RATE_LIMITED.
+   * Creates a player and its first token, which is shown only here. The server's configuration says whether
+   * registration is open, by invitation, or closed; scope admin may always register players. All other callers have a
+   * limit of attempts a minute from one address. Refusals: PLAYER_EXISTS, REGISTRATION_CLOSED, ARGUMENT_INVALID,
+   * RATE_LIMITED.
    *
    * @generated from rpc arbiter.v1.PlayerService.RegisterPlayer
    */
@@ -1080,7 +1081,7 @@ export const PlayerService: GenService<{
     output: typeof RegisterPlayerResponseSchema;
   },
   /**
-   * Makes an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many wait to be used).
+   * Creates an invitation to register once. Needs scope admin. Refusals: RATE_LIMITED (too many are unused).
    *
    * @generated from rpc arbiter.v1.PlayerService.CreateInvitation
    */
@@ -1120,8 +1121,8 @@ export const PlayerService: GenService<{
     output: typeof UpdateProfileResponseSchema;
   },
   /**
-   * Suspends a player or lets it in again. Needs scope admin. Its live streams end, its matches go on by their clocks.
-   * Refusals: PLAYER_NOT_FOUND.
+   * Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
+   * clocks. Refusals: PLAYER_NOT_FOUND.
    *
    * @generated from rpc arbiter.v1.PlayerService.SuspendPlayer
    */
@@ -1131,9 +1132,9 @@ export const PlayerService: GenService<{
     output: typeof SuspendPlayerResponseSchema;
   },
   /**
-   * Says which version of a player's bot has passed the conformance kit (arbiter conformance), or takes that back. Needs
-   * scope admin: a badge counts in everybody's tournaments, so whoever runs the server answers for it. An organiser who
-   * answers for bots in its own tournaments names them in EntryRules.invited.
+   * Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
+   * badge. Needs scope admin, because a badge counts in all tournaments, so the operator of the server is responsible
+   * for it. An organiser who is responsible for the bots in its own tournaments names them in EntryRules.invited.
    * Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
    *
    * @generated from rpc arbiter.v1.PlayerService.GrantBadge
@@ -1144,8 +1145,8 @@ export const PlayerService: GenService<{
     output: typeof GrantBadgeResponseSchema;
   },
   /**
-   * Makes a token of the caller's, with scopes that the caller has itself; scope admin may for everybody.
-   * Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
+   * Creates a token for the caller, with scopes that the caller has itself. With scope admin it creates tokens for any
+   * player. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many).
    *
    * @generated from rpc arbiter.v1.PlayerService.CreateToken
    */
@@ -1165,9 +1166,9 @@ export const PlayerService: GenService<{
     output: typeof ListTokensResponseSchema;
   },
   /**
-   * Revokes a token, at once. Every token may revoke itself; one with scope play or organise also others of its player
-   * that allow nothing that it does not allow itself; scope admin may revoke anybody's.
-   * Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
+   * Revokes a token, at once. Every token may revoke itself. With scope play or organise it may also revoke other
+   * tokens of its player whose scopes it has. With scope admin it may revoke every token. Refusals: TOKEN_NOT_FOUND,
+   * SCOPE_MISSING.
    *
    * @generated from rpc arbiter.v1.PlayerService.RevokeToken
    */
@@ -1188,8 +1189,8 @@ export const PlayerService: GenService<{
     output: typeof CreateChallengeResponseSchema;
   },
   /**
-   * Accepts a challenge to the caller or anybody's seek; the match is made. Needs scope play.
-   * Refusals: CHALLENGE_NOT_FOUND.
+   * Accepts a challenge to the caller, or another player's seek; the match is created. Needs scope play. Refusals:
+   * CHALLENGE_NOT_FOUND.
    *
    * @generated from rpc arbiter.v1.PlayerService.AcceptChallenge
    */
@@ -1199,9 +1200,8 @@ export const PlayerService: GenService<{
     output: typeof AcceptChallengeResponseSchema;
   },
   /**
-   * Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play.
-   * Doing so again does no harm.
-   * Refusals: CHALLENGE_NOT_FOUND.
+   * Declines a challenge to the caller, or withdraws the caller's own challenge or seek. Needs scope play. A repeated
+   * call changes nothing. Refusals: CHALLENGE_NOT_FOUND.
    *
    * @generated from rpc arbiter.v1.PlayerService.DeclineChallenge
    */
@@ -1211,8 +1211,8 @@ export const PlayerService: GenService<{
     output: typeof DeclineChallengeResponseSchema;
   },
   /**
-   * Makes a seek: a challenge that whoever comes first may accept. Needs scope play.
-   * Refusals: as for CreateChallenge, RATE_LIMITED (too many are open, or were made in the last minute).
+   * Creates a seek: a challenge that the first player to answer may accept. Needs scope play. Refusals: as for
+   * CreateChallenge, RATE_LIMITED (too many are open, or were created in the last minute).
    *
    * @generated from rpc arbiter.v1.PlayerService.CreateSeek
    */
