@@ -3,8 +3,8 @@
 One stream of all events is read, whoever watches what. Each event of a match that somebody watches is drawn once, and
 told in the channels of those who watch it (`arbiter.web.channels`). Their connections are written to a few at a time:
 moves come first, since the event loop does whatever else is to be done between two of these slices, and the more that
-is, the fewer connections are in the next slice. A viewer begins
-with what the journal has of the past; it is a member of its channel before that is read, so that nothing is missed.
+is, the fewer connections are in the next slice. A viewer begins with what the journal has of the past; it is a member
+of its channel before that is read, so that nothing is missed.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ from arbiter.testing.pictures import POSITIONS
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
+from arbiter.web.application import application
 from arbiter.web.connections import Connection
-from arbiter.web.server import application
 from tests.web.site import Site, site
 
 NAMES: Final = ("ada", "bela", "chen", "dana", "emil", "fay", "goro", "hana")

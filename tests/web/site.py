@@ -24,8 +24,8 @@ from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from arbiter.web.application import application
 from arbiter.web.connections import DIRECT
-from arbiter.web.server import application
 
 
 class Site(NamedTuple):

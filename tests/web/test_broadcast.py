@@ -21,9 +21,9 @@ from arbiter.testing.guarantees import Received, kept, resumable
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
 from arbiter.web import broadcast
+from arbiter.web.application import application
 from arbiter.web.channels import Message
 from arbiter.web.connections import DIRECT
-from arbiter.web.server import application
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 EVENT = re.compile(rb"(?:id: (\d+)\n)?(?:event: (\w+)\n)?data:(.*)\n\n")

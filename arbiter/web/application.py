@@ -1,0 +1,184 @@
+"""The application of the pages: what answers at each path, what a refusal looks like, headers of all answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from arbiter.config import Limits, Settings
+from arbiter.errors import Refusal
+from arbiter.service.gate.gate import Gate
+from arbiter.service.ports.meter import NO_METER, Meter
+from arbiter.web.accounts import AccountPages
+from arbiter.web.calls import WithCalls
+from arbiter.web.door import HEADERS, session_of, set_cookie, status_of
+from arbiter.web.live import Live
+from arbiter.web.match_pages import MatchPages
+from arbiter.web.organising import OrganiserPages
+from arbiter.web.own_bot import OwnBotPages
+from arbiter.web.pages import Pages
+from arbiter.web.play import PlayPages
+from arbiter.web.proxied import Reached
+from arbiter.web.rating_pages import RatingPages
+from arbiter.web.rendering import HERE, VISITOR, Templates
+from arbiter.web.tokens import TokenPages
+from arbiter.web.tournament_pages import TournamentPages
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+LEAST_PACKED: Final = 1_000  #: bytes, below which an answer is not compressed
+
+
+def application(gate: Gate, settings: Settings, calls: ASGIApp | None = None, meter: Meter = NO_METER) -> ASGIApp:
+    """Return the pages over a gate, and the typed calls beside them. `meter` counts what is refused.
+
+    Raises OperatorError for a wrong `web_url`.
+    """
+    app: ASGIApp = _pages(gate, settings, meter)
+    if calls is not None:
+        app = WithCalls(app, calls, settings.web_origins)
+    app = _Headers(app)
+    return Reached(app, settings.web_url) if settings.web_url else app
+
+
+def _pages(gate: Gate, settings: Settings, meter: Meter) -> Starlette:
+    templates = Templates(gate)
+    routes, refusals = _Routes(gate, templates, settings.limits), _Refusals(templates, meter)
+    return Starlette(
+        routes=[
+            *(Route(path, handler, methods=["GET"]) for path, handler in routes.read().items()),
+            *(Route(path, handler, methods=["POST"]) for path, handler in routes.written().items()),
+        ],
+        exception_handlers={Refusal: refusals.refused, HTTPException: refusals.missing},
+        middleware=[Middleware(GZipMiddleware, minimum_size=LEAST_PACKED)],
+    )
+
+
+class _Routes:
+    """What answers at each path."""
+
+    def __init__(self, gate: Gate, templates: Templates, limits: Limits) -> None:
+        self._pages, self._live = Pages(gate, templates), Live(gate, limits)
+        self._matches, self._ratings = MatchPages(gate, templates), RatingPages(gate, templates)
+        self._accounts, self._play = AccountPages(gate, templates), PlayPages(gate, templates)
+        self._tournaments = TournamentPages(gate, templates)
+        self._organising = OrganiserPages(gate, templates, self._tournaments)
+        self._tokens, self._bot = TokenPages(gate, templates), OwnBotPages(gate, templates)
+
+    def read(self) -> dict[str, Handler]:
+        """Return what answers to GET, by path."""
+        return {
+            "/": self._pages.front,
+            "/matches": self._matches.matches,
+            "/matches/{match}": self._matches.match,
+            "/matches/{match}/events": self._live.of_match,
+            "/matches/{match}/plies": self._matches.plies,
+            "/matches/{match}/log": self._bot.log,
+            "/matches/{match}/picture.svg": self._matches.picture,
+            "/matches/{match}/animation.svg": self._matches.animation,
+            "/matches/{match}/transcript.jsonl": self._matches.transcript,
+            "/matches/{match}/moves.txt": self._matches.text,
+            "/live": self._live.of_several,
+            "/tournaments": self._organising.tournaments,
+            "/tournaments/new": self._organising.new,
+            "/tournaments/{tournament}": self._tournaments.tournament,
+            "/leaderboard": self._ratings.leaderboard,
+            "/leaderboard/history.svg": self._ratings.leaders_history,
+            "/players/{player}": self._ratings.player,
+            "/players/{player}/history.svg": self._ratings.player_history,
+            "/games": self._pages.games,
+            "/games/{game}": self._pages.game,
+            "/keys.json": self._pages.keys,
+            "/static/page.css": self._pages.style,
+            "/static/page.js": _script,
+            "/static/icon.svg": _icon,
+            "/sign-in": self._accounts.sign_in,
+            "/register": self._accounts.register,
+            "/play": self._play.play,
+            "/challenges/{challenge}": self._play.waiting,
+            "/matches/{match}/choices": self._play.of_match,
+            "/games/{game}/line": self._play.of_line,
+            "/tokens": self._tokens.tokens,
+            "/bot": self._bot.bot,
+        }
+
+    def written(self) -> dict[str, Handler]:
+        """Return what answers to POST, by path: the forms of the pages."""
+        return {
+            "/sign-in": self._accounts.sign_in,
+            "/register": self._accounts.register,
+            "/sign-out": self._accounts.sign_out,
+            "/challenges": self._play.challenge,
+            "/challenges/{challenge}": self._play.answer,
+            "/matches/{match}/moves": self._play.move,
+            "/matches/{match}/acts": self._play.act,
+            "/tournaments": self._organising.create,
+            "/tournaments/{tournament}": self._organising.act,
+            "/tokens": self._tokens.create,
+            "/tokens/{token}": self._tokens.revoke,
+            "/invitations": self._tokens.invite,
+        }
+
+
+class _Refusals:
+    """What a browser sees of a refusal, and of a path where nothing is."""
+
+    def __init__(self, templates: Templates, meter: Meter) -> None:
+        self._templates = templates
+        self._meter = meter
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        """Answer with a refusal, and count it."""
+        assert isinstance(error, Refusal)
+        self._meter.refused(error)
+        return await self._answer(request, status_of(error), error.message)
+
+    async def missing(self, request: Request, error: Exception) -> Response:
+        """Answer where no page is."""
+        assert isinstance(error, HTTPException)
+        return await self._answer(request, error.status_code, error.detail)
+
+    async def _answer(self, request: Request, status: int, message: str) -> Response:
+        if "application/json" in request.headers.get("accept", ""):
+            return JSONResponse({"message": message}, status)
+        if status == 401 and session_of(request):  # the session has been ended elsewhere
+            answer: Response = RedirectResponse(str(request.url) if request.method == "GET" else "/sign-in", 303)
+            set_cookie(request, answer, "session", "", 0)
+            return answer
+        templates = self._templates
+        viewer = VISITOR if status == 429 else await templates.viewer(request)  # else the answer is refused as well
+        return await templates.page(request, "refused.html", status, viewer=viewer, message=message, code=status)
+
+
+async def _script(request: Request) -> Response:
+    return FileResponse(HERE / "static" / "page.js", media_type="text/javascript")
+
+
+async def _icon(request: Request) -> Response:
+    return FileResponse(HERE / "static" / "icon.svg", media_type="image/svg+xml")
+
+
+class _Headers:
+    """Adds the headers of `HEADERS` to every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                there = {name for name, _ in message["headers"]}
+                more = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *(each for each in more if each[0] not in there)]
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
