@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -14,6 +15,16 @@ from tests.web.chromium import Open, playing
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.asyncio(loop_scope="module")]
 
+DRAWN = """() => Object.fromEntries([...document.querySelectorAll("svg.board > g[class]")].map((layer) => [
+  layer.getAttribute("class"),
+  [...layer.children].map((part) => {
+    const what = part.querySelector("use") ?? part;
+    const of = ["href", "class", "d", "points", "x1", "y1", "x2", "y2"].map((name) => what.getAttribute(name));
+    return [part.getAttribute("data-at"), part.getAttribute("transform"), part.textContent, ...of].join(" ");
+  }).sort(),
+]))"""
+"""Returns what stands in each layer of a board; in which order elements of one kind do is not seen."""
+
 
 async def test_a_match_is_watched_to_its_end_stepped_through_and_verified(server: Served, browser: Open) -> None:
     async with playing(server, "hop-it") as match, browser() as page:
@@ -24,7 +35,7 @@ async def test_a_match_is_watched_to_its_end_stepped_through_and_verified(server
         await expect(listed.last).to_contain_text(moves[-1])
         await expect(page.locator(".panel.turn .name")).to_have_text("bob")
         await expect(page.locator("[data-clock='2']")).to_have_text(re.compile(r"^9:\d\d$"))
-        now = await page.locator("svg.board .pieces").inner_html()
+        now = await page.evaluate(DRAWN)
         await page.keyboard.press("ArrowLeft")
         await expect(page.locator("output")).to_have_text("2/3")
         await match.moves(1)  # goes on while an earlier ply is looked at
@@ -32,13 +43,53 @@ async def test_a_match_is_watched_to_its_end_stepped_through_and_verified(server
         await page.keyboard.press("ArrowRight")
         await expect(page.locator("output")).to_have_text("3/4")
         await expect(page.locator("[aria-current=step]")).to_contain_text(moves[-1])
-        assert await page.locator("svg.board .pieces").inner_html() == now
+        assert await page.evaluate(DRAWN) == now
         await match.resign()
         await expect(page.locator("[data-result]")).to_have_text("bob wins: resignation")
         await page.click("[data-verify]")
         await expect(page.locator(".good")).to_contain_text("Verified")
         await page.goto(f"{match.address}?ply=2")
         await expect(page.locator("output")).to_have_text("2/4")
+
+
+@pytest.mark.parametrize("game", sorted(registry.classes()))
+async def test_a_board_that_was_changed_move_by_move_is_as_the_server_draws_it(
+    server: Served, browser: Open, game: str
+) -> None:
+    async with playing(server, game) as match, browser() as page:
+        await page.goto(match.address)
+        await match.moves(8)
+        await expect(page.locator("output")).to_have_text("8/8")
+        for ply in (7, 6, 5):
+            await page.keyboard.press("ArrowLeft")
+            await expect(page.locator("output")).to_have_text(f"{ply}/8")
+        await page.keyboard.press("ArrowRight")
+        await expect(page.locator("output")).to_have_text("6/8")
+        drawn = await page.evaluate(DRAWN)
+        await page.goto(f"{match.address}?ply=6")
+        assert drawn == await page.evaluate(DRAWN)
+
+
+async def test_a_piece_that_moves_keeps_its_element(server: Served, browser: Open) -> None:
+    async with playing(server, "hop-it") as match, browser() as page:
+        await page.goto(match.address)
+        moved = 0
+        for ply in range(1, 5):
+            await page.evaluate("window.drawn = [...document.querySelectorAll('.pieces > g')]")
+            before = (await page.evaluate(DRAWN))["pieces"]
+            await match.moves(1)
+            await expect(page.locator("output")).to_have_text(f"{ply}/{ply}")
+            after = (await page.evaluate(DRAWN))["pieces"]
+            alike = Counter(map(_looks, before)) & Counter(map(_looks, after))
+            kept = await page.evaluate("window.drawn.filter((piece) => piece.isConnected).length")
+            assert kept == alike.total()
+            moved += kept - len({*before} & {*after})
+        assert moved
+
+
+def _looks(piece: str) -> str:
+    """Return what a piece looks like, wherever it stands."""
+    return piece.partition(") ")[2]
 
 
 async def test_a_forged_record_is_not_verified(server: Served, browser: Open) -> None:

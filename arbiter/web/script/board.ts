@@ -3,6 +3,8 @@ import type { Contents, Placed } from "./shapes.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOVE_MS = 220;
+const ITEMS = ["ground", "last", "signs", "pieces", "over"] as const;
+const FILLED: string[] = [...ITEMS, "ways", "links"];
 const LETTER_DROP = 0.35; // how far below its centre a text's baseline is, in font sizes, as arbiter/drawing/shapes.py
 
 export function svg(name: string, attributes: Record<string, string>, ...children: Element[]): SVGElement {
@@ -12,7 +14,12 @@ export function svg(name: string, attributes: Record<string, string>, ...childre
   return made;
 }
 
-type Part = [key: string, make: () => Element]; // the key says all that the element depends on
+type Part = [
+  key: string, // says all that the element depends on
+  make: () => Element,
+  kind?: string, // elements of one kind differ in their cell alone,
+  cell?: number, // which is this
+];
 
 export class Board {
   readonly #root: SVGSVGElement;
@@ -21,6 +28,8 @@ export class Board {
   readonly #centres: [number, number][];
   readonly #layers = new Map<string, Element>();
   readonly #shown = new Map<string, Map<string, Element>>(); // by layer: the elements in it, by key
+  readonly #kinds = new WeakMap<Element, string>();
+  readonly #moving = new WeakMap<Element, Animation>();
   #held = -1;
 
   constructor(root: SVGSVGElement) {
@@ -29,13 +38,17 @@ export class Board {
     this.#inks = (root.dataset["inks"] ?? "").split(" ");
     const tiles = [...root.querySelectorAll(".tiles use")];
     this.#centres = tiles.map((tile) => [Number(tile.getAttribute("x")), Number(tile.getAttribute("y"))]);
-    for (const layer of root.children) this.#layers.set(layer.getAttribute("class") ?? "", layer);
+    for (const layer of root.children) {
+      const name = layer.getAttribute("class") ?? "";
+      this.#layers.set(name, layer);
+      if (FILLED.includes(name)) this.#shown.set(name, this.#drawn(layer));
+    }
   }
 
   // Shows a position; `animate` lets the pieces of the last move go to where they stand now.
   show(contents: Contents, said: string, animate: boolean): void {
     if (this.#held >= 0) this.drop();
-    for (const name of ["ground", "last", "signs", "pieces", "over"] as const) {
+    for (const name of ITEMS) {
       this.#fill(name, (contents[name] ?? []).flatMap((item) => this.#items(item)));
     }
     this.#fill("ways", (contents.ways ?? []).flatMap(([kind, shaft, head]): Part[] => [
@@ -73,24 +86,76 @@ export class Board {
     return this.#centres[cell] ?? [0, 0];
   }
 
-  // Lets a layer have these parts, in their order. What stands in it already stays: most of a board does not change.
+  // Lets a layer have these parts, in their order, but that of one kind's. What stands in it already stays: most of a board
+  // does not change. What stands elsewhere now is moved: to make an element of a symbol costs the browser several times as
+  // much, and so does an element's place among the others.
   #fill(name: string, parts: Part[]): void {
     const layer = this.#layers.get(name);
     if (!layer) return;
-    const [before, now] = [this.#shown.get(name), new Map<string, Element>()];
-    for (const [key, make] of parts) {
-      let own = key; // the same thing may be there twice
-      while (now.has(own)) own += "'";
-      now.set(own, before?.get(own) ?? make());
+    const [before, now] = [this.#shown.get(name) ?? new Map<string, Element>(), new Map<string, Element | undefined>()];
+    const made = new Map<string, Part>();
+    for (const part of parts) {
+      const own = unused(now, part[0]);
+      now.set(own, before.get(own));
+      if (!before.has(own)) made.set(own, part);
     }
-    if (!before) layer.replaceChildren(); // what the server has drawn
-    before?.forEach((part, key) => { if (!now.has(key)) part.remove(); });
-    let next = layer.firstElementChild;
-    for (const part of now.values()) {
-      if (part === next) next = next.nextElementSibling;
-      else layer.insertBefore(part, next);
+    const left = new Map<string, Element[]>();
+    for (const [key, element] of before) {
+      if (now.has(key)) continue;
+      const kind = this.#kinds.get(element);
+      if (kind === undefined) element.remove();
+      else left.set(kind, [...left.get(kind) ?? [], element]);
     }
-    this.#shown.set(name, now);
+    for (const [key, part] of made) now.set(key, this.#moved(left, part) ?? this.#made(part));
+    for (const elements of left.values()) for (const element of elements) element.remove();
+    this.#shown.set(name, now as Map<string, Element>);
+    const ranks = new Map([...layer.children].map((element, n) => [element, n]));
+    const rank = (element: Element): number => ranks.get(element) ?? ranks.size;
+    const elements = [...now.values()] as Element[];
+    let [next, from] = [layer.firstElementChild, 0];
+    parts.forEach(([, , kind], n) => {
+      if (kind !== undefined && kind === parts[n + 1]?.[2]) return;
+      for (const element of elements.slice(from, n + 1).sort((one, other) => rank(one) - rank(other))) {
+        if (element === next) next = next.nextElementSibling;
+        else layer.insertBefore(element, next);
+      }
+      from = n + 1;
+    });
+  }
+
+  // Puts an element that is left over where another one of its kind is to be.
+  #moved(left: Map<string, Element[]>, [, , kind, cell]: Part): Element | undefined {
+    const element = kind === undefined || cell === undefined ? undefined : left.get(kind)?.pop();
+    if (!element || cell === undefined) return undefined;
+    this.#moving.get(element)?.cancel();
+    const [x, y] = this.at(cell);
+    element.setAttribute("transform", `translate(${x} ${y})`);
+    element.setAttribute("data-at", `${cell}`);
+    return element;
+  }
+
+  #made([, make, kind]: Part): Element {
+    const made = make();
+    if (kind !== undefined) this.#kinds.set(made, kind);
+    return made;
+  }
+
+  // Returns what the server has drawn in a layer, by the keys that it would have here.
+  #drawn(layer: Element): Map<string, Element> {
+    const found = new Map<string, Element>();
+    for (const element of layer.children) {
+      const of = (name: string): string => element.getAttribute(name) ?? "";
+      let key = `${of("class")} ${of("d") || of("points")}`;
+      if (element.tagName === "line") key = ["class", "x1", "y1", "x2", "y2"].map(of).join(" ");
+      if (element.tagName === "g") {
+        const symbol = element.querySelector("use")?.getAttribute("href")?.slice(this.#game.length + 2) ?? "";
+        const text = element.textContent;
+        this.#kinds.set(element, `${symbol} ${text}`);
+        key = `${symbol} ${of("data-at")} ${text}`;
+      }
+      found.set(unused(found, key), element);
+    }
+    return found;
   }
 
   #items([symbol, text, cells]: Placed): Part[] {
@@ -100,7 +165,7 @@ export class Board {
       const item = svg("g", { transform: `translate(${x} ${y})`, "data-at": `${cell}` }, svg("use", { href: `#${id}` }));
       if (text) item.append(this.#text(id, text));
       return item;
-    }]);
+    }, `${symbol} ${text}`, cell]);
   }
 
   #text(id: string, text: string): SVGElement {
@@ -124,7 +189,15 @@ export class Board {
     for (const [end, way] of chains) {
       const piece = this.piece(end);
       const frames = way.map((cell) => ({ transform: `translate(${this.at(cell)[0]}px, ${this.at(cell)[1]}px)` }));
-      piece?.animate(frames, { duration: MOVE_MS * (way.length - 1) ** 0.5, easing: "ease-in-out" });
+      const going = piece?.animate(frames, { duration: MOVE_MS * (way.length - 1) ** 0.5, easing: "ease-in-out" });
+      if (piece && going) this.#moving.set(piece, going);
     }
   }
+}
+
+// Returns a key that nothing has yet: the same thing may be there twice.
+function unused(keys: Map<string, unknown>, key: string): string {
+  let own = key;
+  while (keys.has(own)) own += "'";
+  return own;
 }

@@ -11,13 +11,16 @@ export function shown(ms: number): string {
 }
 
 export class Clocks {
-  readonly #root: Element;
+  readonly #seats: { places: Element[]; clock: Element | null }[]; // what shows whose turn it is, and what is left
   readonly #most = new Map<number, number>(); // what a seat had at most, as far as this page has seen
   #state: State | undefined;
   #ahead = Number.POSITIVE_INFINITY; // by how much this browser's time is ahead of the server's, at most
 
   constructor(root: Element) {
-    this.#root = root;
+    this.#seats = [1, 2].map((seat) => ({
+      places: [...root.querySelectorAll(`[data-seat="${seat}"]`)],
+      clock: root.querySelector(`[data-clock="${seat}"]`),
+    }));
   }
 
   // Takes a state that has just come. What was longest on its way says least of the server's time.
@@ -30,11 +33,11 @@ export class Clocks {
   tick(): void {
     const state = this.#state;
     if (!state) return;
-    for (const seat of [1, 2]) {
+    for (const [n, { places, clock }] of this.#seats.entries()) {
+      const seat = n + 1;
       const runs = !state.over && state.turn === seat;
-      for (const place of this.#root.querySelectorAll(`[data-seat="${seat}"]`)) place.classList.toggle("turn", runs);
-      const clock = this.#root.querySelector(`[data-clock="${seat}"]`);
-      const left = state.clocks[seat - 1];
+      for (const place of places) place.classList.toggle("turn", runs);
+      const left = state.clocks[n];
       if (!clock || left === undefined) continue;
       const now = Date.now() - (Number.isFinite(this.#ahead) ? this.#ahead : 0);
       const rest = runs && state.started ? left - Math.max(0, now - state.started) : left;
