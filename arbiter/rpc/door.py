@@ -61,7 +61,8 @@ class MessageWriter:
             await _completed(self._context.send_initial_metadata(()))
         size = len(message) if isinstance(message, bytes) else message.ByteSize()
         pending = self._unread.began(self._peer, size, self._overdue)
-        self._task = asyncio.current_task()
+        if self._overdue is not None:
+            self._task = asyncio.current_task()
         try:
             await self._context.write(message)
         except asyncio.CancelledError:
@@ -134,7 +135,11 @@ async def in_portions(rows: Iterable[T]) -> AsyncIterator[T]:
 
 async def next_message(context: Context) -> Any:
     """Return the next message of a stream, or EOF. Raises Refusal for a message that cannot be read."""
-    message = await context.read()
+    return readable(await context.read())
+
+
+def readable(message: Any) -> Any:
+    """Return a message that was read from a call. Raises its Refusal if it could not be read."""
     if isinstance(message, Unreadable):
         raise message.refusal
     return message

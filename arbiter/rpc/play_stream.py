@@ -12,7 +12,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal, argument_invalid
-from arbiter.rpc.door import AT_ONCE, Context, MessageWriter, call_of, let_end, next_message
+from arbiter.rpc.door import AT_ONCE, Context, MessageWriter, call_of, let_end, next_message, readable
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.play import PlayGate
 from arbiter.service.play.session import Item, Session
@@ -115,7 +115,7 @@ class PlayStreams:
                     self._messages.act(session, act, arrived)
                     if not n % AT_ONCE:
                         await asyncio.sleep(0)
-                message = await next_message(context)
+                message = readable(await context.read())
                 if message is grpc.aio.EOF:
                     return
                 acts, arrived = message.acts, self._clock.now_ms()
@@ -132,14 +132,14 @@ class PlayStreams:
             now_ms=self._clock.now_ms(),
             silence_most_ms=self._limits.silence_ms,
         )
-        first = pb.PlayResponse(items=[pb.PlayItem(hello=hello)]).SerializeToString()
-        await self._send(session, first, hello.now_ms, writer)
-        while items := await items_of(session):
-            while items:
-                message, now = self._messages.message(session, items)
-                await self._send(session, message, now, writer)
-
-    async def _send(self, session: Session, message: bytes, now: int, writer: MessageWriter) -> None:
-        session.write_began(now)
-        await writer.write(message)
-        session.write_ended(self._clock.now_ms())
+        message, now = pb.PlayResponse(items=[pb.PlayItem(hello=hello)]).SerializeToString(), hello.now_ms
+        items = deque[Item]()
+        while True:
+            session.write_began(now)
+            await writer.write(message)
+            session.write_ended(self._clock.now_ms())
+            if not items:
+                items = await items_of(session)
+                if not items:
+                    return
+            message, now = self._messages.message(session, items)

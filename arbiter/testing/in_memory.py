@@ -9,7 +9,7 @@ from typing import Any
 from arbiter.bootstrap import NO_JUDGES, Arbiter, Store, World, started, wire
 from arbiter.config import Settings, load
 from arbiter.matches.commands import Create
-from arbiter.matches.match import Match
+from arbiter.matches.match import Match, with_position
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.service.matches.live import DRAINING
@@ -184,7 +184,7 @@ class StreamReader:
     def reply(self, turn: TurnItem) -> str:
         """Play the first legal move of a turn; return the request id."""
         match = turn.match
-        return self.play(match.id, match.ply, min(match.game.moves(match.position)))
+        return self.play(match.id, match.ply, min(match.game.moves(with_position(match).position)))
 
     async def turn(self) -> TurnItem:
         """Return the current turn."""

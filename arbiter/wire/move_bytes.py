@@ -12,7 +12,7 @@ from arbiter_protos.v1 import match_pb2, play_pb2
 
 from arbiter.errors import Refusal
 from arbiter.matches.clock import UNLIMITED_MS, Ledger, available
-from arbiter.matches.match import Match, available_ms, claimable
+from arbiter.matches.match import Match, available_ms, claimable, with_position
 from arbiter.matches.requests import Receipt
 from arbiter.matches.time_control import Unlimited
 from arbiter.service.play.session import Extras, TurnItem
@@ -120,7 +120,7 @@ def _clocks(match: Match) -> bytes:
 def _extras(item: TurnItem, extras: Extras) -> bytes:
     turn, match = play_pb2.Turn(), item.match
     if extras.board:
-        turn.board.extend(contents(match.game, match.position))
+        turn.board.extend(contents(match.game, with_position(match).position))
     if item.listing is not None:
         if extras.legal_move_count:
             turn.legal_move_count = item.listing.total

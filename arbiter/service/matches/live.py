@@ -169,12 +169,20 @@ class LiveMatches:
         return now is not None and now.phase is match.phase and now.since == match.since and now.ply == match.ply
 
     def enter(self, match: Match, durable: bool = True) -> LiveMatch:
-        """Make a match live. durable: whether the journal has it already."""
-        match = replace(with_position(match), secret=self._secret(match.created))
+        """Make a match live. durable: whether the journal has it already.
+
+        The first command computes what only commands need: at a start most matches have to wait for others.
+        """
+        if match.comments:  # others read them too
+            match = replace(match, secret=self._secret(match.created))
         live = self._live[match.id] = LiveMatch(match, match if durable else None)
         for player in match.holders:
             self._of_player.setdefault(player, {})[match.id] = None
         return live
+
+    def completed(self, match: Match) -> Match:
+        """Return a match with its position and the key of its comments, which take as long as a dozen records."""
+        return replace(with_position(match), secret=self._secret(match.created))
 
     def watch(self, live: LiveMatch) -> None:
         """Set the timer of a match that has become live in its stored state."""
@@ -225,6 +233,11 @@ class LiveMatches:
         if live.waiting is not None:
             live.waiting.append((command, then))
             return
+        if not live.complete and type(command) is not Interrupt:  # that one needs neither, and meets every match
+            whole = self.completed(live.newest)
+            if live.durable is live.newest:
+                live.durable = whole
+            live.newest, live.complete = whole, True
         decision = self._decision(live.newest, command)
         if decision.events:
             sealed = seal(live.newest, decision.events)
@@ -355,7 +368,7 @@ class LiveMatches:
         """
         before = live.durable
         same_turn = before is not None and (before.ply, before.turn_started) == (match.ply, match.turn_started)
-        live.newest = with_position(match)
+        live.newest, live.complete = self.completed(match), True
         live.basis = Basis()
         if records:
             self.became_durable(live, live.newest, records, events)

@@ -30,11 +30,12 @@ class LiveMatch:
     was set for. failed: an append has failed, so `newest` is ahead of the record; the match accepts no commands until
     the record has been read again. failures: the number of failures in a row. basis: what its appends build on.
     waiting: commands to decide once the match has applied the events of another server; None if it does not wait. lost:
-    it waits because an append was refused.
+    it waits because an append was refused. complete: whether `newest` has its position and the key of its comments.
     """
 
     __slots__ = (
         "basis",
+        "complete",
         "durable",
         "failed",
         "failures",
@@ -50,6 +51,7 @@ class LiveMatch:
     def __init__(self, newest: Match, durable: Match | None) -> None:
         self.newest = newest
         self.durable = durable
+        self.complete = False
         self.writing = 0
         self.tail: asyncio.Future[int] | None = None
         self.timer: asyncio.TimerHandle | None = None

@@ -19,11 +19,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from arbiter.matches.commands import Interrupt, Interruption
-from arbiter.matches.match import Match, Phase, with_position
+from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import AdoptionListener, LiveMatch
 from arbiter.service.ports.journal import RETRY_MS, Basis, Journal, StoreDamaged, StoredRecord, StoreFailed
@@ -189,7 +188,7 @@ class Recovery:
         """
         assert live.durable is not None
         missed = records[live.durable.revision :]
-        live.newest = replace(with_position(match), secret=live.newest.secret)
+        live.newest, live.complete = self._matches.completed(match), True
         if missed:
             self._matches.became_durable(live, live.newest, missed, [event_of(record) for record in missed])
         live.failed = False

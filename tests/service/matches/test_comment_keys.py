@@ -5,6 +5,7 @@ from __future__ import annotations
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.comments import Comment, key_of, opened
 from arbiter.matches.events import Created
+from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.public_keys import PublicKey
 from arbiter.runtime.keys import SigningKey
@@ -56,7 +57,7 @@ async def test_what_was_said_before_a_crash_is_disclosed_after_it() -> None:
             await server.restart()
         current = await server.arbiter.matches.match(match.id)
         player = match.players[current.turn - 1]
-        move = min(match.game.moves(current.position))
+        move = min(match.game.moves(with_position(current).position))
         await server.arbiter.matches.request(
             player, match.id, lambda seat, ply=ply, move=move: Play(seat, f"r{ply}", ply, move, 0, comment=said)
         )

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from arbiter.bootstrap import Store
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Abort, Resign
+from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
 from arbiter.service.observing.feed import Reached, Stream
@@ -152,7 +153,7 @@ async def test_observers_hear_what_happens_elsewhere(here: bool) -> None:
                 await asyncio.sleep(SOON_S if number % 2 else LOOK_S / 3)
                 now = await one.arbiter.matches.match(match.id)
                 reader = await (one, other)[number % 2].connect(now.players[now.turn - 1])
-                reader.play(match.id, now.ply, min(now.game.moves(now.position)))
+                reader.play(match.id, now.ply, min(now.game.moves(with_position(now).position)))
                 await asyncio.sleep(SOON_S)
             await other.arbiter.matches.answer(match.id, Abort("org", "end"))
             await told
@@ -201,7 +202,7 @@ async def test_whoever_sits_where_matches_are_played_to_their_end(seed: int) -> 
 
 
 def moves(turn: TurnItem) -> list[str]:
-    return list(turn.match.game.moves(turn.match.position))
+    return list(turn.match.game.moves(with_position(turn.match).position))
 
 
 @virtually

@@ -415,6 +415,21 @@ class TestRestart:
         assert [type(event) for event in events][-3:] == [Interrupted, type(events[-2]), Resumed]
 
     @virtually
+    async def test_moves_are_played_over_again_once_a_player_comes_and_not_at_the_start(self) -> None:
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE, time="1m")
+        await submit(server, "alice", match, "m1")
+        before = await server.arbiter.matches.match(match.id)
+        await server.restart()
+        live = server.arbiter.matches.live.find(match.id)
+        assert live is not None
+        assert live.newest.position is None
+        assert live.newest.text == before.text
+        await server.connect("bob")
+        assert live.newest.position == before.position
+        assert live.newest.secret == before.secret
+
+    @virtually
     async def test_who_does_not_come_back_has_the_clock_running_again(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE, time="1m")
