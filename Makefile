@@ -93,7 +93,7 @@ every-test: check $(VENV)/.collected
 	$(PYTEST) -n $(WORKERS)
 
 compiled-tests: native
-	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" -k "not reference" $(TEST_COMPILED)
+	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" -k "not reference" --hypothesis-profile quick $(TEST_COMPILED)
 
 # What mypy knows of the tree is kept for the next clone on this machine: one file, replaced at once as a whole.
 TYPES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/arbiter-tests/mypy.tar

@@ -28,7 +28,7 @@ TINY = {
     "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),
     "web": ("--viewers", "3", "--grid-viewers", "2", "--grid", "2", "--matches", "2", *SHORT),
 }
-IN_SHORT = ("moves", "fanout", "recovery")  #: the others are for `make soak`
+IN_SHORT = ("moves", "fanout")  #: the others are for `make soak`
 GOALS = {
     "moves": {
         "thinking_beyond_p50_ms": 2,
@@ -162,12 +162,13 @@ def cluster() -> Iterator[Cluster]:
     made.remove()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("section", "goal"),
     [
         pytest.param(("--offered", "500"), {"small_us_ratio": 2.2}, id="offered"),
-        pytest.param(("--only", "at-once"), {"bare_us_ratio": 1.375}, id="at-once", marks=pytest.mark.soak),
-        pytest.param(("--only", "coalesced"), {"coalesced_us_ratio": 0.715}, id="coalesced", marks=pytest.mark.soak),
+        pytest.param(("--only", "at-once"), {"bare_us_ratio": 1.375}, id="at-once"),
+        pytest.param(("--only", "coalesced"), {"coalesced_us_ratio": 0.715}, id="coalesced"),
     ],
 )
 def test_moves_on_postgresql_have_goals_for_processor_time_and_leave_nothing_there(
@@ -187,6 +188,7 @@ def test_another_store_than_postgresql_is_refused(arbiter: Arbiter) -> None:
     assert "--store is for postgresql://USER@HOST/DATABASE" in ran.err
 
 
+@pytest.mark.soak
 def test_offered_loads_are_measured_beside_the_bare_path_and_drawn(bench: Bench, tmp_path: Path) -> None:
     picture = tmp_path / "loads.svg"
     sizes = ("--matches", "8", "--rounds", "1", "--seconds", "0.2")
@@ -218,6 +220,7 @@ def test_a_picture_of_what_is_not_measured_and_a_load_that_is_none_are_refused(a
         assert arbiter("bench", "growth", "--live", numbers).code == 2
 
 
+@pytest.mark.soak
 def test_growth_has_processor_time_memory_and_start_of_each_number_of_live_matches(bench: Bench) -> None:
     found = by_key(bench("growth", *TINY["growth"]))
     assert {"start_s_0", "memory_mib_0", "match_kib_4", "match_kib_8"} <= set(found)

@@ -21,7 +21,7 @@ from tests.processes import children, descendants, wait_for_end
 
 pytestmark = pytest.mark.long
 
-SHORT = ("--games", "hop-it", "--time", "1s+100ms", "--rounds", "1", "--ladder", "6s", "--concurrency", "2")
+SHORT = ("--games", "hop-it", "--time", "1s+100ms", "--rounds", "1", "--ladder", "3s", "--concurrency", "2")
 
 
 def begin(directory: Path, *options: str) -> subprocess.Popen[str]:

@@ -60,7 +60,8 @@ def hog():
         held.append(bytearray(b"x" * (8 << 20)))
 
 fill("/tmp")
-bomb()
+if not os.path.exists("noticed"):  # a bot that is started again need not reach that limit again
+    bomb()
 arb.run(Hostile())
 """
 

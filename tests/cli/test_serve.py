@@ -67,7 +67,7 @@ def test_the_token_can_be_left_out_of_the_credentials_file(folder: Path) -> None
     assert server.log.read_text() == ""
 
 
-def test_mistakes_are_one_line(folder: Path) -> None:
+def test_mistakes_are_one_line(folder: Path, arbiter: Arbiter) -> None:
     store = f"sqlite:///{folder}/arbiter.db"
     free = f"127.0.0.1:{free_port()}"
     with socket.socket() as taken:
@@ -80,9 +80,9 @@ def test_mistakes_are_one_line(folder: Path) -> None:
     assert f"{folder}/none does not exist" in fails("--listen", free, "--store", f"sqlite:///{folder}/none/arbiter.db")
     wrong = folder / "arbiter.toml"
     wrong.write_text("[limits]\npage_size = 0\n")
-    assert "limits.page_size: " in fails("--listen", free, "--store", store, "--config", str(wrong))
+    assert "limits.page_size: " in arbiter("serve", "--config", str(wrong)).complaint
     wrong.write_text("listen: nothing")
-    assert "is not TOML" in fails("--listen", free, "--store", store, "--config", str(wrong))
+    assert "is not TOML" in arbiter("serve", "--config", str(wrong)).complaint
     with closing(sqlite3.connect(folder / "arbiter.db")) as database:
         database.execute("UPDATE alembic_version SET version_num = 'from_the_future'")
         database.commit()

@@ -168,12 +168,21 @@ async def cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
 
 
 async def waiting(rules: RulesPool, caller: str, count: int) -> list[asyncio.Task[Any]]:
-    """Have a caller ask something long, and then `count` questions more that wait for it."""
-    tasks: list[asyncio.Task[Any]] = [asyncio.create_task(moves(rules, *HOSTILE, caller=caller))]
+    """Stop the worker, have a caller ask something, and then `count` questions more that wait for it."""
+    await moves(rules, "pods", caller=caller)  # the worker is there
+    (worker,) = workers()
+    os.kill(worker, signal.SIGSTOP)
+    tasks: list[asyncio.Task[Any]] = [asyncio.create_task(moves(rules, *LONG, caller=caller))]
     await until(lambda: rules.busy == 1)
     tasks += [asyncio.create_task(moves(rules, "pods", caller=caller)) for _ in range(count)]
     await until(lambda: rules.waiting == count)
     return tasks
+
+
+def go_on() -> None:
+    """Have the workers go on that were stopped."""
+    for worker in workers():
+        os.kill(worker, signal.SIGCONT)
 
 
 @pytest.mark.long
@@ -184,6 +193,7 @@ async def test_a_caller_with_too_many_requests_waiting_is_refused_and_others_are
         assert limited.reason is Reason.RATE_LIMITED
         assert limited.facts == {"limit": "3", "retry_after_ms": "60000"}
         other = asyncio.create_task(moves(rules, "pods", caller="alice"))
+        go_on()
         assert (await other).total == 126
         assert [listing.total for listing in await asyncio.gather(*tasks[1:])] == [126] * 3
         assert (await refusal(tasks[0])).reason is Reason.BUDGET_SPENT  # far more moves than an answer holds
@@ -201,6 +211,7 @@ async def test_the_requests_of_all_callers_together_are_bounded_too() -> None:
         assert limited.facts == {"limit": "4", "retry_after_ms": "60000"}
         await cancelled(tasks)
         assert rules.waiting == 0
+        go_on()
         assert (await moves(rules, "pods", caller="carol")).total == 126
 
 
@@ -210,6 +221,7 @@ async def test_requests_that_nobody_waits_for_any_more_do_not_count() -> None:
         tasks = await waiting(rules, "bob", 3)
         await cancelled(tasks[1:])
         assert rules.waiting == 0
+        go_on()
         again = [asyncio.create_task(moves(rules, "pods", caller="bob")) for _ in range(3)]
         assert [listing.total for listing in await asyncio.gather(*again)] == [126] * 3
         await refusal(tasks[0])
