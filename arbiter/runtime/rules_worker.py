@@ -1,10 +1,10 @@
 """A worker process for rules: `python -m arbiter.runtime.rules_worker MEMORY_BYTES NICE`.
 
 It reads jobs from standard input and writes answers to standard output as frames. A frame is a header (see HEAD) and a
-pickled value. Once all games are loaded it sends ("done", None). Then it takes jobs. A job is (kind, arguments). Its
-answer is any number of chunk frames and one last frame: ("done", value), ("refused", refusal), or ("failed", traceback)
-for an error in the rules' code. The parent process kills the worker when a job takes too long. The worker exits at the
-end of its input. Both ends are this program, so pickle is safe here.
+pickled value. Once the modules of all games are loaded it sends ("done", None). Then it takes jobs. A job is (kind,
+arguments). Its answer is any number of chunk frames and one last frame: ("done", value), ("refused", refusal), or
+("failed", traceback) for an error in the rules' code. The parent process kills the worker when a job takes too long.
+The worker exits at the end of its input. Both ends are this program, so pickle is safe here.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
 
 
 def load_games() -> None:
-    """Load the modules of all games. A game's tables are computed with its first job, in less than a tenth of a second."""
+    """Load the modules of all games. The tables of a game are computed with its first job: a tenth of a second."""
     with suppress(Exception):  # a packaged game that cannot be loaded fails only the jobs that name it
         registry.classes()
 
