@@ -1,5 +1,6 @@
 """The composition root: the only package that names adapters. Each part can also be passed in as an argument."""
 
+from arbiter.bootstrap.archiving import Archived, archive_store, count_archivable
 from arbiter.bootstrap.backup import Copied, backup_store, restore_store
 from arbiter.bootstrap.examination import Finding, Grade, examine
 from arbiter.bootstrap.exporting import Exporting, open_export
@@ -22,6 +23,7 @@ __all__ = [
     "ADMIN",
     "NO_JUDGES",
     "Arbiter",
+    "Archived",
     "Copied",
     "Exporting",
     "Finding",
@@ -29,8 +31,10 @@ __all__ = [
     "RunningServer",
     "Store",
     "World",
+    "archive_store",
     "backup_store",
     "check_store",
+    "count_archivable",
     "create_token",
     "create_tokens",
     "doors",

@@ -27,8 +27,9 @@ from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import SqlJournal
 from arbiter.store.looking import look
 from arbiter.store.reader import Reader
-from arbiter.store.records import head, keys_of_seals, seal_records
+from arbiter.store.records import head, keys_of_seals
 from arbiter.store.replicas import SqlReplicas
+from arbiter.store.sealing import seal_records
 from arbiter.store.timing import DatabaseTime
 from arbiter.store.writer import Committed, Writer
 

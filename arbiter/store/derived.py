@@ -36,10 +36,11 @@ from arbiter.service.ports.journal import (
 )
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.matches import end_of, summary_of
-from arbiter.store import records, tables
+from arbiter.store import archive, records, tables
 from arbiter.store.database import WRONG_VALUE, kind_of, named
 from arbiter.store.directory import player_columns, unreadable
 from arbiter.store.failure import reason
+from arbiter.store.gaps import gaps
 from arbiter.store.summaries import end_columns, row_columns
 from arbiter.tournaments.codec import MalformedLogError
 
@@ -49,11 +50,16 @@ Progress = Callable[[int, int], None]
 _NO_END: Final = MatchEnd("", 0, "", "", "", 0, "", 0, "", 0)
 MOST_FAULTS: Final = 20  #: maximum number of faults that a check reports
 _BATCH: Final = 500  #: matches to write at once
-_LOGS: Final = text("SELECT match_id, subject FROM event GROUP BY match_id, subject ORDER BY min(sequence)")
+_LOGS: Final = text(
+    "SELECT match_id, subject, min(sequence) FROM event GROUP BY match_id, subject "
+    f"UNION ALL SELECT match_id, '{Subject.MATCH.value}', first_sequence FROM archived_match ORDER BY 3"
+)
 _SIZES: Final = text("SELECT subject, count(DISTINCT match_id), count(*) FROM event GROUP BY subject")
+_ARCHIVED: Final = text("SELECT count(*), coalesce(sum(size), 0) FROM archived_match")
 _ORPHANS: Final = {
     Subject.MATCH: text(
         'SELECT match_id FROM "match" WHERE NOT EXISTS (SELECT 1 FROM event WHERE event.match_id = "match".match_id) '
+        'AND NOT EXISTS (SELECT 1 FROM archived_match WHERE archived_match.match_id = "match".match_id) '
         "ORDER BY match_id"
     ),
     Subject.TOURNAMENT: text(
@@ -95,7 +101,7 @@ def check(
     with named(engine.url), engine.connect() as connection:
         for statement in kind.SNAPSHOT:
             connection.exec_driver_sql(statement).close()
-        unsound = [*kind.check_sound(connection), *_missing(connection, check_size)]
+        unsound = [*kind.check_sound(connection), *_missing(connection, check_size, seals)]
         faults = _readable(_faults(connection, unsound, progress, seals))
         first = tuple(islice(faults, MOST_FAULTS))
         found = _size(connection)
@@ -111,7 +117,7 @@ def _readable(faults: Iterator[str]) -> Iterator[str]:
         yield f"a value in the lists or counts can't be read: {error}"
 
 
-def _missing(connection: Connection, check_size: Callable[[int], None] | None) -> Iterator[str]:
+def _missing(connection: Connection, check_size: Callable[[int], None] | None, seals: Seals | None) -> Iterator[str]:
     """Yield what is missing in the log: at its end, and between its records."""
     try:
         if check_size is not None:
@@ -119,7 +125,7 @@ def _missing(connection: Connection, check_size: Callable[[int], None] | None) -
     except OperatorError as error:
         yield str(error)
     try:
-        for first, last in records.gaps(connection):
+        for first, last in gaps(connection, seals):
             yield f"records {first} to {last} of the log are missing"
     except DBAPIError as error:
         yield f"the records of the log can't be counted: {reason(error)}"
@@ -208,7 +214,8 @@ def _size(connection: Connection) -> Found:
     sizes: dict[Any, tuple[int, int]] = {kind: (ids, count) for kind, ids, count in connection.execute(_SIZES)}
     matches, of_matches = sizes.get(Subject.MATCH.value, (0, 0))
     tournaments, of_tournaments = sizes.get(Subject.TOURNAMENT.value, (0, 0))
-    return Found(matches, of_matches + of_tournaments, tournaments=tournaments)
+    archived, of_archived = connection.execute(_ARCHIVED).one()
+    return Found(matches + archived, of_matches + of_tournaments + of_archived, tournaments=tournaments)
 
 
 def _is_listed(connection: Connection, derived: MatchSummary | TournamentSummary) -> bool | None:
@@ -224,7 +231,7 @@ def _is_listed(connection: Connection, derived: MatchSummary | TournamentSummary
 def _derived(connection: Connection, progress: Progress, seals: Seals | None = None) -> Iterator[tuple[str, Derived]]:
     """Yield the derived list entry of each match and tournament, with its name, in order of creation."""
     logs = connection.execute(_LOGS).all()
-    for done, (id_, subject) in enumerate(logs, 1):
+    for done, (id_, subject, _) in enumerate(logs, 1):
         name = f"{subject} {id_}"
         try:
             yield name, _derive(connection, id_, subject, seals)
@@ -251,6 +258,10 @@ def _derive(
     found = [records.stored(seals, row) for row in rows]
     if subject == Subject.TOURNAMENT:
         return _derive_tournament(match_id, found)
+    archived = archive.read(connection, seals, match_id)
+    if archived and found:
+        raise RecordDamaged(match_id, 1, "it is in the log and in the archive")
+    found = found or archived
     events = check_chain([record.body for record in found])
     match = replay(events, trust=True)
     if match.id != match_id:

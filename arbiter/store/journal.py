@@ -39,8 +39,9 @@ from arbiter.service.ports.journal import (
     TournamentFilter,
     TournamentSummary,
 )
-from arbiter.store import records, tables
+from arbiter.store import archive, records, tables
 from arbiter.store.database import kind_of
+from arbiter.store.gaps import last_gap
 from arbiter.store.reader import Reader
 from arbiter.store.summaries import end_columns, read_row, row_columns, tournament_columns
 from arbiter.store.tables import Numbered
@@ -75,6 +76,7 @@ class SqlJournal:
         kind = kind_of(engine)
         self._claim: tuple[str, ...] = kind.CLAIM
         self._insert: Callable[[Connection, Sequence[Numbered]], None] = kind.insert
+        self._snapshot: tuple[str, ...] = kind.SNAPSHOT
         self._most_lone: int = kind.MOST_LONE
         # Only the writer's thread uses these: the last number (None if a transaction may have been rolled back), and
         # the transaction that gave it.
@@ -168,13 +170,27 @@ class SqlJournal:
             .order_by(event.revision)
             .limit(most)
         )
-        return await self._reader.read(lambda connection: [self._stored(row) for row in connection.execute(query)])
+
+        def run(connection: Connection) -> list[StoredRecord]:
+            found = [self._stored(row) for row in connection.execute(query)]
+            if found or subject is not Subject.MATCH:
+                return found
+            return archive.read(connection, self._seals, match_id)[after:][:most]
+
+        return await self._reader.read(run)
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
         """Return all records of some matches, sorted by id and revision."""
         event = tables.event.c
         query = select(*records.COLUMNS).where(event.match_id.in_(match_ids)).order_by(event.match_id, event.revision)
-        return await self._reader.read(lambda connection: [self._stored(row) for row in connection.execute(query)])
+
+        def run(connection: Connection) -> list[StoredRecord]:
+            found = [self._stored(row) for row in connection.execute(query)]
+            missing = set(match_ids) - {record.match_id for record in found}
+            archived = [one for id_ in missing for one in archive.read(connection, self._seals, id_)]
+            return sorted(found + archived, key=lambda one: (one.match_id, one.revision)) if archived else found
+
+        return await self._reader.read(run)
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return the records of all matches after a journal sequence number, in order."""
@@ -184,7 +200,15 @@ class SqlJournal:
             .order_by(tables.event.c.sequence)
             .limit(most)
         )
-        return await self._reader.read(lambda connection: [self._stored(row) for row in connection.execute(query)])
+
+        def run(connection: Connection) -> list[StoredRecord]:
+            found = [self._stored(row) for row in connection.execute(query)]
+            if not found or found[-1].sequence - after == len(found):
+                return found  # no number is missing; the last record of all is never archived
+            archived = archive.between(connection, self._seals, after, found[-1].sequence, most)
+            return sorted({record.sequence: record for record in (*archived, *found)}.values())[:most]
+
+        return await self._reader.read(run)
 
     async def head(self) -> int:
         """Return the sequence number of the last record, 0 if there is none."""
@@ -193,7 +217,16 @@ class SqlJournal:
 
     async def last_gap(self, after: int) -> int:
         """Return the last sequence number behind `after` and before the head that no record has; 0 if there is none."""
-        return await self._reader.read(lambda connection: records.last_gap(connection, after))
+
+        def run(connection: Connection) -> int:
+            for statement in self._snapshot:
+                connection.exec_driver_sql(statement).close()
+            try:
+                return last_gap(connection, self._seals, after)
+            finally:
+                connection.rollback()
+
+        return await self._reader.read(run)
 
     async def unfinished(self) -> list[str]:
         """Return the ids of the matches that have not ended, oldest first."""
@@ -301,17 +334,21 @@ class SqlJournal:
         match, event = tables.match.c, tables.event.c
         seatings = ((player, other), (other, player))
         pair = or_(*(and_(match.player_1 == first, match.player_2 == second) for first, second in seatings))
-        query = (
-            select(tables.match, *(column.label(f"event_{column.name}") for column in records.COLUMNS))
-            .join(tables.event, and_(event.match_id == match.match_id, event.revision == 1))
-            .where(pair, *_rated(game))
-            .order_by(match.sequence)
+        wanted = select(tables.match).where(pair, *_rated(game)).order_by(match.sequence)
+        query = wanted.add_columns(*(column.label(f"event_{column.name}") for column in records.COLUMNS)).join(
+            tables.event, and_(event.match_id == match.match_id, event.revision == 1)
         )
-        return await self._reader.read(
-            lambda connection: [
-                (read_row(row), self._stored(row[-len(records.COLUMNS) :]).body) for row in connection.execute(query)
-            ]
-        )
+
+        def run(connection: Connection) -> list[tuple[MatchSummary, bytes]]:
+            found = {
+                row.sequence: (read_row(row), self._stored(row[-len(records.COLUMNS) :]).body)
+                for row in connection.execute(query)
+            }
+            for row, body in archive.first_records(connection, self._seals, wanted):
+                found[row.sequence] = (read_row(row), body)
+            return [found[sequence] for sequence in sorted(found)]
+
+        return await self._reader.read(run)
 
     async def unfinished_tournaments(self) -> list[str]:
         """Return the ids of the tournaments that have not ended, oldest first."""

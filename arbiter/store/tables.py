@@ -51,6 +51,22 @@ only after the one before it. So if it is not sure, the insert looks for the pre
 that only one first record exists.
 """
 
+#: The records of a match that ended long ago; see `arbiter.store.archive`. span: last sequence number minus the first.
+#: size: how many records. entry: which sequence numbers they have, sealed like a record. records: compressed.
+archived_match = Table(
+    "archived_match",
+    metadata,
+    Column("match_id", Name, primary_key=True),
+    Column("first_sequence", Sequence, nullable=False),
+    Column("span", Sequence, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("entry", LargeBinary, nullable=False),
+    Column("seal", LargeBinary),
+    Column("records", LargeBinary, nullable=False),
+    Index("archived_match_by_sequence", "first_sequence"),
+    Index("archived_match_by_span", "span"),
+)
+
 match = Table(
     "match",
     metadata,

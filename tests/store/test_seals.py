@@ -15,7 +15,7 @@ from arbiter.runtime.keys import open_ring
 from arbiter.runtime.seals import RingSeals
 from arbiter.runtime.watermark import Watermark
 from arbiter.service.ports.journal import RecordDamaged, StoreFailed
-from arbiter.store import records
+from arbiter.store import sealing
 from arbiter.store.database import opened, shown
 from tests.store.records import appends
 from tests.store.test_derived import silent
@@ -57,7 +57,7 @@ async def test_what_was_appended_with_keys_is_sealed(url: str, ring: Path) -> No
         assert await everything(store) == head
         assert await store.journal.last_gap(0) == 0
     with opened(url) as engine:
-        assert records.seal_records(engine, seals(ring), everything=False) == 0
+        assert sealing.seal_records(engine, seals(ring), everything=False) == 0
 
 
 async def test_records_from_before_there_were_seals_are_sealed_once(
@@ -67,15 +67,15 @@ async def test_records_from_before_there_were_seals_are_sealed_once(
     async with open_store(url, ring=ring) as store:
         with pytest.raises(RecordDamaged, match=r"revision 1 of match m000 is damaged \(it has no seal"):
             await store.journal.read_all(0, 10)
-    monkeypatch.setattr(records, "_AT_ONCE", 10)
+    monkeypatch.setattr(sealing, "_AT_ONCE", 10)
     with opened(url) as engine:
-        assert records.seal_records(engine, seals(ring), everything=False) == head
-        assert records.seal_records(engine, seals(ring), everything=False) == 0
+        assert sealing.seal_records(engine, seals(ring), everything=False) == head
+        assert sealing.seal_records(engine, seals(ring), everything=False) == 0
     async with open_store(url, ring=ring) as store:
         assert await everything(store) == head
     with opened(url) as engine:
         stranger = seals(ring.with_name("new.keys"))
-        assert records.seal_records(engine, stranger, everything=True) == head
+        assert sealing.seal_records(engine, stranger, everything=True) == head
     async with open_store(url, ring=ring.with_name("new.keys")) as store:
         assert await everything(store) == head
 
