@@ -22,7 +22,7 @@ from arbiter.service.ports.environment import TimeSource
 from arbiter.service.ports.journal import Journal, Seals, StoreFailed
 from arbiter.service.ports.replicas import Replicas
 from arbiter.store import derived
-from arbiter.store.database import kind_of, named, opened, shown
+from arbiter.store.database import kind_of, named, opened, shown, shown_engine
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import SqlJournal
 from arbiter.store.looking import look
@@ -30,6 +30,7 @@ from arbiter.store.reader import Reader
 from arbiter.store.records import head, keys_of_seals
 from arbiter.store.replicas import SqlReplicas
 from arbiter.store.sealing import seal_records
+from arbiter.store.signing_keys import SharedKeys
 from arbiter.store.timing import DatabaseTime
 from arbiter.store.writer import Committed, Writer
 
@@ -60,12 +61,12 @@ class Store(NamedTuple):
 async def open_store(
     url: str, committed: Committed | None = None, alone: bool = False, ring: Path | None = None, shared: bool = False
 ) -> AsyncIterator[Store]:
-    """Open a database and its adapters. `alone` locks out other servers. Raises OperatorError, StoreTooNew.
+    """Open a database and its adapters. For `alone` and `shared` see `opened`. Raises OperatorError, StoreTooNew.
 
     For `committed` see `Writer`. `ring`: the file of the signing keys that seal the records; without it, records are
-    neither sealed nor checked. `shared`: as one of several servers; only on a database that tells the time.
+    neither sealed nor checked.
     """
-    with opened(url, alone) as engine:
+    with opened(url, alone, shared=shared) as engine:
         keys = open_ring(ring, structlog.get_logger("arbiter.keys")) if ring is not None else None
         async with adapters(engine, committed, RingSeals(keys) if keys is not None else None, shared) as store:
             yield store
@@ -95,19 +96,12 @@ async def open_record(
     """Open a server's store with its signing keys, and keep its watermark up to date. For the rest see `open_world`."""
     path = settings.key_ring
     watermark = Watermark(path, shown(settings.store))
-    with opened(settings.store, alone=not shared) as engine:
-        with named(engine.url), engine.connect() as connection:
-            records = head(connection)
-        are_new = not path.exists()
-        if not new:
-            watermark.check(records, are_new)
-            _check_sealed_by(engine, path)
-        ring = open_ring(path, structlog.get_logger("arbiter.keys"))
-        if are_new and records:
-            structlog.get_logger("arbiter").warning("keys_made_anew", ring=str(path.absolute()))
-        seals = RingSeals(ring)
-        _seal(engine, seals, watermark, new)
-        watermark.reached(records, durably=True)
+    with opened(settings.store, alone=not shared, shared=shared) as engine:
+        if shared:
+            with named(engine.url), kind_of(engine).starting(engine):
+                ring, seals = _checked_beside_others(engine, path, watermark, new)
+        else:
+            ring, seals = _checked(engine, path, watermark, new)
         async with adapters(engine, committed, seals, shared) as store:
             marking = asyncio.create_task(_keep_marking(watermark, store.journal))
             try:
@@ -118,13 +112,87 @@ async def open_record(
                     watermark.reached(await store.journal.head(), durably=True)
 
 
+def _checked(engine: Engine, path: Path, watermark: Watermark, new: bool) -> tuple[KeyRing, RingSeals]:
+    """Check that a store and a file of signing keys belong together; return the keys. Raises OperatorError."""
+    records = _records(engine)
+    are_new = not path.exists()
+    if not new:
+        watermark.check(records, are_new)
+        _check_sealed_by(engine, path)
+    ring = _open_ring(path, records)
+    seals = RingSeals(ring)
+    _seal(engine, seals, watermark, new)
+    watermark.reached(records, durably=True)
+    return ring, seals
+
+
+def _checked_beside_others(engine: Engine, path: Path, watermark: Watermark, new: bool) -> tuple[KeyRing, RingSeals]:
+    """Do the same for one of several servers: the others have to have the same keys. No other server starts meanwhile.
+
+    Whoever starts first makes the keys and seals what has no seal; where several machines are used, the others get a
+    copy of its file.
+    """
+    shared_keys = SharedKeys(engine)
+    known = shared_keys.known()
+    if new and kind_of(engine).holders(engine) > 1:
+        raise OperatorError(
+            f"other servers serve the store {shown_engine(engine)}, so what it holds can't be accepted as a new "
+            "beginning: stop them first, or start without --new"
+        )
+    if new:
+        shared_keys.forget()
+        known = set()
+    if not new:
+        lacking = known - _key_ids(path)
+        if lacking:
+            raise OperatorError(
+                f"the servers of the store {shown_engine(engine)} use signing key {min(lacking)}, which is not in "
+                f"{path}: copy their file, and its .mark, there. If the keys are lost, start once with --new: the "
+                "records are then sealed as they stand, and signed by new keys"
+            )
+        records = _records(engine)
+        try:
+            watermark.check(records, keys_are_new=bool(known) or not path.exists())
+        except OperatorError:  # servers that run may have written both meanwhile
+            watermark.check(_records(engine), keys_are_new=bool(known) or not path.exists())
+        _check_sealed_by(engine, path)
+    ring = _open_ring(path, _records(engine))
+    seals = RingSeals(ring, shared_keys.agree)
+    try:
+        shared_keys.agree(seals.key_ids)
+    except StoreFailed as failure:  # a key was added this moment
+        raise OperatorError(f"the store {shown_engine(engine)} can't be served: {failure.why}") from None
+    if not known:
+        _seal(engine, seals, watermark, new)
+    watermark.reached(_records(engine), durably=True)
+    return ring, seals
+
+
+def _records(engine: Engine) -> int:
+    with named(engine.url), engine.connect() as connection:
+        return head(connection)
+
+
+def _open_ring(path: Path, records: int) -> KeyRing:
+    """Open a file of signing keys; it is made if there is none. Raises OperatorError."""
+    are_new = not path.exists()
+    ring = open_ring(path, structlog.get_logger("arbiter.keys"))
+    if are_new and records:
+        structlog.get_logger("arbiter").warning("keys_made_anew", ring=str(path.absolute()))
+    return ring
+
+
+def _key_ids(path: Path) -> set[str]:
+    """Return the ids of the keys in a file, none if there is no file. Raises OperatorError."""
+    log = structlog.get_logger("arbiter.keys")
+    return {key.key_id for key in KeyRing(path, log).public_keys()} if path.exists() else set()
+
+
 def _check_sealed_by(engine: Engine, path: Path) -> None:
     """Raise OperatorError if the records that were written last are sealed by keys that are not in a ring."""
     with named(engine.url), engine.connect() as connection:
         by = keys_of_seals(connection, LAST_RECORDS)
-    log = structlog.get_logger("arbiter.keys")
-    known = {key.key_id for key in KeyRing(path, log).public_keys()} if path.exists() else set()
-    if by and not by & known:
+    if by and not by & _key_ids(path):
         raise OperatorError(
             f"the records of the store {shown(engine.url.render_as_string(hide_password=False))} are sealed by key "
             f"{min(by)}, which is not in {path}: put the right signing keys there. If they are lost, start once with "

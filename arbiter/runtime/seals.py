@@ -37,10 +37,15 @@ class _Key(NamedTuple):
 
 
 class RingSeals:
-    """Seals by the keys of a ring; see `arbiter.service.ports.journal.Seals`. Safe to use from several threads."""
+    """Seals by the keys of a ring; see `arbiter.service.ports.journal.Seals`. Safe to use from several threads.
 
-    def __init__(self, ring: KeyRing) -> None:
+    agree: called with the ids of the keys before the first seal and every LOOK_S from then on, where several servers
+    seal: it enters them for the others, and raises StoreFailed if the others have a key that is lacking here.
+    """
+
+    def __init__(self, ring: KeyRing, agree: Callable[[set[str]], None] | None = None) -> None:
         self._ring = ring
+        self._agree = agree
         self._keys: dict[bytes, _Key] = {}
         self._sealer: Callable[[int, str, int, bytes, str], bytes] | None = None
         self._look_again_s = 0.0
@@ -51,10 +56,12 @@ class RingSeals:
         return {key.key_id for key in self._ring.public_keys()}
 
     def sealer(self) -> Callable[[int, str, int, bytes, str], bytes]:
-        """Return a function that seals with the newest key, as it was at most LOOK_S ago."""
+        """Return a function that seals with the newest key, as it was at most LOOK_S ago. Raises StoreFailed."""
         now = monotonic()
         if self._sealer is None or now >= self._look_again_s:
             self._load()
+            if self._agree is not None:
+                self._agree(self.key_ids)
             self._look_again_s = now + LOOK_S
             key_id = bytes.fromhex(self._ring.public_keys()[0].key_id)
             self._sealer = partial(_seal, key_id, self._keys[key_id].state)
@@ -70,6 +77,8 @@ class RingSeals:
             self._load()
             key = self._keys.get(key_id)
             if key is None:
+                if self._agree is not None:
+                    self._agree(self.key_ids)  # if another server has that key, nothing is wrong with the record
                 return f"its seal is by key {key_id.hex()}, which is not among the signing keys"
         if not compare_digest(_seal(key_id, key.state, *record), seal):
             return "its seal does not hold: it was changed after it was written"

@@ -19,17 +19,19 @@ from arbiter.store import failure, postgres, sqlite, tables
 _KINDS: Final[dict[str, ModuleType]] = {"sqlite": sqlite, "postgresql": postgres}
 WRONG_VALUE: Final = (LookupError, TypeError, ValueError, AttributeError)
 """What is raised for a value in the database that is not of its column's type."""
+_PATIENCE: Final = 5  #: how often a server that starts asks for the store alone, while the tables are not up to date
 FORMS: Final = " or ".join(kind.FORM for kind in _KINDS.values())
 
 
 @contextmanager
-def opened(url: str, alone: bool = False, existing: bool = False) -> Iterator[Engine]:
+def opened(url: str, alone: bool = False, existing: bool = False, shared: bool = False) -> Iterator[Engine]:
     """Open a store and bring its tables up to date; close it at the end of the context.
 
     `sqlite:///FILE` keeps everything in one file; `postgresql://USER@HOST/DATABASE` takes libpq's other parameters
-    after a `?`. `alone` locks out other servers, which would otherwise take over this server's matches, and checks at
-    once that the store is writable. Tables are migrated only while nobody else holds the store. `existing` refuses to
-    create a new store.
+    after a `?`. `alone` locks out other servers, which would otherwise take over this server's matches; `shared` locks
+    out whoever needs the store alone, and lets in other servers (see `may_be_shared`). Both check at once that the
+    store is writable. Tables are migrated only while nobody else holds the store. `existing` refuses to create a new
+    store.
 
     Raises OperatorError for a store that cannot be used, StoreTooNew for one that a newer arbiter has written.
     """
@@ -43,10 +45,19 @@ def opened(url: str, alone: bool = False, existing: bool = False) -> Iterator[En
                 raise OperatorError(f"there is no store at {_shown(place)}: name another, or `arbiter serve` makes one")
             if alone:
                 stack.enter_context(kind.held(engine))
-            if version_of(engine) != newest():
-                with nullcontext() if alone else kind.held(engine):
-                    _bring_up_to_date(engine)
-            if alone:
+            for patience in reversed(range(_PATIENCE if shared else 1)):
+                if version_of(engine) == newest():
+                    break
+                try:
+                    with nullcontext() if alone else kind.held(engine):
+                        _bring_up_to_date(engine)
+                except failure.HeldElsewhere:  # maybe by a server that starts too, and does the same
+                    if not patience and version_of(engine) != newest():
+                        raise
+            if shared:
+                stack.enter_context(kind.held(engine, shared=True))
+                version_of(engine)  # a newer arbiter may have been quicker
+            if alone or shared:
                 _check_writable(engine)
         yield engine
 
@@ -60,6 +71,11 @@ def engine_of(place: URL) -> Engine:
 def kind_of(engine: Engine) -> ModuleType:
     """Return the module for an engine's database: `sqlite` or `postgres`."""
     return _KINDS[engine.dialect.name]
+
+
+def may_be_shared(url: str) -> bool:
+    """Return whether several servers may use a store at the same time. Raises OperatorError."""
+    return bool(_KINDS[place_of(url).get_backend_name()].SHARED)
 
 
 def shown(url: str) -> str:
@@ -102,7 +118,12 @@ def named(place: URL) -> Iterator[None]:
             f"the store {_shown(place)} can't be used: {failure.reason(error)}{detail}"
             + (f": {advice}" if advice else "")
         ) from None
-    except failure.HeldElsewhere:
+    except failure.HeldElsewhere as error:
+        if str(error) == postgres.IN_USE_ALONE:
+            raise OperatorError(
+                f"another program needs the store {_shown(place)} for itself (a migration, a rebuild, a restore, or an "
+                "arbiter of a version that shares no store): let it end, or use another store"
+            ) from None
         remote = place.get_backend_name() != "sqlite"
         hint = " (if its machine is gone, the store is free again after half a minute)" if remote else ""
         raise OperatorError(

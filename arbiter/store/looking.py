@@ -19,7 +19,7 @@ class StoreState(NamedTuple):
     """What a store is like.
 
     database: its kind and version. version: that of its tables, '' if there are none; newest: that of this arbiter.
-    served: whether a server holds it. records: how many it has; sealed_by: ids of the keys that sealed the last of
+    servers: how many hold it. records: how many it has; sealed_by: ids of the keys that sealed the last of
     them. round_trip_ms: of an empty query, the median. clock_ms: by how much the database's clock is ahead of ours;
     None where there is one clock. unsafe: settings by which it could lose what it has acknowledged, a clause each.
     """
@@ -27,12 +27,17 @@ class StoreState(NamedTuple):
     database: str
     version: str
     newest: str
-    served: bool = False
+    servers: int = 0
     records: int = 0
     sealed_by: frozenset[str] = frozenset()
     round_trip_ms: float = 0.0
     clock_ms: float | None = None
     unsafe: tuple[str, ...] = ()
+
+    @property
+    def served(self) -> bool:
+        """Whether a server holds it."""
+        return self.servers > 0
 
 
 def look(url: str) -> StoreState:
@@ -53,14 +58,14 @@ def look(url: str) -> StoreState:
 
 def _state(engine: Engine) -> StoreState:
     kind = kind_of(engine)
-    served = kind.is_served(engine)  # before there is a connection: see the locks of `sqlite`
+    servers = kind.holders(engine)  # before there is a connection: see the locks of `sqlite`
     version = version_of(engine) or ""
     with engine.connect() as connection:
         return StoreState(
             f"{kind.NAME} {kind.server_version(connection)}",
             version,
             newest(),
-            served,
+            servers,
             head(connection) if version else 0,
             # the column of the seals is as new as the newest tables
             frozenset(keys_of_seals(connection, LAST_RECORDS)) if version == newest() else frozenset(),

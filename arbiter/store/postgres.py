@@ -1,9 +1,11 @@
-"""PostgreSQL, by psycopg: for an event log on another machine, or, later, for several servers on one store.
+"""PostgreSQL, by psycopg: for an event log on another machine, and for several servers on one store.
 
-Two advisory locks of the database keep order (`pg_locks` shows them). The first half of their key is the schema's hash,
-so that several stores can share a database.
+Three advisory locks of the database keep order (`pg_locks` shows them). The first half of their key is the schema's
+hash, so that several stores can share a database.
 
-- SERVING is held by a session from the start of a server to its end. For now, one server may use a store.
+- SERVING is held by a session from the start of a server to its end. Servers share it; whoever needs the store alone,
+  to bring its tables up to date, to rebuild or to fill it, holds it alone.
+- STARTING is held by a transaction while a server checks the store and its signing keys, one server after another.
 - NUMBERING is held by a transaction that appends to the log, from before it reads the last number until its commit.
 With numbers from a database sequence, records could become visible in another order than their numbers, and a reader
 that has seen 7 would never look for a later 6. Under the lock, records become visible in the order of their numbers,
@@ -31,6 +33,9 @@ NAME: Final = "PostgreSQL"
 FORM: Final = "postgresql://USER@HOST/DATABASE"
 _SCHEMA: Final = "hashtext('arbiter ' || current_schema())"
 _SERVING: Final = f"pg_advisory_lock({_SCHEMA}, 1)"
+_SERVING_TOO: Final = f"pg_advisory_lock_shared({_SCHEMA}, 1)"
+_STARTING: Final = f"SELECT pg_advisory_xact_lock({_SCHEMA}, 3)"
+SHARED: Final = True  #: whether several servers may use a store at the same time
 BEGIN: Final[tuple[str, ...]] = ()
 """Begins a transaction that changes tables, or reads before it writes: no statement is needed while we hold the store.
 """
@@ -54,7 +59,7 @@ INSERT: Final = (
     "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::varchar[], %s::boolean[], "
     "%s::bytea[]) AS new (sequence, match_id, revision, body, subject, known, seal)"
 )
-_IS_SERVED: Final = (
+_HOLDERS: Final = (
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND objid = 1 "
     f"AND classid::bigint = ({_SCHEMA}::bigint & 4294967295) "
     "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -77,6 +82,11 @@ _PATIENCE_OF_THE_DATABASE: Final = (
     "SET tcp_keepalives_count = 3",
     "SET idle_session_timeout = 0",
 )
+IN_USE_ALONE: Final = "another program needs it for itself"
+STOOD_STILL_MS: Final = 1_000
+_LET_OTHERS_ON: Final = f"SET idle_in_transaction_session_timeout = {STOOD_STILL_MS}"
+"""A server may stand still, or be cut off, in a transaction that holds NUMBERING: no other server could write until the
+database ends its session. This is less than the silence after which a server counts as dead."""
 LET_GO_MS = 3_000  #: how long a new server waits for the session of a server that has just died
 
 
@@ -127,25 +137,32 @@ def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
 
 
 @contextmanager
-def held(made: Engine) -> Iterator[None]:
+def held(made: Engine, shared: bool = False) -> Iterator[None]:
     """Hold the store by an advisory lock of a separate session, which the database releases when the process ends.
 
+    `shared`: beside others who do so, as servers do; otherwise alone.
+
     While the store is held, the engine opens a connection only if the lock still exists. So if the database was away
-    for a while, and another server has taken the store, this server writes nothing more. If only the lock's session is
-    ended, the engine notices when it next connects; until then the condition of each append prevents a fork by two
-    servers. Raises HeldElsewhere.
+    for a while, and another program has taken the store for itself, this server writes nothing more. If only the
+    session of the lock is ended, the engine notices when it next connects; until then the condition of each append
+    prevents a fork by two servers. Raises HeldElsewhere.
     """
-    hold = _Hold(made.url)
+    hold = _Hold(made.url, shared)
 
     def check(connection: Any, _record: object) -> None:
         try:
             hold.take()
+            if shared:
+                with connection.cursor() as cursor:
+                    cursor.execute(_LET_OTHERS_ON)
+                connection.commit()
         except BaseException:
             connection.close()
             raise
 
     try:
         hold.take()
+        made.dispose()  # each connection from here on has been checked
         event.listen(made, "connect", check)
         yield
     finally:
@@ -155,16 +172,17 @@ def held(made: Engine) -> Iterator[None]:
 
 
 class _Hold:
-    """The session that holds the lock SERVING."""
+    """The session that holds the lock SERVING, `shared` with others or alone."""
 
-    def __init__(self, place: URL) -> None:
+    def __init__(self, place: URL, shared: bool = False) -> None:
+        self._shared = shared
         self._engine = _engine(place, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         self._mutex = threading.Lock()
         self._connection: Connection | None = None
         self._session: Row[Any] | None = None  # the session's database process id, and its start time
 
     def take(self) -> None:
-        """Take the lock. Raises HeldElsewhere if another session holds it, DBAPIError."""
+        """Take the lock. Raises HeldElsewhere if another session is in the way, DBAPIError."""
         with self._mutex:
             if not self._alive():
                 self._drop()
@@ -195,14 +213,14 @@ class _Hold:
                 connection.exec_driver_sql(statement)
             self._end_own_session(connection)
             connection.exec_driver_sql(f"SET lock_timeout = {LET_GO_MS}")
-            connection.exec_driver_sql(f"SELECT {_SERVING}")
+            connection.exec_driver_sql(f"SELECT {_SERVING_TOO if self._shared else _SERVING}")
             self._session = connection.exec_driver_sql(
                 "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
             ).one()
         except OperationalError as error:
             connection.close()
             if getattr(error.orig, "sqlstate", "") == _LOCK_NOT_AVAILABLE:
-                raise HeldElsewhere("another arbiter serves it") from None
+                raise HeldElsewhere(IN_USE_ALONE if self._shared else "another arbiter serves it") from None
             raise
         except BaseException:
             connection.close()
@@ -237,10 +255,19 @@ def is_there(made: Engine) -> bool:
     return True
 
 
-def is_served(made: Engine) -> bool:
-    """Return whether a server holds the store. Raises DBAPIError."""
+def holders(made: Engine) -> int:
+    """Return how many servers hold the store; a program that needs it alone counts as one. Raises DBAPIError."""
     with made.connect() as connection:
-        return bool(connection.exec_driver_sql(_IS_SERVED).scalar())
+        return int(connection.exec_driver_sql(_HOLDERS).scalar() or 0)
+
+
+@contextmanager
+def starting(made: Engine) -> Iterator[None]:
+    """Let no other server start during the context. Raises DBAPIError."""
+    with made.connect() as connection:
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0").close()
+        connection.exec_driver_sql(_STARTING).close()
+        yield
 
 
 def server_version(connection: Connection) -> str:

@@ -32,6 +32,7 @@ CLAIM: Final[tuple[str, ...]] = ()
 """What a transaction executes before it numbers records: nothing, because SQLite allows one writer at a time."""
 COLUMNS: Final = 7  #: columns of each inserted record
 MOST_LONE: Final = 512  #: maximum records in one statement, which is its own transaction outside of others
+SHARED: Final = False  #: whether several servers may use a store at the same time
 NOW_MS: Final = None  #: the query for the database's time: there is none, as its clock is that of this machine
 KEEPS_CONNECTION: Final = (
     True  #: whether the writer keeps its connection between commits; yes: a local file cannot disconnect
@@ -118,8 +119,10 @@ def _insert_of(count: int) -> tuple[str, int]:
 
 
 @contextmanager
-def held(made: Engine) -> Iterator[None]:
+def held(made: Engine, shared: bool = False) -> Iterator[None]:
     """Hold the store by a lock on its file, by whatever name it was opened. The lock ends with the process.
+
+    Nobody can hold a file together with others: `shared` must be false.
 
     This is an flock, which does not interfere with SQLite's own locks. But a process loses SQLite's locks on a file
     when it closes any handle of that file, so all connections are closed before the lock.
@@ -130,6 +133,7 @@ def held(made: Engine) -> Iterator[None]:
     Raises HeldElsewhere if another process holds the file, OperatorError if it cannot be locked or has a second name,
     SQLAlchemyError if it cannot be opened.
     """
+    assert not shared
     path = Path(made.url.database or "")
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -207,8 +211,8 @@ def is_there(made: Engine) -> bool:
     return Path(made.url.database or "").exists()
 
 
-def is_served(made: Engine) -> bool:
-    """Return whether a server holds the file, which is there. Raises OperatorError.
+def holders(made: Engine) -> int:
+    """Return how many servers hold the file, which is there: one or none. Raises OperatorError.
 
     This takes the lock for a moment, shared with others. Call it while this process has no connection to the file:
     closing a handle would end the locks of such a connection.
@@ -223,10 +227,10 @@ def is_served(made: Engine) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return True
+        return 1
     finally:
         os.close(handle)
-    return False
+    return 0
 
 
 def server_version(connection: Connection) -> str:

@@ -244,11 +244,14 @@ class Seals(Protocol):
     def sealer(self) -> Callable[[int, str, int, bytes, str], bytes]:
         """Return a function that seals the records of one transaction with the newest key.
 
-        Its arguments are the fields of a stored record.
+        Its arguments are the fields of a stored record. Raises StoreFailed if other servers have a newer key.
         """
 
     def fault(self, record: StoredRecord, seal: bytes | None) -> str:
-        """Return why a record's seal does not hold, as a clause; '' if it holds."""
+        """Return why a record's seal does not hold, as a clause; '' if it holds.
+
+        Raises StoreFailed if it is by a key that another server has, and this one not yet.
+        """
 
 
 class Journal(Protocol):
