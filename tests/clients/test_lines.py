@@ -65,7 +65,6 @@ def programs(tmp_path: Path) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("boxed", "games"),
     [
-        ("off", (SMALL, "hop-it")),
         ("require", (SMALL, "hop-it")),
         pytest.param("off", (SMALL, "hop-it", "circle-of-life", "pondlife"), marks=pytest.mark.soak),
     ],
