@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import structlog
-from cryptography import x509
 from google.protobuf.internal import api_implementation
 
 from arbiter import __version__
@@ -111,6 +110,8 @@ def _addresses(settings: Settings) -> Iterator[Finding]:
 def _certificate(settings: Settings) -> Iterator[Finding]:
     if not any((settings.tls_certificate, settings.tls_key, settings.tls_client_authority)):
         return
+    from cryptography import x509  # a server starts without it
+
     try:
         credentials_of(settings)
         assert settings.tls_certificate is not None

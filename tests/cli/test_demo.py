@@ -21,7 +21,8 @@ from tests.processes import children, descendants, wait_for_end
 
 pytestmark = pytest.mark.long
 
-SHORT = ("--games", "hop-it", "--time", "1s+100ms", "--rounds", "1", "--ladder", "3s", "--concurrency", "2")
+SHORT = ("--games", "hop-it", "--time", "1s+100ms", "--rounds", "1", "--concurrency", "2", "--ladder")
+SOON_OVER, LONG = (*SHORT, "3s"), (*SHORT, "2m")  # the second for what ends in another way
 
 
 def begin(directory: Path, *options: str) -> subprocess.Popen[str]:
@@ -61,7 +62,7 @@ def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
 
 
 def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path) -> None:
-    stopped = begin(tmp_path, *SHORT)
+    stopped = begin(tmp_path, *SOON_OVER)
     heard(stopped, " 1/2  hop-it: ")
     everybody = descendants(stopped.pid)
     stopped.send_signal(signal.SIGTERM)  # for SIGINT see the tests of `arbiter tournament run`
@@ -91,7 +92,7 @@ def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path
 
 @pytest.mark.soak
 def test_a_run_that_is_killed_takes_everybody_along(tmp_path: Path) -> None:
-    run = begin(tmp_path, *SHORT)
+    run = begin(tmp_path, *LONG)
     heard(run, " 1/2  hop-it: ")
     everybody = descendants(run.pid)
     assert len(everybody) > len(BOTS)
@@ -102,7 +103,7 @@ def test_a_run_that_is_killed_takes_everybody_along(tmp_path: Path) -> None:
 
 
 def test_a_bot_that_dies_is_started_again_and_a_server_that_dies_ends_the_run_with_one_line(tmp_path: Path) -> None:
-    run = begin(tmp_path, *SHORT)
+    run = begin(tmp_path, *LONG)
     heard(run, " 1/2  hop-it: ")
     kill(run, "bots.random")
     heard(run, "random ended by itself (signal SIGKILL), is started again in 0.5 s")
@@ -120,7 +121,7 @@ def test_a_port_that_is_taken_gets_one_line(tmp_path: Path):
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        run = begin(tmp_path, *SHORT, "--port", str(taken.getsockname()[1]))
+        run = begin(tmp_path, *LONG, "--port", str(taken.getsockname()[1]))
         _, complaint = run.communicate(timeout=2 * WAIT_S)
     assert run.returncode == 1
     assert complaint.count("\n") == 1
