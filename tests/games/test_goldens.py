@@ -13,8 +13,9 @@ from arbiter.games.playthrough import ScriptError, order_snapshot, read_script, 
 from arbiter.testing import goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden"
+MANY = 50_000  #: positions, which take longer to count than `make quick` has time for
 COUNTS = [
-    count
+    pytest.param(count, marks=pytest.mark.long if count.expected >= MANY else ())
     for game in registry.BUNDLED
     if (GOLDEN / game / "perft.json").is_file()
     for count in goldens.counts(GOLDEN / game)

@@ -29,6 +29,7 @@ VARIANTS = {
     ],
 }
 EVERY = sorted({variant for name in registry.classes() for variant in VARIANTS.get(name, [name])})
+OTHERS = set(EVERY) - set(registry.classes())  #: variants with parameters of their own: not in `make quick`
 SHORT_LAWS = [law for law in laws.LAWS if law is not laws.games_end]
 
 
@@ -38,7 +39,9 @@ def test_every_bundled_game_has_variants_here() -> None:
 
 
 @pytest.mark.parametrize("law", SHORT_LAWS, ids=lambda law: law.__name__)
-@pytest.mark.parametrize("variant", EVERY)
+@pytest.mark.parametrize(
+    "variant", [pytest.param(name, marks=pytest.mark.long if name in OTHERS else ()) for name in EVERY]
+)
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_law(variant: str, law: Callable[[Any, laws.Choose], None], seed: int) -> None:
