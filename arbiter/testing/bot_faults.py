@@ -61,7 +61,7 @@ class FaultPolicy(NamedTuple):
 POLICIES: Final[dict[BotFault, FaultPolicy]] = {
     BotFault.STAYS_AWAY: FaultPolicy(
         "never connects",
-        "the match waits, then it is lost; void if neither player comes",
+        "the match waits, then the player loses; void if neither player comes",
         "matches.no_show_ms",
         end=("no_show", "absence", "player"),
     ),
@@ -72,13 +72,13 @@ POLICIES: Final[dict[BotFault, FaultPolicy]] = {
     ),
     BotFault.VANISHES: FaultPolicy(
         "loses its stream and never reconnects",
-        "the match is lost once the player has been away too long, or its flag has fallen",
+        "the match is lost once the player has been absent for too long, or its flag has fallen",
         "matches.abandon_ms",
         end=ABSENCE,
     ),
     BotFault.HALF_OPEN: FaultPolicy(
-        "neither reads nor sends any more, the connection stays open",
-        "the stream ends after the silence; from then on the player is away",
+        "neither reads nor sends any more, but its connection stays open",
+        "the stream ends after the silence; from then on the player is absent",
         "limits.silence_ms",
         Reason.SESSION_SILENT,
         ends_stream=True,
@@ -86,27 +86,27 @@ POLICIES: Final[dict[BotFault, FaultPolicy]] = {
     ),
     BotFault.STALLS: FaultPolicy(
         "never moves, but answers pings",
-        "the clock runs, the flag falls; without a time control after `matches.move_cap_ms`",
+        "the clock runs until the flag falls; without a time control, for `matches.move_cap_ms`",
         "time control",
         end=("time", "time", "player"),
     ),
     BotFault.FLOODS: FaultPolicy(
-        "sends more acts in a second than are allowed, apart from moves in its live matches",
-        "the stream ends; moves in live matches are never counted, unless they are refused as wrong",
+        "sends too many acts in a second, not counting moves in its live matches",
+        "the stream ends; moves in live matches do not count, unless they are refused as wrong",
         "limits.acts_a_second",
         Reason.RATE_LIMITED,
         ends_stream=True,
     ),
     BotFault.ILLEGAL_MOVES: FaultPolicy(
         "sends moves that the rules forbid",
-        "each is refused and counted, the clock runs on; with as many as the policy says (4) the match is lost",
+        "each is refused and counted, and the clock runs on; at the number in the policy (4) the match is lost",
         "matches.illegal_moves",
         Reason.MOVE_ILLEGAL,
         end=("illegal_moves", "rule_violation", "player"),
     ),
     BotFault.MALFORMED_MOVES: FaultPolicy(
-        "sends texts that are no moves of the game",
-        "as illegal moves, and counted together with them",
+        "sends texts that are not moves of the game",
+        "like illegal moves, and counted together with them",
         "matches.illegal_moves",
         Reason.MOVE_MALFORMED,
         end=("illegal_moves", "rule_violation", "player"),
@@ -125,40 +125,42 @@ POLICIES: Final[dict[BotFault, FaultPolicy]] = {
         "gives another move the request id of an earlier one", "refused; no strike", refusal=Reason.REQUEST_ID_REUSED
     ),
     BotFault.PESTERS: FaultPolicy(
-        "offers a draw again and again", "one offer a ply, none in games without", refusal=Reason.DRAW_NOT_AVAILABLE
+        "offers a draw again and again",
+        "one offer is allowed for each ply; none in games without draw offers",
+        refusal=Reason.DRAW_NOT_AVAILABLE,
     ),
     BotFault.CONNECTS_TWICE: FaultPolicy(
         "opens a second stream",
-        "the newest wins, the older one ends; what was asked on it is still done",
+        "the newest wins, and the older one ends; requests on it are still carried out",
         refusal=Reason.SESSION_SUPERSEDED,
         ends_stream=True,
     ),
     BotFault.COMES_AND_GOES: FaultPolicy(
-        "opens streams again and again; each start and end is an event in all its matches",
-        "that many are accepted at once, then one for each share of a minute; moves by its other calls are played",
+        "opens streams again and again; each start and end causes events in all its matches",
+        "as many as the limit come at once, then they are spread over the minute; moves by other calls are played",
         "limits.play_streams_a_minute",
         Reason.RATE_LIMITED,
         ends_stream=True,
     ),
     BotFault.GIANT_MESSAGE: FaultPolicy(
-        "sends too large a message",
-        "the stream ends; from four times the limit on the message is not even read, and the status is all there is",
+        "sends a message that is too large",
+        "the stream ends; a message of four times the limit or more is not read, and only a status comes",
         "limits.message_bytes",
         Reason.MESSAGE_TOO_LARGE,
         ends_stream=True,
     ),
     BotFault.GARBAGE: FaultPolicy(
-        "sends bytes that are no message", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
+        "sends bytes that are not a message", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
     ),
     BotFault.SAYS_NOTHING: FaultPolicy(
         "opens a stream and sends no hello",
-        "the stream ends after the silence; it had no effect",
+        "the stream ends after the silence; it has no effect",
         "limits.silence_ms",
         Reason.SESSION_SILENT,
         ends_stream=True,
     ),
     BotFault.SKIPS_HELLO: FaultPolicy(
-        "sends something else first", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
+        "sends another item first", "the stream ends", refusal=Reason.ARGUMENT_INVALID, ends_stream=True
     ),
     BotFault.OTHER_VERSION: FaultPolicy(
         "uses a version of the protocol that the server does not support",
@@ -169,7 +171,7 @@ POLICIES: Final[dict[BotFault, FaultPolicy]] = {
     BotFault.UNKNOWN_FIELDS: FaultPolicy("sends fields and acts that do not exist", "they are ignored"),
     BotFault.READS_NOTHING: FaultPolicy(
         "sends, but does not read its stream",
-        "what waits is kept up to the limit, then the stream ends; from then on the player is away",
+        "unread items are kept up to the limit, then the stream ends; from then on the player is absent",
         "limits.session_items",
         Reason.READER_TOO_SLOW,
         ends_stream=True,

@@ -51,7 +51,7 @@ async def items(testbed: Testbed) -> None:
 @clause(
     "newer.enums",
     "plays on where an enum has a value that it does not know",
-    "Readers pass over what they do not know",
+    "Readers ignore elements that they do not know",
     PROTOS,
 )
 async def enums(testbed: Testbed) -> None:
