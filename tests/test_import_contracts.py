@@ -124,6 +124,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return dict(zip(parts[0::2], parts[1::2], strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.module)
 def test_an_import_that_is_forbidden_breaks_its_contract(said: dict[str, str], planted: Planted) -> None:
     assert planted.said in said.get(planted.contract, ""), said

@@ -102,6 +102,7 @@ def test_a_tournament_is_paused_resumed_left_and_cancelled(server: Server, arbit
     assert arbiter("tournament", "list", "--creator", "nobody").out.count("\n") == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

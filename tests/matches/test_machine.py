@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -238,4 +239,4 @@ def _check_story(table: Table) -> None:
 MatchMachine.TestCase.settings = settings(
     max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-test_machine = MatchMachine.TestCase
+test_machine = pytest.mark.long(MatchMachine.TestCase)

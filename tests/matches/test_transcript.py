@@ -107,6 +107,7 @@ def test_an_honest_transcript_holds() -> None:
     assert told.signature == read_signature(lines[-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(len(eventful())))
 def test_every_field_of_every_line_counts(number: int) -> None:
     """The complaint is about the line that was changed, or the next one, which carries its hash."""
@@ -221,6 +222,7 @@ def test_signing_again_what_is_true_holds() -> None:
     assert resigned(list(eventful()[:-1])) == b"".join(line + b"\n" for line in eventful())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(len(eventful()) - 1))
 def test_who_has_the_key_still_can_not_lie_about_rules_and_clocks(number: int) -> None:
     lines = list(eventful()[:-1])

@@ -25,6 +25,8 @@ from arbiter.service.gate.streams import OpenStreams
 from arbiter.testing.server import served
 from tests.rpc.calls import Metadata, Stubs
 
+pytestmark = pytest.mark.long
+
 WAIT_S = 240
 SILENCE_MS = 250  #: less than an operator may set, so that the tests are quick
 LIMITS = Limits().model_copy(update={"silence_ms": SILENCE_MS, "bookmark_ms": 50, "ping_ms": 50})

@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 from time import process_time
 
+import pytest
+
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import formats
 from arbiter.tournaments.formats import FreePlayers, Strength
 from arbiter.tournaments.formats.matching import matched
 from arbiter.tournaments.spec import Format, Options, Spec
+
+pytestmark = pytest.mark.long
 
 PLAYERS = 2_000
 

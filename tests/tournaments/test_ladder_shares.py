@@ -15,6 +15,8 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import Winner
 from arbiter.tournaments.spec import Format, Options, Spec
 
+pytestmark = pytest.mark.long
+
 SPEEDS = (1, 1, 2, 2, 4, 4, 8, 8)  #: seconds that each of eight bots takes for a game; a game takes both
 
 

@@ -16,6 +16,7 @@ from tests.web.site import played, site
 MOST_BYTES = 250_000  #: of the longest list, before it is compressed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "variant", [*registry.BUNDLED, "pondlife(handicap=3)", "pondlife(eel=true)", "elevation(tiles=0)", "pods(size=4)"]
 )

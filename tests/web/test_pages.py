@@ -104,6 +104,7 @@ async def test_numbers_that_are_none_show_the_end(page: Site) -> None:
         assert f"{match.ply}/{match.ply}" in answer.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/", "/leaderboard", "/games/elevation", "/games/pods"])
 async def test_the_first_view_is_small(page: Site, path: str) -> None:
     for game in registry.classes():

@@ -218,6 +218,7 @@ def test_lines_of_play(game):
             assert standing(last).position == position
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", GAMES)
 def test_single_turns_and_counts(game):
     for row in POSITIONS[game]["turns"]:
