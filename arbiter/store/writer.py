@@ -123,9 +123,9 @@ class Writer:
         self._files = self._kind.Files(engine)
         self._gone = ""  # what is wrong with the files; once set, nothing is written
         self._gate = threading.Lock()  # orders the last write and `close`: no write is queued after the end
-        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._committer = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._checkpointer = threading.Thread(target=self._checkpoint, name="store-checkpoint", daemon=True)
-        self._thread.start()
+        self._committer.start()
         if engine.dialect.name == "sqlite":  # other databases manage their logs themselves
             self._checkpointer.start()
 
@@ -183,7 +183,7 @@ class Writer:
             self._closing = True
             self._queue_turn()
             self._jobs.put(None)
-        self._thread.join()
+        self._committer.join()
         self._checkpoint_due.set()
         if self._checkpointer.is_alive():
             self._checkpointer.join()
