@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
@@ -79,11 +80,9 @@ def restore_store(folder: Path, store_url: str, ring: Path, progress: Progress) 
             for name in (STORE, KEYS, KEYS + ".mark"):  # a backup may be on a medium that can only be read
                 shutil.copyfile(folder / name, Path(place, name))
             Path(place, KEYS).chmod(0o600)
-            copied = _checked_copy(Path(place), folder, store_url, ring, progress)
+            return _checked_copy(Path(place), folder, store_url, ring, progress)
     except OSError as error:
         raise OperatorError(f"the backup {folder} can't be restored: {error}") from None
-    Watermark(ring, shown(store_url)).reached(copied.records, durably=True)
-    return copied
 
 
 def _checked_copy(place: Path, folder: Path, store_url: str, ring: Path, progress: Progress) -> Copied:
@@ -96,7 +95,9 @@ def _checked_copy(place: Path, folder: Path, store_url: str, ring: Path, progres
             raise OperatorError(f"the backup {folder} is damaged, so nothing was restored: {found.faults[0]}")
         with opened(store_url, alone=True) as target:
             keys = _copy_ring(place / KEYS, ring)
-            return Copied(copy(source, target, progress), keys)
+            # Before the commit: after a kill at any time either the store is empty, or everything is there.
+            reached = partial(Watermark(ring, shown(store_url)).reached, durably=True)
+            return Copied(copy(source, target, progress, reached), keys)
 
 
 def _copy_ring(source: Path, target: Path) -> int:

@@ -17,8 +17,12 @@ Progress = Callable[[int, int], None]
 AT_ONCE: Final = 1_000  #: rows that are read and written at once
 
 
-def copy(source: Engine, target: Engine, progress: Progress) -> int:
+def copy(
+    source: Engine, target: Engine, progress: Progress, copied: Callable[[int], None] = lambda records: None
+) -> int:
     """Copy all rows of a store into one that is empty; return the number of records in its log.
+
+    `copied` is called with this number when every row is written, before the commit.
 
     The source is read as one consistent snapshot, while others may write. The target is written in one transaction: if
     this is interrupted, it is as empty as before. Raises OperatorError for a target that is not empty, and for a value
@@ -40,6 +44,7 @@ def copy(source: Engine, target: Engine, progress: Progress) -> int:
                     done += len(part)
                     progress(done, total)
             head = records.head(writing)
+            copied(head)
         reading.rollback()
     return head
 

@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 from arbiter_protos.v1 import match_pb2, player_pb2
+from sqlalchemy import text
 
 from arbiter.bootstrap import backup_store, check_store, open_world, restore_store
 from arbiter.errors import OperatorError
+from arbiter.store.database import opened
 from arbiter.testing.server import served
 from tests.rpc.calls import Stubs
 from tests.runtime.test_metrics import play
@@ -88,37 +90,80 @@ async def test_a_backup_of_a_running_server_goes_on_in_either_database(
 KILLED = """
 import os, sys
 from pathlib import Path
-from arbiter.bootstrap import backup_store, restore_store
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+from arbiter.bootstrap import backup, backup_store, restore_store
 
-def killed(done, of):
+what, when, folder, store, keys = sys.argv[1:]
+
+def killed(*_):
     os.kill(os.getpid(), 9)
 
-what, folder, store, keys = sys.argv[1:]
+def progress(done, of):
+    if when == "first rows" or (when == "last rows" and done == of):
+        killed()
+
+if when == "before the commit":
+    event.listen(Engine, "commit", lambda connection: killed() if copied else None)
+elif when == "before it appears":
+    rename = Path.rename  # the last step of a backup
+    Path.rename = lambda path, target: killed() if target == Path(folder) else rename(path, target)
+
+copied = []
+copying = backup.copy
+def copy(source, target, progress, *more):
+    copied.append(True)
+    return copying(source, target, progress, *more)
+backup.copy = copy
+
 if what == "backup":
-    backup_store(store, Path(keys), Path(folder), killed)
+    backup_store(store, Path(keys), Path(folder), progress)
 else:
-    restore_store(Path(folder), store, Path(keys), killed)
+    restore_store(Path(folder), store, Path(keys), progress)
 """
 
 
-def kill_in(what: str, folder: Path, store: str, keys: Path) -> None:
-    ran = subprocess.run([sys.executable, "-c", KILLED, what, str(folder), store, str(keys)], check=False)
+def kill_in(what: str, when: str, folder: Path, store: str, keys: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", KILLED, what, when, str(folder), store, str(keys)], check=False)
     assert ran.returncode == -signal.SIGKILL
 
 
-async def test_what_is_killed_in_the_middle_leaves_nothing_half_and_is_done_again(tmp_path: Path, empty: str) -> None:
-    store, keys, folder = f"sqlite:///{tmp_path}/arbiter.db", tmp_path / "arbiter.keys", tmp_path / "copy"
-    async with running(store, keys) as stubs:
+@pytest.fixture
+def source(request: pytest.FixtureRequest, tmp_path: Path, empty: str) -> str:
+    """The URL of a database for a server, of the same kind as the empty one."""
+    if empty.startswith("sqlite"):
+        return f"sqlite:///{tmp_path}/arbiter.db"
+    cluster: Cluster = request.getfixturevalue("cluster")
+    return cluster.fresh()
+
+
+async def test_what_is_killed_in_the_middle_leaves_nothing_half_and_is_done_again(
+    tmp_path: Path, source: str, empty: str
+) -> None:
+    keys, folder = tmp_path / "arbiter.keys", tmp_path / "copy"
+    async with running(source, keys) as stubs:
         await stubs.enter()
         await play(stubs, await stubs.match(game="hop-it"), 2)
-    kill_in("backup", folder, store, keys)
-    assert not folder.exists()
-    made = backup_store(store, keys, folder, quiet)
+    for when in ("first rows", "last rows", "before the commit", "before it appears"):
+        kill_in("backup", when, folder, source, keys)
+        assert not folder.exists()
+    assert check_store(source, quiet, keys).faults == ()
+    made = backup_store(source, keys, folder, quiet)
     assert {path.name for path in folder.iterdir()} == FILES
+    assert not folder.with_name("copy.part").exists()
     new_keys = tmp_path / "elsewhere.keys"
-    kill_in("restore", folder, empty, new_keys)
+    for when in ("first rows", "last rows", "before the commit"):
+        kill_in("restore", when, folder, empty, new_keys)
+        with opened(empty) as engine, engine.connect() as connection:
+            assert connection.execute(text("SELECT count(*) FROM event")).scalar() == 0
+    with pytest.raises(OperatorError, match="holds 0 records, and has held"):  # nobody begins on half a restore
+        async with running(empty, new_keys):
+            pass
     assert restore_store(folder, empty, new_keys, quiet) == made
-    assert check_store(empty, quiet, new_keys).faults == ()
+    found = check_store(empty, quiet, new_keys)
+    assert (found.faults, found.sealed) == ((), True)
+    async with running(empty, new_keys):
+        pass
 
 
 async def test_nothing_is_overwritten_and_nothing_damaged_is_restored(tmp_path: Path) -> None:
