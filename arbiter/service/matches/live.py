@@ -233,12 +233,7 @@ class LiveMatches:
         if live.waiting is not None:
             live.waiting.append((command, then))
             return
-        if not live.complete and type(command) is not Interrupt:  # that one needs neither, and meets every match
-            whole = self.completed(live.newest)
-            if live.durable is live.newest:
-                live.durable = whole
-            live.newest, live.complete = whole, True
-        decision = self._decision(live.newest, command)
+        decision = self._decision(live, command)
         if decision.events:
             sealed = seal(live.newest, decision.events)
             for event in decision.events:
@@ -268,13 +263,22 @@ class LiveMatches:
         else:
             then(error if isinstance(error, Refusal) else StoreFailed())
 
-    def _decision(self, match: Match, command: Command) -> Decision:
+    def _decision(self, live: LiveMatch, command: Command) -> Decision:
         now = self._clock.now_ms()
         try:
-            return transitions.decide(match, command, now)
+            if not live.complete and type(command) is not Interrupt:  # that one needs neither, and meets every match
+                self._complete(live)
+            return transitions.decide(live.newest, command, now)
         except Exception as error:  # an error in the arbiter: neither player loses by it
+            match = live.newest
             self._log.exception("match_faulted", match=match.id, ply=match.ply, command=NAMES[type(command)].value)
             return transitions.decide(match, ReportFault(f"the arbiter failed on a command: {error!r}"), now)
+
+    def _complete(self, live: LiveMatch) -> None:
+        whole = self.completed(live.newest)
+        if live.durable is live.newest:
+            live.durable = whole
+        live.newest, live.complete = whole, True
 
     def append(
         self,

@@ -506,6 +506,26 @@ class TestFaults:
             end = bot.results[0].end
             assert (end.result, end.reason, end.party) == ("void", "arbiter_fault", "arbiter")
 
+    @virtually
+    async def test_a_match_whose_moves_can_not_be_played_again_is_void_and_the_others_go_on(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        server = InMemoryArbiter()
+        broken, other = await server.create(policy=AT_ONCE), await server.create("pods", policy=AT_ONCE)
+        await submit(server, "alice", broken, "m1")
+
+        def stumble(*_: object) -> None:
+            raise ZeroDivisionError("a mistake")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(type(game("circle-of-life")), "play", stumble)
+            assert await server.restart() == 2
+            await server.connect("bob")
+            result = (await finished(server, broken)).result
+        assert result is not None
+        assert result.reason == MatchEndReason.ARBITER_FAULT
+        assert (await server.arbiter.matches.match(other.id)).result is None
+
 
 class TestSeats:
     @virtually
