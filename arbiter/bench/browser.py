@@ -2,28 +2,29 @@
 
 Plan: `page` (address of the pages), `match`. It sends an answer once the page has its stream. The answer to an order
 has `updates`: for each event that has come, the milliseconds that the page's script was busy with it, and that the
-browser then needed to style and lay out the page, by the clock of the Performance API (whose steps are 0.1 ms).
+browser then needed to style and lay out the page. Two figures each: how much time passed, and how much of it the page's
+thread had a processor, both as Chromium's own trace says. The first is longer where the processors have other things to
+do: the server, both players and the processes of Chromium that paint.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
-from typing import Final
+from typing import Any, Final
 
 from arbiter.bench.processes import answer, order
 
 CHROMIUM: Final = "chromium"
+TIMELINE: Final = "devtools.timeline"  #: the part of Chromium's trace that has the calls of a page's functions
 TIMED: Final = """
 const made = Object.getOwnPropertyDescriptor(EventSource.prototype, "onmessage");
-window.updates = [];
 Object.defineProperty(EventSource.prototype, "onmessage", {
   set(handler) {
-    made.set.call(this, (event) => {
-      const begin = performance.now();
+    made.set.call(this, function measuredUpdate(event) {
       handler(event);
       document.body.getBoundingClientRect();
-      window.updates.push(performance.now() - begin);
     });
     this.addEventListener("open", () => { window.listens = true; });
   },
@@ -49,10 +50,19 @@ def run(page: str, match: str) -> None:
         shown.add_init_script(TIMED)
         shown.goto(f"{page}matches/{match}")
         shown.wait_for_function("window.listens")
+        browser.start_tracing(page=shown, categories=[TIMELINE])
         answer()
         while order() is not None:
-            answer(updates=shown.evaluate("window.updates"))
+            calls = [each for each in json.loads(browser.stop_tracing())["traceEvents"] if _is_update(each)]
+            answer(updates=[(each["dur"] / 1_000, each["tdur"] / 1_000) for each in calls])
+            browser.start_tracing(page=shown, categories=[TIMELINE])
         browser.close()
+
+
+def _is_update(traced: dict[str, Any]) -> bool:
+    """Say whether an event of Chromium's trace is a whole call of what `TIMED` has put around the page's script."""
+    called = traced.get("name") == "FunctionCall" and traced.get("ph") == "X"
+    return called and traced["args"]["data"]["functionName"] == "measuredUpdate"
 
 
 if __name__ == "__main__":

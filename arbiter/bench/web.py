@@ -2,9 +2,16 @@
 
 Pairs of bots that answer at once play on all the time. Beside them one match and a grid of matches are played at the
 pace of people. In every second round viewers watch these: each is a connection of its own, with the stream that the
-page's script opens. Rounds with and without viewers take turns, so that what else the machine does in these minutes
-weighs on both. A delivery is one event at one viewer. What a browser does with it is measured afterwards, in Chromium,
-with one match that is played at a browser's pace; where there is no Chromium, these figures are left out.
+page's script opens. Rounds with and without viewers take turns, and now the one, now the other comes first, so that
+what else the machine does in these minutes weighs on both. A delivery is one event at one viewer.
+
+What viewers cost the players is the ratio of what a player waits for its moves in the two rounds of a pair, at p50 and
+at p99; the median of the pairs counts. The processors are busy throughout, so whatever viewers use is missed by the
+players, what their processes use to read included. The server's part of that is its processor time for a delivery: how
+much more it used beside viewers than it uses for as many moves without them.
+
+What a browser does with an event is measured afterwards, in Chromium (`arbiter.bench.browser`), with one match that is
+played at a browser's pace; where there is no Chromium, these figures are left out.
 """
 
 from __future__ import annotations
@@ -26,6 +33,7 @@ from arbiter.bench.server_process import ServerProcess, opened
 VIEWERS: Final = "arbiter.bench.viewers"
 BROWSER: Final = "arbiter.bench.browser"
 BROWSER_THINK_MS: Final = 100.0  #: how long a player of the match in Chromium thinks
+BROWSER_TIMES: Final = 3  #: as long as another round is that in Chromium, for p99 to be more than the slowest update
 MOST_UPDATE_MS: Final = 5.0  #: may a browser take to show an event
 MOST_RATE: Final = 8_000  #: moves a second, at most, by which the number of matches is reckoned
 MOST_TIMES: Final = 1.1  #: as long as without viewers may the players' moves take
@@ -55,9 +63,9 @@ class _Round(NamedTuple):
 
     rate: float
     latencies: Sequence[float]
+    seconds: float
+    server_s: float
     delays: Sequence[float] = ()
-    seconds: float = 0.0
-    server_s: float = 0.0
 
 
 Sides = tuple[BenchProcess, ...]
@@ -83,21 +91,25 @@ def bench_web(plan: WebPlan, progress: Progress) -> Report:
             for number in range(plan.rounds):
                 progress(f"round {number + 1} of {plan.rounds}")
                 with _watched(plan, server_process, games, number) as (matches, people):
+                    if number % 2:
+                        beside.append(_beside(plan, server_process, players, people, matches))
                     alone.append(_round(plan.seconds, players, people, server_process))
-                    beside.append(_beside(plan, server_process, players, people, matches))
+                    if not number % 2:
+                        beside.append(_beside(plan, server_process, players, people, matches))
         updates = _updates(plan, server_process, games, progress)
     _report(report, alone, beside)
     if updates:
-        report.add("update_p50_ms", "a page's update in Chromium, p50", percentile(updates, 50), "ms")
-        title = "a page's update in Chromium, p99"
-        report.add("update_p99_ms", title, percentile(updates, 99), "ms", MOST_UPDATE_MS, Bound.MOST)
+        _report_updates(report, updates)
     return report
 
 
 def _updates(
     plan: WebPlan, server_process: ServerProcess, games: list[list[str]], progress: Progress
-) -> Sequence[float]:
-    """Return how long Chromium was busy with each event of a match, in ms; nothing where there is no Chromium."""
+) -> Sequence[tuple[float, float]]:
+    """Return what each event of a match took in Chromium, in ms; nothing where there is no Chromium.
+
+    Each is (as the clock says, processor time of the page's thread).
+    """
     if why := lacking():
         progress(f"left out: a page's update in Chromium, because {why}")
         return ()
@@ -109,10 +121,10 @@ def _updates(
     ):
         browser.next_answer()
         for side in reversed(people):
-            side.send(seconds=plan.seconds)
+            side.send(seconds=plan.seconds * BROWSER_TIMES)
         for side in people:
             side.next_answer()
-        updates: Sequence[float] = browser.ask()["updates"]
+        updates: Sequence[tuple[float, float]] = browser.ask()["updates"]
     if not updates:
         raise BenchError("no event reached the page in Chromium")
     return updates
@@ -133,13 +145,15 @@ def _watched(
 def _round(seconds: float, players: Sides, people: Sides, server_process: ServerProcess) -> _Round:
     """Let all play for a while; return the moves and latencies of the bots that answer at once."""
     server_process.server.ask()
+    begin, before = time.monotonic(), server_process.server.cpu_s()
     for side in (*reversed(people), *reversed(players)):
         side.send(seconds=seconds)
     answers = [side.next_answer() for side in players]
     for side in people:
         side.next_answer()
     rate = sum(side["moves"] for side in answers) / answers[0]["seconds"]
-    return _Round(rate, [ms for side in answers for ms in side["latencies"]])
+    spent, passed = server_process.server.cpu_s() - before, time.monotonic() - begin
+    return _Round(rate, [ms for side in answers for ms in side["latencies"]], passed, spent)
 
 
 def _beside(plan: WebPlan, server_process: ServerProcess, players: Sides, people: Sides, matches: list[str]) -> _Round:
@@ -149,16 +163,14 @@ def _beside(plan: WebPlan, server_process: ServerProcess, players: Sides, people
         VIEWERS, page=server_process.page, match=one, viewers=plan.viewers, grid=grid, grid_viewers=plan.grid_viewers
     ) as viewers:
         viewers.next_answer()
-        begin, before = time.monotonic(), server_process.server.cpu_s()
         played = _round(plan.seconds, players, people, server_process)
-        seconds, spent = time.monotonic() - begin, server_process.server.cpu_s() - before
         watched = set(matches)
         durable: list[Any] = [each for each in server_process.server.ask()["durable"] if each[0] in watched]
         delays = viewers.ask(durable=durable)["latencies"]
     expected = sum(plan.viewers if each[0] == one else plan.grid_viewers for each in durable)
     if not len(delays) == expected > 0:
         raise BenchError(f"{len(delays)} deliveries of {len(durable)} events, of which {expected} were due")
-    return played._replace(delays=delays, seconds=seconds, server_s=spent)
+    return played._replace(delays=delays)
 
 
 def _report(report: Report, alone: Sequence[_Round], beside: Sequence[_Round]) -> None:
@@ -167,6 +179,9 @@ def _report(report: Report, alone: Sequence[_Round], beside: Sequence[_Round]) -
     report.add("deliveries_per_s", "events delivered to viewers", len(delays) / seconds, "deliveries/s")
     report.add("delivery_p50_ms", "from commit to viewer, p50", percentile(delays, 50), "ms")
     report.add("delivery_p99_ms", "from commit to viewer, p99", percentile(delays, 99), "ms")
+    pairs = list(zip(alone, beside, strict=True))
+    more_us = [(b.server_s - a.server_s * len(b.latencies) / len(a.latencies)) / len(b.delays) * 1e6 for a, b in pairs]
+    report.median("delivery_us", "the server's processor time for a delivery", more_us, "µs")
     for key, title, rounds in (("alone", "without viewers", alone), ("beside", "beside viewers", beside)):
         report.median(f"{key}_moves_per_s", f"moves, {title}", [each.rate for each in rounds], "moves/s")
         for percent in (50, 99):
@@ -174,8 +189,17 @@ def _report(report: Report, alone: Sequence[_Round], beside: Sequence[_Round]) -
             report.median(f"{key}_p{percent}_ms", f"acknowledged, p{percent}, median of the rounds", found, "ms")
     for percent in (50, 99):
         ratios = [
-            percentile(after.latencies, percent) / percentile(before.latencies, percent)
-            for before, after in zip(alone, beside, strict=True)
+            percentile(after.latencies, percent) / percentile(before.latencies, percent) for before, after in pairs
         ]
         title = f"p{percent} of that without viewers, median of the pairs of rounds"
         report.median(f"p{percent}_ratio", title, ratios, TIMES, MOST_TIMES, Bound.MOST)
+
+
+def _report_updates(report: Report, updates: Sequence[tuple[float, float]]) -> None:
+    passed, busy = zip(*updates, strict=True)
+    report.add("update_p50_ms", "a page's update in Chromium, p50", percentile(passed, 50), "ms")
+    title = "a page's update in Chromium, p99"
+    report.add("update_p99_ms", title, percentile(passed, 99), "ms", MOST_UPDATE_MS, Bound.MOST)
+    for percent in (50, 99):
+        title = f"of that, processor time of the page's thread, p{percent}"
+        report.add(f"update_cpu_p{percent}_ms", title, percentile(busy, percent), "ms")
