@@ -24,6 +24,9 @@ NAME_SPOTS: Final = {
 }
 """Where in a tile its name stands, from the centre, in units with y down: in a corner that no beak points at."""
 
+COMPASS: Final = {"E": 0, "NE": 1, "N": 2, "NW": 3, "W": 4, "SW": 5, "S": 6, "SE": 7}
+"""The directions that boards name, in eighths of a turn from east, anticlockwise."""
+
 
 class Skeleton:
     """The geometry of a board's drawing: its size, and the centre of each cell."""
@@ -69,7 +72,13 @@ def tile(kind: Tile, at: Point = (0.0, 0.0), scale: float = 1.0) -> list[Point]:
 
 
 def angle(board: Board, direction: int) -> float:
-    """Return the angle of a direction in radians, anticlockwise from east, by the positions of neighbouring cells."""
-    cell, other = next((cell, row[direction]) for cell, row in enumerate(board.neighbours) if row[direction] >= 0)
+    """Return the angle of a direction in radians, anticlockwise from east, by the positions of neighbouring cells.
+
+    Where no cell has a neighbour in that direction, as on a board of one row, the direction's name gives the angle.
+    """
+    pairs = ((cell, row[direction]) for cell, row in enumerate(board.neighbours) if row[direction] >= 0)
+    cell, other = next(pairs, (-1, -1))
+    if other < 0:
+        return COMPASS.get(board.directions[direction], 0) * pi / 4
     (x, y), (to_x, to_y) = board.centres[cell], board.centres[other]
     return atan2(to_y - y, to_x - x)

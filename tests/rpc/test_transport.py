@@ -5,17 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 from arbiter_protos.v1 import game_pb2, match_pb2, server_pb2, server_pb2_grpc
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
@@ -27,6 +22,7 @@ from arbiter.runtime.loopback import free_port
 from arbiter.service.ports.journal import Append
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.server import memory_world, served
+from tests.certificates import Identity
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.methods import METHODS
 
@@ -146,34 +142,6 @@ async def test_tls_listens_anywhere(tmp_path: Path) -> None:
 
 
 # -- TLS ---------------------------------------------------------------------------------------------------------------
-
-
-class Identity:
-    """A self-signed certificate and its key, as files and as bytes."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-        now = datetime.now(UTC)
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(subject)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + timedelta(hours=1))
-            .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .sign(key, hashes.SHA256())
-        )
-        self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
-        self.key = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        self.certificate_file, self.key_file = folder / f"{name}.pem", folder / f"{name}.key"
-        self.certificate_file.write_bytes(self.certificate)
-        self.key_file.write_bytes(self.key)
 
 
 async def info(address: str, credentials: grpc.ChannelCredentials) -> server_pb2.GetServerInfoResponse:

@@ -151,6 +151,7 @@ async def _content(served: Site, clock: Still, present: AsyncExitStack) -> list[
         Picture("game", "/games/hop-it", height=1_000),
         Picture("phone", f"/matches/{live[4].id}", 390, 844),
         Picture("dark", f"/matches/{live[1].id}", scheme="dark"),
+        Picture("projector", f"/matches/{live[3].id}", 1_920, 1_080),
     ]
 
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from arbiter.games import registry
+from arbiter.matches.commands import Abort, Create
 from arbiter.testing.server import Served
 from tests.web.chromium import Open, playing
 
@@ -48,6 +49,7 @@ async def test_a_match_is_watched_to_its_end_stepped_through_and_verified(server
         await expect(page.locator("[data-result]")).to_have_text("bob wins: resignation")
         await page.click("[data-verify]")
         await expect(page.locator(".good")).to_contain_text("Verified")
+        await expect(page.locator(".good")).to_contain_text("Not checked here: rules and clocks")
         await page.goto(f"{match.address}?ply=2")
         await expect(page.locator("output")).to_have_text("2/4")
 
@@ -90,6 +92,25 @@ async def test_a_piece_that_moves_keeps_its_element(server: Served, browser: Ope
 def _looks(piece: str) -> str:
     """Return what a piece looks like, wherever it stands."""
     return piece.partition(") ")[2]
+
+
+async def test_who_is_connected_is_shown_and_the_last_seconds_run_by_tenths(server: Served, browser: Open) -> None:
+    arbiter = server.running.arbiter
+    command = Create("hop-it", ("alice", "bob"), "19s", "org", "make it short", arbiter.policy, False, "")
+    with arbiter.sessions.attending("alice"):
+        match_id = (await arbiter.matches.create(command)).id
+        async with browser() as page:
+            await page.goto(f"/matches/{match_id}")
+            away = page.locator("[data-away]")
+            await expect(away.first).to_be_visible()  # seat 2 stands above the board
+            await expect(away.last).to_be_hidden()
+            with arbiter.sessions.attending("bob"):
+                await expect(away.first).to_be_hidden()  # without a reload
+                clock = page.locator("[data-clock='1']")
+                await expect(clock).to_have_text(re.compile(r"^1?\d\.\d$"))
+                begun = await clock.inner_text()
+                await expect(clock).not_to_have_text(begun)
+    await arbiter.matches.act(match_id, Abort("org", "the test is over"))
 
 
 async def test_a_forged_record_is_not_verified(server: Served, browser: Open) -> None:

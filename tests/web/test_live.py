@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from arbiter.service.record.matches import load_match
 from arbiter.testing.server import served
 from arbiter.web import drawings
 from arbiter.web.drawings import Drawings
+from tests.certificates import Identity
 from tests.web.site import Elements, Site, played, site
 
 MOST_BYTES = 2_500  #: of an event, whole
@@ -206,6 +208,19 @@ async def test_a_server_has_a_page_beside_grpc() -> None:
             answer = await browser.get(server.running.page)
     assert answer.status_code == 200
     assert "Nothing is being played now" in answer.text
+
+
+async def test_the_page_has_the_certificate_of_the_server_and_secure_cookies(tmp_path: Path) -> None:
+    own, port = Identity(tmp_path, "arbiter"), free_port()
+    given = {"tls_certificate": own.certificate_file, "tls_key": own.key_file}
+    async with served(web=f"0.0.0.0:{port}", **given):
+        known = ssl.create_default_context(cafile=str(own.certificate_file))
+        async with httpx.AsyncClient(verify=known) as browser:
+            answer = await browser.get(f"https://127.0.0.1:{port}/sign-in")
+    assert answer.status_code == 200
+    (cookie,) = answer.headers.get_list("set-cookie")
+    assert cookie.startswith("__Host-arbiter-visit=")
+    assert "Secure" in cookie.split("; ")
 
 
 async def test_a_stream_ends_with_the_server() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,33 @@ async def test_a_game_has_its_rules_and_a_figure_of_each_kind_of_move(page: Site
         assert f"<figcaption><code>{example.move}</code>" in shown
     assert '<em class="ours">ours</em>' in shown
     assert "Rules in full" in shown
+
+
+@pytest.fixture
+def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the registry find the game of a package."""
+    row = EntryPoint("row", "tests.web.plug_in:Row", registry.GROUP)
+    lookups = (registry._places, registry._load, registry._build)
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: [row] if group == registry.GROUP else [])
+    for lookup in lookups:
+        lookup.cache_clear()
+    yield
+    for lookup in lookups:
+        lookup.cache_clear()
+
+
+@pytest.mark.usefixtures("plug_in")
+async def test_a_game_of_a_package_has_its_pages_from_its_board_alone(page: Site) -> None:
+    match = await played(page.server, "row", 2)
+    for path in ("/", "/games", "/games/row", f"/matches/{match.id}", f"/matches/{match.id}/picture.svg"):
+        answer = await page.get(path)
+        assert answer.status_code == 200, path
+        assert "row" in answer.text, path
+    elements = Elements((await page.get(f"/matches/{match.id}")).text)
+    assert len([given for _, given in elements.found if "data-cell" in given]) == 7
+    assert len([given for _, given in elements.found if given.get("href") == "#row-p1"]) == 5
+    assert len([given for _, given in elements.found if given.get("href") == "#row-taken"]) == 1
+    assert "First to move" in elements.words
 
 
 def test_rules_hold_no_html_of_their_own() -> None:

@@ -32,6 +32,12 @@ LINES: Final = {
 }
 """Short games to their end; the person has seat 1. In the last one the position stands for the third time."""
 
+BEEPS: Final = """
+window.beeps = 0;
+window.AudioContext = class extends AudioContext { constructor() { super(); window.beeps += 1; } };
+"""
+"""Counts the sounds of a page."""
+
 IN_SHORT: Final = ("pods(size=3)",)  #: moves of many parts are played in the explorer
 LONGER: Final = tuple(variant for variant in LINES if variant not in IN_SHORT)
 
@@ -111,12 +117,16 @@ async def test_a_move_by_dragging_and_one_by_keyboard(server: Served, browser: O
     source, target = cells(game, "b2", "c2")
     async with browser() as page:
         await sign_in(page, server, "walter")
+        await page.add_init_script(BEEPS)
         await sit_down(page, "hop-it", bot)
+        await page.check("[data-sound]")
         await page.hover(source)
         await page.mouse.down()
         await page.hover(target)
         await page.mouse.up()
         await expect(page.locator("[data-moves] li a")).to_have_count(2)
+        assert await page.evaluate("window.beeps") == 1  # for the bot's move, not for the person's
+        await page.uncheck("[data-sound]")
         await page.focus(".pick >> nth=0")
         await page.keyboard.press("Enter")
         await expect(page.locator(".picked")).to_have_count(1)
@@ -127,6 +137,7 @@ async def test_a_move_by_dragging_and_one_by_keyboard(server: Served, browser: O
         position = await shown_position(page, game)
         await compose(page, game, position, game.moves(position)[-1], keyboard=True)
         await expect(page.locator("[data-moves] li a")).to_have_count(4)
+        assert await page.evaluate("window.beeps") == 1
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.accept()))
         await page.click("text=Resign")
         await expect(page.locator("[data-result]")).to_have_text("liner wins: resignation")
