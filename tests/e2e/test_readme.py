@@ -49,7 +49,7 @@ def test_the_same_bot_is_what_the_next_commands_take(tmp_path: Path) -> None:
     (tmp_path / "cup.toml").write_text(CUP.replace("PYTHON", sys.executable))
     arbiter = [sys.executable, "-m", "arbiter"]
     command = f"{sys.executable} my_bot.py"
-    for arguments in (["conformance", "--bot", command, "--only", "turns.*"], ["tournament", "run", "cup.toml"]):
+    for arguments in (["conformance", "--bot", command, "--only", "turns.gap"], ["tournament", "run", "cup.toml"]):
         ran = subprocess.run([*arbiter, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
