@@ -19,6 +19,7 @@ from arbiter.bootstrap import (
     Archived,
     Store,
     archive_store,
+    archiving,
     backup_store,
     check_store,
     count_archivable,
@@ -142,6 +143,22 @@ async def test_the_log_goes_on_beside_it(url: str, ring: Path) -> None:
     assert len(found.log) == sum(len(one.records) for one in whole)
     Watermark(ring, shown(url)).reached(len(found.log))
     assert check_store(url, silent, ring).faults == ()
+
+
+async def test_a_reader_misses_nothing_that_is_moved_meanwhile(
+    url: str, ring: Path, before: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archiving, "AT_ONCE", 1)
+    async with open_store(url, ring=ring) as store:
+        moving = asyncio.create_task(asyncio.to_thread(archived, url, ring))
+        reads = 0
+        while not moving.done() or reads < 2:
+            assert await store.journal.read_all(0, 10_000) == before.log
+            for match_id, found in before.matches.items():
+                assert await store.journal.read(match_id) == found
+            assert await store.journal.last_gap(0) == 0
+            reads += 1
+        assert (await moving).matches > 0
 
 
 KILLED = """
