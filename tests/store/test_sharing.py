@@ -35,12 +35,12 @@ async def server(url: str, folder: Path, new: bool = False) -> AsyncIterator[tup
         yield opened_record
 
 
-def start_in_thread(url: str, folder: Path) -> str:
-    """Open a store in an event loop of its own, append to it, and return the key."""
+def start_in_thread(url: str, folder: Path, match_id: str) -> str:
+    """Open a store in an event loop of its own, append a match to it, and return the key."""
 
     async def start() -> str:
         async with server(url, folder) as (store, ring):
-            await store.journal.append(opening(f"m{id(store)}"))
+            await store.journal.append(opening(match_id))
             [key] = ring.public_keys()
             return key.key_id
 
@@ -51,7 +51,7 @@ async def test_servers_that_start_at_once_on_a_new_store_make_one_key_and_one_se
     cluster: Cluster, tmp_path: Path
 ) -> None:
     url = cluster.fresh()
-    starts = [asyncio.to_thread(start_in_thread, url, tmp_path / "machine") for _ in range(3)]
+    starts = [asyncio.to_thread(start_in_thread, url, tmp_path / "machine", match_id) for match_id in "abc"]
     assert len(set(await asyncio.gather(*starts))) == 1
     async with server(url, tmp_path / "machine") as (store, _):
         assert len(await store.journal.read_all(0, 10)) == 3, "each reads what the others have sealed"
