@@ -1,4 +1,4 @@
-"""Self-signed certificates for 127.0.0.1, to try TLS with."""
+"""Self-signed certificates for 127.0.0.1, for the tests of TLS."""
 
 from __future__ import annotations
 

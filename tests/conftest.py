@@ -1,4 +1,4 @@
-"""What holds for the whole suite: how long its proofs are, and in what order several workers take its tests."""
+"""Options and order of the whole suite: how long the long tests are, and in what order several workers run them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import pytest
 import structlog
 from hypothesis import settings
 
-# Tests start hundreds of processes. Where this is set, each would compile all that it imports: most of what it does.
+# Tests start hundreds of processes. If this is set, each compiles every module that it imports, which is most of its
+# work.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# What collecting the tests makes stays until the end: the garbage collector need not go through it again and again.
+# The collected tests live until the end: the garbage collector need not visit them again and again.
 gc.disable()
 
-# No test is timed: a busy machine is no bug.
+# No test has a deadline: a busy machine is no bug.
 settings.register_profile("short", max_examples=50, deadline=None)
 settings.load_profile("short")
 settings.register_profile("quick", max_examples=15, deadline=None)
@@ -27,7 +28,7 @@ settings.register_profile("soak", max_examples=5_000, deadline=None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How long the proofs are: the defaults are their short form, `make soak` asks for the long one."""
+    """Add options for the long tests: the defaults are their short form, `make soak` asks for the long one."""
     group = parser.getgroup("arbiter", "how long the proofs are")
     group.addoption("--kills", type=int, default=5, help="how often a server process is killed")
     group.addoption("--seeds", type=int, default=20, help="how many seeds are simulated")
@@ -36,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave `soak` to `make soak`. Put what takes long first: no worker is busy with it at the end."""
+    """Leave tests marked `soak` to `make soak`. Put long tests first, so that no worker is busy with one at the end."""
     if not config.getoption("--soak"):
         left_out = [item for item in items if item.get_closest_marker("soak")]
         items[:] = [item for item in items if not item.get_closest_marker("soak")]
@@ -45,7 +46,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Leave what there is by now out of garbage collection, and have it begin with what the tests make."""
+    """Exclude all present objects from garbage collection."""
     gc.freeze()
     gc.enable()
 
@@ -57,7 +58,7 @@ def _rank(item: pytest.Item) -> int:
 
 @pytest.fixture(autouse=True)
 def _logs_as_before() -> Iterator[None]:
-    """Have no test leave its configuration of logs, and a stream that is closed by then, to those after it."""
+    """Restore the configuration of logs after each test: it may use a stream that is closed by then."""
     before = structlog.get_config()
     yield
     structlog.configure(**before)
@@ -65,25 +66,25 @@ def _logs_as_before() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def kills(request: pytest.FixtureRequest) -> int:
-    """Return how often a server process shall be killed."""
+    """Return how often a server process is killed."""
     return int(request.config.getoption("--kills"))
 
 
 @pytest.fixture(scope="session")
 def seeds(request: pytest.FixtureRequest) -> int:
-    """Return how many seeds shall be simulated."""
+    """Return how many seeds are simulated."""
     return int(request.config.getoption("--seeds"))
 
 
 @pytest.fixture(scope="session")
 def players(request: pytest.FixtureRequest) -> int:
-    """Return how many players the largest tournament shall have."""
+    """Return how many players the largest tournament has."""
     return int(request.config.getoption("--players"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
-    """In CI nothing may be left out: a test that would be skipped there fails instead."""
+    """Fail a test that would be skipped in CI: no test may be left out there."""
     report: pytest.TestReport = yield
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"

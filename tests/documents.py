@@ -1,4 +1,4 @@
-"""The code blocks of the documents, for the tests that run them: `code_blocks.toml` lists who runs which."""
+"""The code blocks of the documents, for the tests that run them; `code_blocks.toml` lists which test runs which."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _FENCED = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 
 
 class Block(NamedTuple):
-    """A block of a page: its language, or '', and what stands in it."""
+    """A block of a page: its language, or '', and its text."""
 
     language: str
     text: str
 
 
 def blocks(page: str) -> list[Block]:
-    """Return the blocks of a page, which is named by its path in the tree, in their order."""
+    """Return the blocks of a page in order; the page is named by its path in the tree."""
     found = _FENCED.findall((ROOT / page).read_text(encoding="utf-8"))
     return [Block(language, dedent(text)) for _, language, text in found]
 
 
 def block(page: str, has: str) -> str:
-    """Return what stands in the one block of a page that has these words, or is nothing else."""
+    """Return the text of the one block of a page that contains these words, or that equals them."""
     return blocks(page)[place(page, has)].text
 
 
 def place(page: str, has: str) -> int:
-    """Return the number of the one block of a page that has these words, or is nothing else; 0 for the first."""
+    """Return the number, from 0, of the one block of a page that contains these words, or that equals them."""
     texts = [each.text for each in blocks(page)]
     found = [n for n, text in enumerate(texts) if text.strip() == has] or [n for n, t in enumerate(texts) if has in t]
     assert len(found) == 1, f"{len(found)} blocks of {page} have {has!r}"
@@ -41,7 +41,7 @@ def place(page: str, has: str) -> int:
 
 
 def commands(text: str) -> list[str]:
-    """Return the commands of a block, without what is said about them."""
+    """Return the commands of a block, without comments."""
     return [command for line in text.splitlines() if (command := line.partition("  #")[0].strip())]
 
 

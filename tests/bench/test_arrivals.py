@@ -1,4 +1,4 @@
-"""Load that is offered: when moves fall due, and from when their latency counts."""
+"""The schedule of moves under an offered load: when each move is due, and that its latency counts from then."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_turn_that_waits_is_played_when_a_move_is_due_and_not_before() -> None
         runner.run(play())
 
 
-def test_an_alarm_that_is_closed_does_not_ring() -> None:
+def test_a_closed_alarm_is_not_called() -> None:
     async def close() -> None:
         rang: list[str] = []
         other = asyncio.Event()

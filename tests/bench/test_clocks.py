@@ -1,4 +1,4 @@
-"""The benchmark of the clocks, in small: what it measures, and how it says so."""
+"""The benchmark of the clocks, with few moves: its figures, and how they are printed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_server_is_measured() -> None:
     assert 0 <= found.hand_over_p50_ms <= found.hand_over_p99_ms
 
 
-def test_both_forms_say_the_same() -> None:
+def test_text_and_json_have_the_same_figures() -> None:
     table = FOUND.table()
     assert table.splitlines()[0] == "500 matches, a move in each every 1000 ms or so, for 20 s"
     assert "charged beyond thought, p99" in table
@@ -34,7 +34,7 @@ def test_both_forms_say_the_same() -> None:
     assert not replace(FOUND, p99_ms=5.1).good
 
 
-def test_the_command_line_says_how_much_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_sets_the_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan_of([]) == ClocksPlan()
     assert plan_of(["--matches", "7", "--seconds", "2", "--think-ms", "50"]) == ClocksPlan(7, 2.0, 50.0)
     for wrong in (["--matches", "0"], ["--seconds", "none"], ["--think-ms", "-1"]):

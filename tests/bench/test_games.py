@@ -1,4 +1,4 @@
-"""The benchmark of the rules runs on every game and writes a row for each course."""
+"""The benchmark of the rules measures every game and writes one row for each series of moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench of a ladder's pairs: its table, and what its figures are made of."""
+"""The benchmark of a ladder's pairings: the rows of its table, and how its figures are computed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arbiter.ratings.counts import Game
 
 
 @pytest.mark.long
-def test_the_table_has_a_row_of_each_condition(
+def test_the_table_has_a_row_for_each_condition(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conditions = [pairing.Condition(4, 300, 9), pairing.Condition(6, 600, 1)]
@@ -26,7 +26,7 @@ def test_a_number_of_fields_is_from_1() -> None:
     assert main(["pairing", "0"]) == main(["pairing", "many"]) == main(["pairing", "1", "2"]) == 2
 
 
-def test_games_of_equal_players_are_expected_to_tell_more_than_those_of_unequal_ones() -> None:
+def test_games_of_equal_players_give_more_information_than_those_of_unequal_ones() -> None:
     truth = {f"p{number:03}": strength for number, strength in enumerate((-300.0, -300.0, 300.0, 300.0))}
     field = pairing.Field(1, 300.0, truth)
     near, far = ([Game("p000", other, 1)] * 8 for other in ("p001", "p002"))
@@ -34,6 +34,6 @@ def test_games_of_equal_players_are_expected_to_tell_more_than_those_of_unequal_
     assert pairing.expected_error(field, far) < pairing.expected_error(field, [])
 
 
-def test_the_error_of_a_ratio_is_nothing_where_all_fields_have_the_same() -> None:
+def test_the_error_of_a_ratio_is_zero_if_all_fields_have_the_same() -> None:
     assert pairing.ratio([2.0, 4.0], [4.0, 8.0]) == pairing.Ratio(0.5, 0.0)
     assert pairing.ratio([2.0, 6.0], [4.0, 8.0]).error > 0

@@ -1,4 +1,4 @@
-"""What benchmarks print: figures with their goals, for people and for programs."""
+"""How benchmarks print figures and goals: as text and as JSON."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_programs_get_the_same_figures_and_the_machine() -> None:
     assert found["machine"]["stolen"] == 1.5
 
 
-def test_a_median_keeps_what_each_round_found() -> None:
+def test_a_median_keeps_the_value_of_each_round() -> None:
     report = Report("moves", "about")
     report.median("ratio", "how much", (each for each in (3.0, 1.0, 2.0)), "times", 2, Bound.MOST)
     (figure,) = report.json()["figures"]
     assert (figure["value"], figure["rounds"], figure["met"]) == (2, (3, 1, 2), True)
 
 
-def test_what_the_host_gives_to_others_only_grows() -> None:
+def test_the_time_stolen_by_the_host_only_grows() -> None:
     assert 0 <= stolen_s() <= stolen_s()
 
 

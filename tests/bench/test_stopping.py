@@ -1,4 +1,4 @@
-"""How many games each stopping rule takes, and that the page for organisers says the same."""
+"""How many games each stopping rule needs: the page for organisers has the same numbers as the code."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_many_trials_at_once_have_the_ratios_and_capitals_of_one() -> None:
 
 
 @pytest.mark.parametrize("elo", [-300, 0, 5, 100])
-def test_pairs_have_the_score_of_their_difference(elo: float) -> None:
+def test_pairs_score_as_their_difference_says(elo: float) -> None:
     assert shares(elo).sum() == pytest.approx(1)
     assert shares(elo) @ SCORES == pytest.approx(expected_score(elo))
 
@@ -105,7 +105,7 @@ def test_the_fixed_number_has_the_errors_that_it_promises() -> None:
 def test_an_interval_of_that_many_games_is_as_wide_as_the_table_says() -> None:
     games = FORMULAS["fixed number, interval of ± that many Elo"](20)
     found = difference(Pairs(*np.round(shares(0) * games / 2).astype(int).tolist()))
-    # Each end allows for one pair more, which the formula does not: two thirds of an Elo point at either end.
+    # One more pair at each end, which the formula leaves out, is two thirds of an Elo point.
     assert found.high - found.low == pytest.approx(40, rel=0.05)
 
 

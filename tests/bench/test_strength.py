@@ -1,4 +1,4 @@
-"""The benchmark of bots counts points for the right player, and its command line refuses what makes no sense."""
+"""The benchmark of bots gives points to the right player; its command line refuses impossible values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arbiter.games.contract import AnyGame
 
 
 def first_win(game: AnyGame, dice: Random, move_s: float) -> Choose:
-    """Take a win where there is one, else any move."""
+    """Play a winning move if there is one, else any move."""
 
     def choose(line: tuple[str, ...], position: Any) -> str:
         moves = game.moves(position)
@@ -35,8 +35,8 @@ def test_the_points_are_those_of_the_first_player() -> None:
     assert back.share < 0.3
 
 
-def test_the_interval_is_that_of_wilson() -> None:
-    assert Score(8, 0, 2, 1.0).interval == pytest.approx((0.490, 0.943), abs=0.001)  # 8 of 10, as published tables have
+def test_the_interval_is_wilsons() -> None:
+    assert Score(8, 0, 2, 1.0).interval == pytest.approx((0.490, 0.943), abs=0.001)  # 8 of 10, as in published tables
     assert Score(40, 0, 0, 1.0).interval == pytest.approx((0.912, 1.0), abs=0.001)
     assert Score(1, 2, 1, 1.0).share == 0.5
 

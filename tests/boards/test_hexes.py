@@ -1,4 +1,4 @@
-"""Hexagon boards against the cells and directions of the rules."""
+"""Hexagon boards have the cells and directions that the rules of the games describe."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_centre_of_the_default_pods_board_is_g7() -> None:
     assert dist(board.centres[board.index["g7"]], middle) == pytest.approx(0)
 
 
-def test_rows_of_six_and_seven_make_the_pond() -> None:
+def test_rows_of_six_and_seven_cells_make_the_board_of_hop_it() -> None:
     board = rows("pond", [(6, 1), (7, 0), (6, 1), (7, 0), (6, 1), (7, 0), (6, 1)])
     assert board.size == 45
     assert [len(line) for line in board.lines] == [6, 7, 6, 7, 6, 7, 6]

@@ -1,4 +1,4 @@
-"""Boards of squares against the names and the reading order of the rules."""
+"""Square boards have the names and the reading order that the rules of the games describe."""
 
 from __future__ import annotations
 

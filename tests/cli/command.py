@@ -1,4 +1,4 @@
-"""The command line in this process, and a real server as another process."""
+"""Runs commands: in this process, or a server as another process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ran(NamedTuple):
 
     @property
     def complaint(self) -> str:
-        """The one line on standard error that a mistake gets."""
+        """Return the one line that a mistake writes to standard error."""
         assert self.err.startswith("arbiter: ")
         assert self.err.count("\n") == 1, self.err
         assert self.out == ""
@@ -36,13 +36,13 @@ Arbiter = Callable[..., Ran]
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    """Return this process's environment without what an operator may have set for arbiters."""
+    """Return this process's environment without variables that configure an arbiter."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ARBITER_")}
     return {**kept, "GRPC_VERBOSITY": "NONE", **more}
 
 
 class Server:
-    """`arbiter serve`, running."""
+    """A running `arbiter serve`."""
 
     def __init__(self, folder: Path, *options: str, port: int | None = None) -> None:
         self.address = f"127.0.0.1:{port or free_port()}"
@@ -64,7 +64,7 @@ class Server:
             self.said += line
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal and return the exit code; what it still says is added to `said`."""
+        """Send a signal and return the exit code; the rest of the output is added to `said`."""
         self.process.send_signal(number)
         rest, _ = self.process.communicate(timeout=WAIT_S)
         self.said += rest
@@ -72,14 +72,14 @@ class Server:
 
     @contextmanager
     def running(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        """Run a command that asks this server; if it still runs at the end, it is killed."""
+        """Run a command that talks to this server; kill it at the end of the context."""
         environment = {**self.environment, "ARBITER_SERVER": self.address}
         with _ended(subprocess.Popen([*COMMAND, *arguments], env=environment, text=True, stdout=PIPE)) as process:
             yield process
 
     @contextmanager
     def bot(self, kind: str, name: str) -> Iterator[subprocess.Popen[str]]:
-        """Run a bot on this server that plays one match; if it still runs at the end, it is killed."""
+        """Run a bot on this server that plays one match; kill it at the end of the context."""
         command = [sys.executable, "-m", f"arbiter_client.bots.{kind}", "--name", name, "--matches", "1", "--seed", "1"]
         with _ended(subprocess.Popen([*command, "--server", self.address], env=self.environment, text=True)) as process:
             yield process

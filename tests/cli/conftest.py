@@ -1,4 +1,4 @@
-"""The command line in this process, and a real server as another process."""
+"""Fixtures that run commands in this process, and a real server as another process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def arbiter(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Arbiter:
-    """Run a command in this process; it asks the module's server where the module has one."""
+    """Run a command in this process; it talks to the module's server if the module uses one."""
     for name in list(os.environ):
         if name.startswith("ARBITER_"):
             monkeypatch.delenv(name)

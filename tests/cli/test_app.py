@@ -1,4 +1,4 @@
-"""The command line as a whole: help, mistakes, and how quick it is to say anything."""
+"""The command line as a whole: help, mistakes, and which modules each command imports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_every_command_explains_itself(arbiter: Arbiter, words: tuple[str, ...])
     assert f"Usage: arbiter {' '.join(words)}" in ran.out
 
 
-def test_help_imports_no_server_and_no_wire() -> None:
+def test_help_imports_no_server_code() -> None:
     program = (
         "import sys; from arbiter.cli.app import run; run(['--help']);"
         "sys.exit(', '.join({'grpc', 'sqlalchemy', 'numpy', 'arbiter.games.registry'} & set(sys.modules)) or 0)"
@@ -49,7 +49,7 @@ def test_help_imports_no_server_and_no_wire() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("command", "unwanted"), [("accounts", "sqlalchemy"), ("serve", "arbiter_client")])
-def test_what_asks_a_server_loads_none_and_a_server_loads_no_client(command: str, unwanted: str) -> None:
+def test_commands_for_a_server_import_no_server_and_a_server_imports_no_client(command: str, unwanted: str) -> None:
     program = f"import sys, arbiter.cli.{command}; sys.exit({unwanted!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
@@ -75,7 +75,7 @@ def test_version(arbiter: Arbiter) -> None:
 
 
 @pytest.mark.long
-def test_output_that_nobody_reads_is_no_accident() -> None:
+def test_a_closed_standard_output_is_no_error() -> None:
     writer = subprocess.Popen(
         [sys.executable, "-m", "arbiter", "rules", "hop-it"],
         stdin=subprocess.PIPE,

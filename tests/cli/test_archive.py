@@ -18,12 +18,12 @@ DAY_MS = 24 * 3_600_000
 
 @pytest.fixture(autouse=True)
 def a_later_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The matches of the store ended ten days ago."""
+    """Have all matches of the store end ten days ago."""
     monkeypatch.setattr(archive, "time_ns", lambda: (NOON + 10 * DAY_MS + DAY_MS // 2) * 1_000_000)
 
 
 def old(store: str) -> set[str]:
-    """The matches that can be archived: not that of the last record of all."""
+    """Return the ids of the matches that can be archived: all but the one with the last record."""
     return ended(store, "ended_sequence < (SELECT max(sequence) FROM event)")
 
 

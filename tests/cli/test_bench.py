@@ -1,4 +1,4 @@
-"""`arbiter bench`: tiny runs, to see that every figure is there. Whether a goal is met is not tested."""
+"""`arbiter bench`: short runs show that every figure is printed. The tests do not check whether a goal is met."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TINY = {
     "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),
     "web": ("--viewers", "3", "--grid-viewers", "2", "--grid", "2", "--matches", "2", *SHORT),
 }
-IN_SHORT = ("moves", "fanout")  #: the others are for `make soak`
+IN_SHORT = ("moves", "fanout")  #: the others are tested by `make soak`
 GOALS = {
     "moves": {
         "thinking_beyond_p50_ms": 2,
@@ -57,7 +57,7 @@ Bench = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def bench(arbiter: Arbiter, tmp_path: Path) -> Bench:
-    """Run a benchmark; return what it keeps."""
+    """Run a benchmark; return the JSON that it writes."""
 
     def run(name: str, *options: str) -> dict[str, Any]:
         kept = tmp_path / f"{name}.json"
@@ -96,7 +96,7 @@ def test_every_goal_has_its_figure(bench: Bench, name: str) -> None:
     )
 
 
-def test_moves_stand_beside_the_bare_path_and_the_echo_of_the_same_run(bench: Bench) -> None:
+def test_moves_are_compared_with_the_bare_path_and_the_echo_of_the_same_run(bench: Bench) -> None:
     kept = bench("moves", *TINY["moves"][:-1], "at-once")
     found = by_key(kept)
     for moves, share in (("moves_per_s", "share_of_echo"), ("bare_moves_per_s", "bare_share_of_echo")):
@@ -113,9 +113,7 @@ def test_moves_stand_beside_the_bare_path_and_the_echo_of_the_same_run(bench: Be
     )
 
 
-def test_two_streams_are_compared_with_the_bare_path_in_rounds_that_are_kept_and_shown_in_one_table(
-    arbiter: Arbiter, tmp_path: Path
-) -> None:
+def test_two_streams_are_compared_with_the_bare_path_by_rounds_in_one_table(arbiter: Arbiter, tmp_path: Path) -> None:
     moves, recovery = tmp_path / "moves.json", tmp_path / "recovery.json"
     size = ("--matches", "2", "--rounds", "3", "--seconds", "0.1", "--only", "coalesced")
     ran = arbiter("bench", "moves", *size, "--json", str(moves))
@@ -141,7 +139,7 @@ def test_two_streams_are_compared_with_the_bare_path_in_rounds_that_are_kept_and
     ]
 
 
-def test_a_file_that_was_not_kept_or_can_not_be_is_named(arbiter: Arbiter, tmp_path: Path) -> None:
+def test_a_missing_or_unwritable_file_is_named(arbiter: Arbiter, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     for text in ("{", "[]", '{"bench": "moves", "figures": [{}], "machine": {"stolen": 0}}'):
         other.write_text(text)
@@ -171,7 +169,7 @@ def cluster() -> Iterator[Cluster]:
         pytest.param(("--only", "coalesced"), {"coalesced_us_ratio": 0.715}, id="coalesced"),
     ],
 )
-def test_moves_on_postgresql_have_goals_for_processor_time_and_leave_nothing_there(
+def test_moves_on_postgresql_have_goals_for_processor_time_and_leave_no_tables(
     bench: Bench, cluster: Cluster, section: tuple[str, ...], goal: dict[str, float]
 ) -> None:
     before = cluster.ask("SELECT datname FROM pg_database ORDER BY 1")
@@ -211,7 +209,7 @@ def test_offered_loads_are_measured_beside_the_bare_path_and_drawn(bench: Bench,
     assert {"500/s", "1,000/s", "2,500/s"} <= {each.text for each in root.iter()}
 
 
-def test_a_picture_of_what_is_not_measured_and_a_load_that_is_none_are_refused(arbiter: Arbiter) -> None:
+def test_wrong_pictures_and_wrong_loads_are_refused(arbiter: Arbiter) -> None:
     ran = arbiter("bench", "moves", "--only", "many", "--svg", "x.svg")
     assert ran.code == 1
     assert "add --only offered" in ran.err
@@ -221,7 +219,7 @@ def test_a_picture_of_what_is_not_measured_and_a_load_that_is_none_are_refused(a
 
 
 @pytest.mark.soak
-def test_growth_has_processor_time_memory_and_start_of_each_number_of_live_matches(bench: Bench) -> None:
+def test_growth_measures_processor_time_memory_and_start_for_each_number_of_live_matches(bench: Bench) -> None:
     found = by_key(bench("growth", *TINY["growth"]))
     assert {"start_s_0", "memory_mib_0", "match_kib_4", "match_kib_8"} <= set(found)
     expected = found["us_8"]["value"] / found["us_4"]["value"]
@@ -256,10 +254,10 @@ def test_sizes_that_make_no_sense_are_refused(arbiter: Arbiter) -> None:
     assert arbiter("bench", "fanout", "--seconds", "-1").code == 2
 
 
-def test_one_that_can_not_be_carried_out_says_why_in_one_line_however_it_is_called(
+def test_a_benchmark_that_fails_says_why_in_one_line_however_it_is_called(
     arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("ARBITER_LIMITS__OPEN_MATCHES", "many")  # with which no server starts
+    monkeypatch.setenv("ARBITER_LIMITS__OPEN_MATCHES", "many")  # no server starts with this
     ran = arbiter("bench", "clocks", "--matches", "1")
     assert ran.code == 1
     complaint = ran.err.splitlines()[-1]

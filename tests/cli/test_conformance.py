@@ -1,4 +1,4 @@
-"""`arbiter conformance` as a command: what it lists, runs, reports and refuses."""
+"""`arbiter conformance`: the clauses that it lists, its runs, its reports, and what it refuses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 BOT = shlex.join((sys.executable, "-m", "arbiter_client.bots.random"))
 
 
-def test_it_lists_its_clauses_with_what_they_quote(arbiter):
+def test_clauses_are_listed_with_the_sentences_that_they_quote(arbiter):
     ran = arbiter("conformance", "--list", "--only", "hello.*")
     assert ran.code == 0
     heading, *rows = ran.out.splitlines()
@@ -23,7 +23,7 @@ def test_it_lists_its_clauses_with_what_they_quote(arbiter):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_it_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
+def test_a_run_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
     files = {kind: tmp_path / f"report.{kind}" for kind in ("html", "json", "junit")}
     options = [word for kind, file in files.items() for word in (f"--{kind}", str(file))]
     ran = arbiter("conformance", "--bot", BOT, "--only", "hello.first", "--only", "games.opening", *options)
@@ -39,7 +39,7 @@ def test_it_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_what_is_known_to_fail_must_fail(arbiter, tmp_path: Path):
+def test_a_known_failure_must_fail(arbiter, tmp_path: Path):
     known = tmp_path / "known.toml"
     known.write_text('"hello.first" = "not yet"\n')
     ran = arbiter("conformance", "--bot", BOT, "--only", "hello.first", "--known-failing", str(known))
@@ -49,7 +49,7 @@ def test_what_is_known_to_fail_must_fail(arbiter, tmp_path: Path):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_bot_that_does_not_come_fails(arbiter):
+def test_a_bot_that_does_not_connect_fails(arbiter):
     ran = arbiter("conformance", "--bot", f"{sys.executable} -c 'print(5)'", "--only", "hello.first")
     assert ran.code == 1
     assert "the bot has ended, with exit status 0" in ran.out

@@ -1,4 +1,4 @@
-"""`arbiter demo` as a person has it: stopped in the middle, taken up again, and read by a program."""
+"""`arbiter demo` as a person uses it: interrupted, resumed, and with its output read by a program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.processes import children, descendants, wait_for_end
 pytestmark = pytest.mark.long
 
 SHORT = ("--games", "hop-it", "--time", "1s+100ms", "--rounds", "1", "--concurrency", "2", "--ladder")
-SOON_OVER, LONG = (*SHORT, "3s"), (*SHORT, "2m")  # the second for what ends in another way
+SOON_OVER, LONG = (*SHORT, "3s"), (*SHORT, "2m")  # the second value is for runs that end in another way
 
 
 def begin(directory: Path, *options: str) -> subprocess.Popen[str]:
@@ -32,7 +32,7 @@ def begin(directory: Path, *options: str) -> subprocess.Popen[str]:
 
 
 def heard(process: subprocess.Popen[str], words: str) -> list[str]:
-    """Read lines until one holds these words; return them all."""
+    """Read lines until one contains these words; return all lines."""
     assert process.stdout is not None
     lines = []
     for line in process.stdout:
@@ -43,14 +43,14 @@ def heard(process: subprocess.Popen[str], words: str) -> list[str]:
 
 
 def kill(run: subprocess.Popen[str], words: str) -> None:
-    """Kill the one bot of the run whose command line holds these words, which its sandbox has in its own, too."""
+    """Kill the one bot of the run whose command line contains these words; its sandbox's command line does too."""
     found = [number for number, command in descendants(run.pid).items() if words in command]
     (victim,) = [number for number in found if not any(child in found for child in children(number))]
     os.kill(victim, signal.SIGKILL)
 
 
 def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
-    """Return how often each two players met, by their transcripts: each must be whole."""
+    """Return how often each two players met, from the transcripts; assert that each transcript is complete."""
     met: Counter[tuple[str, ...]] = Counter()
     for file in transcripts:
         events = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -61,11 +61,11 @@ def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
     return met
 
 
-def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_plays_every_match_once(tmp_path: Path) -> None:
     stopped = begin(tmp_path, *SOON_OVER)
     heard(stopped, " 1/2  hop-it: ")
     everybody = descendants(stopped.pid)
-    stopped.send_signal(signal.SIGTERM)  # for SIGINT see the tests of `arbiter tournament run`
+    stopped.send_signal(signal.SIGTERM)  # the tests of `arbiter tournament run` have SIGINT
     said, complaint = stopped.communicate(timeout=WAIT_S)
     assert (stopped.returncode, complaint) == (130, "")
     again = rf"`arbiter demo --resume --directory {tmp_path}` continues it"
@@ -91,7 +91,7 @@ def test_a_run_that_is_stopped_goes_on_and_plays_every_match_once(tmp_path: Path
 
 
 @pytest.mark.soak
-def test_a_run_that_is_killed_takes_everybody_along(tmp_path: Path) -> None:
+def test_a_killed_run_takes_all_its_processes_along(tmp_path: Path) -> None:
     run = begin(tmp_path, *LONG)
     heard(run, " 1/2  hop-it: ")
     everybody = descendants(run.pid)
@@ -102,7 +102,7 @@ def test_a_run_that_is_killed_takes_everybody_along(tmp_path: Path) -> None:
         wait_for_end(process)
 
 
-def test_a_bot_that_dies_is_started_again_and_a_server_that_dies_ends_the_run_with_one_line(tmp_path: Path) -> None:
+def test_a_dead_bot_is_restarted_and_a_dead_server_ends_the_run_with_one_line(tmp_path: Path) -> None:
     run = begin(tmp_path, *LONG)
     heard(run, " 1/2  hop-it: ")
     kill(run, "bots.random")
@@ -117,7 +117,7 @@ def test_a_bot_that_dies_is_started_again_and_a_server_that_dies_ends_the_run_wi
             wait_for_end(process)
 
 
-def test_a_port_that_is_taken_gets_one_line(tmp_path: Path):
+def test_a_port_in_use_gets_one_line(tmp_path: Path):
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

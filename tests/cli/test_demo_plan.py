@@ -1,4 +1,4 @@
-"""What a demo plays, and what it makes of the results: all without a process."""
+"""Which games a demo plays, and how it counts the results: without any process."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def test_variants_are_named_canonically_and_once() -> None:
 
 
 @pytest.mark.parametrize("more", [{"rounds": 0}, {"rounds": 1000}, {"time": "soon"}, {"ladder": "soon"}])
-def test_what_can_not_be_played_is_refused(more: dict[str, object]) -> None:
+def test_games_that_no_demo_can_play_are_refused(more: dict[str, object]) -> None:
     terms = DemoSettings(("hop-it",))._replace(**more)  # type: ignore[arg-type]
     with pytest.raises(Refusal):
         (terms.swiss(), terms.ladder_spec())
 
 
-def test_terms_are_kept_and_those_that_are_none_are_named(tmp_path: Path) -> None:
+def test_options_are_stored_and_wrong_ones_are_named(tmp_path: Path) -> None:
     file, terms = tmp_path / "plan.json", DemoSettings(("hop-it", "pods"), 2, "5s", "1s")
     file.write_text(terms.text())
     assert terms_in(file) == terms
@@ -61,7 +61,7 @@ def test_terms_are_kept_and_those_that_are_none_are_named(tmp_path: Path) -> Non
         terms_in(file)
 
 
-def test_what_counts_for_ratings_are_games_between_two_players_that_count() -> None:
+def test_ratings_count_games_between_two_different_rated_players() -> None:
     progress = progress_of(
         *(created("m1", "a", "b"), ended("m1", 2)),
         *(created("m2", "a", "a"), ended("m2", 1)),

@@ -1,4 +1,4 @@
-"""`arbiter doctor`: each thing that is wrong is found, with what to do; nothing is wrong where nothing is."""
+"""`arbiter doctor` finds each fault and says what to do; it reports nothing on a sound machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Rows = dict[str, tuple[str, str, str]]
 
 @pytest.fixture(autouse=True)
 def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine in order, whatever machine this is."""
+    """Have a sound machine, whatever machine runs the test."""
     monkeypatch.setattr(machine, "space", lambda folder: Space(50 << 30, 100 << 30))
     monkeypatch.setattr(machine, "flush_ms", lambda folder: 0.5)
     monkeypatch.setattr(machine, "open_files", lambda: 20_000)
@@ -39,7 +39,7 @@ def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """The settings of a server that has served its store, which has records."""
+    """Return the settings of a server whose store has records."""
     made = load(None, store=f"sqlite:///{tmp_path}/arbiter.db")
 
     async def fill() -> None:
@@ -51,17 +51,17 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def found(arbiter: Arbiter, *options: str) -> tuple[int, Rows]:
-    """Return the exit code, and grade, text and advice by subject (the worst one of a subject)."""
+    """Return the exit code, and by subject the grade, text and advice of its worst row."""
     ran = arbiter("doctor", *options, "--json")
     worst: Rows = {}
     for each in json.loads(ran.out):
         row = (each["grade"], each["text"], each["advice"])
-        if each["subject"] not in worst or row[0] > worst[each["subject"]][0]:  # the words happen to sort so
+        if each["subject"] not in worst or row[0] > worst[each["subject"]][0]:  # the worst grade sorts first
             worst[each["subject"]] = row
     return ran.code, worst
 
 
-def test_a_server_in_order(arbiter: Arbiter, settings: Settings) -> None:
+def test_a_sound_server(arbiter: Arbiter, settings: Settings) -> None:
     code, rows = found(arbiter, "--store", settings.store)
     assert code == 0
     assert {row[0] for row in rows.values()} == {"good"}, rows
@@ -72,14 +72,14 @@ def test_a_server_in_order(arbiter: Arbiter, settings: Settings) -> None:
     assert plain.startswith("good\tconfiguration\t")
 
 
-def test_before_the_first_start_nothing_is_made(arbiter: Arbiter, tmp_path: Path) -> None:
+def test_before_the_first_start_no_file_is_made(arbiter: Arbiter, tmp_path: Path) -> None:
     code, rows = found(arbiter, "--store", f"sqlite:///{tmp_path}/new.db")
     assert code == 0
     assert (rows["store"][0], rows["keys"][0]) == ("note", "note")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_that_is_served_is_left_alone(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+def test_a_store_that_a_server_uses_is_not_opened(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
     with (tmp_path / "arbiter.db").open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         code, rows = found(arbiter, "--store", settings.store)
@@ -111,7 +111,7 @@ def on_store(statement: str) -> Callable[[Path], None]:
     ],
     ids=["keys for all", "no keys", "bad mark", "records gone", "other keys", "too new", "no database"],
 )
-def test_what_is_wrong_with_a_store_is_named(
+def test_each_fault_of_a_store_is_named(
     arbiter: Arbiter,
     settings: Settings,
     tmp_path: Path,
@@ -146,7 +146,7 @@ def test_older_tables_are_a_note(arbiter: Arbiter, settings: Settings, tmp_path:
         ("clock_is_synchronised", None, "clock", "note"),
     ],
 )
-def test_what_is_wrong_with_a_machine_is_named(
+def test_each_fault_of_a_machine_is_named(
     arbiter: Arbiter,
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
@@ -160,7 +160,9 @@ def test_what_is_wrong_with_a_machine_is_named(
     assert (code, rows[subject][0]) == (int(grade == "wrong"), grade)
 
 
-def test_a_disk_that_can_not_be_written(arbiter: Arbiter, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_can_not_be_written_is_named(
+    arbiter: Arbiter, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(_folder: Path) -> float:
         raise OSError(28, "No space left on device")
 
@@ -185,7 +187,7 @@ def test_a_configuration_is_checked(arbiter: Arbiter, settings: Settings, tmp_pa
 @pytest.mark.parametrize(
     ("first", "last", "grade"), [(-99, 99, "good"), (-99, 9, "note"), (-99, -1, "wrong"), (9, 99, "wrong")]
 )
-def test_a_certificate_is_looked_at(
+def test_a_certificate_is_checked(
     arbiter: Arbiter, settings: Settings, tmp_path: Path, first: int, last: int, grade: str
 ) -> None:
     made = certificate(tmp_path, *(datetime.now(UTC) + timedelta(days=days) for days in (first, last)))
@@ -202,7 +204,7 @@ def test_a_certificate_is_looked_at(
 
 
 def certificate(folder: Path, first: datetime, last: datetime) -> Path:
-    """Write a certificate of this machine and its key into one file."""
+    """Write a certificate of this machine and its key to one file."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -218,7 +220,7 @@ def certificate(folder: Path, first: datetime, last: datetime) -> Path:
     return made
 
 
-def test_a_running_server_is_looked_at(arbiter: Arbiter, settings: Settings) -> None:
+def test_a_running_server_is_checked(arbiter: Arbiter, settings: Settings) -> None:
     metrics = Metrics()
     metrics.info("build_info", "", version=__version__, modules="interpreted")
     metrics.committed(3, 0.004)
@@ -238,7 +240,7 @@ def test_a_running_server_is_looked_at(arbiter: Arbiter, settings: Settings) -> 
     assert (code, rows["server"][0]) == (1, "wrong")
 
 
-def test_this_machine_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_machine_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert 0 < machine.space(tmp_path).free <= machine.space(tmp_path).total
     assert machine.flush_ms(tmp_path) > 0

@@ -16,7 +16,7 @@ from tests.store.records import appends
 
 @pytest.fixture
 def store(tmp_path: Path) -> str:
-    """A store that a server has sealed, with 16 matches in it."""
+    """Return a store that a server has sealed, with 16 matches."""
     settings = load(None, store=f"sqlite:///{tmp_path}/arbiter.db")
 
     async def fill() -> None:
@@ -63,7 +63,7 @@ def test_every_finished_match_is_written_once_and_verifies(arbiter: Arbiter, sto
         ("--game", "circle-of-life(target=1)", "game = 'circle-of-life(target=1)'"),
     ],
 )
-def test_some_matches_are_chosen(
+def test_options_choose_matches(
     arbiter: Arbiter, store: str, tmp_path: Path, option: str, value: str, where: str
 ) -> None:
     assert arbiter("export", str(tmp_path / "some"), "--store", store, option, value).code == 0
@@ -82,7 +82,7 @@ def test_a_damaged_match_is_named_and_the_others_are_written(arbiter: Arbiter, s
     assert exported(tmp_path / "rest") == matches - {min(matches)}
 
 
-def test_a_store_or_keys_that_are_not_there_are_named_and_not_made(arbiter: Arbiter, tmp_path: Path) -> None:
+def test_a_missing_store_or_missing_keys_are_named_and_not_made(arbiter: Arbiter, tmp_path: Path) -> None:
     url, folder = f"sqlite:///{tmp_path}/x.db", tmp_path / "out"
     assert "there are no signing keys at" in arbiter("export", str(folder), "--store", url).complaint
     (tmp_path / "x.keys").write_text("{}")

@@ -1,4 +1,4 @@
-"""`arbiter export --parquet`: the tables hold what the transcripts say, which these tests read as plain JSON."""
+"""`arbiter export --parquet`: the tables agree with the transcripts, which these tests read as plain JSON."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ Json = dict[str, Any]
 
 
 def whole(lines: list[bytes], number: int) -> Append:
-    """Return the append of a whole match."""
+    """Return an append of all records of a match."""
     match_id = json.loads(lines[0])["match"]
     records = tuple(Record(match_id, revision, line, Subject.MATCH) for revision, line in enumerate(lines, 1))
     match = load_match(StoredRecord(0, *record) for record in records)
-    opened = replace(summary_of(match.created), request_id=f"create {number}")  # they all have the same one
+    opened = replace(summary_of(match.created), request_id=f"create {number}")  # it is the same for all
     return Append(records, opened=opened, closed=end_of(match))
 
 
 @pytest.fixture(scope="module")
-def stories() -> dict[str, list[Json]]:
-    """The events of every golden match, as JSON values."""
+def golden_events() -> dict[str, list[Json]]:
+    """Return the events of every golden match, as JSON values."""
     read = [[json.loads(line) for line in split(file.read_bytes())[0]] for file in GOLDEN]
     return {events[0]["match"]: events for events in read}
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store that has the golden matches."""
+    """Return a store that has the golden matches."""
     settings = load(None, store=f"sqlite:///{tmp_path_factory.mktemp('store')}/arbiter.db")
 
     async def fill() -> None:
@@ -65,7 +65,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def tables(arbiter: Arbiter, store: str, tmp_path: Path) -> tuple[list[Json], list[Json]]:
-    """The rows of the two tables, as an analyst reads them."""
+    """Return the rows of both tables, as an analyst's program reads them."""
     ran = arbiter("export", str(tmp_path / "out"), "--parquet", "--store", store)
     assert ran.code == 0, ran.err
     matches, moves = rows(tmp_path / "out" / "matches.parquet"), rows(tmp_path / "out" / "moves.parquet")
@@ -82,12 +82,12 @@ def milliseconds(value: object) -> object:
     return round(value.timestamp() * 1_000) if isinstance(value, datetime) else value
 
 
-def test_a_row_of_each_match_says_what_its_transcript_says(
-    tables: tuple[list[Json], list[Json]], stories: dict[str, list[Json]]
+def test_the_row_of_a_match_agrees_with_its_transcript(
+    tables: tuple[list[Json], list[Json]], golden_events: dict[str, list[Json]]
 ) -> None:
     found = {row["match_id"]: row for row in tables[0]}
-    assert found.keys() == stories.keys()
-    for match_id, events in stories.items():
+    assert found.keys() == golden_events.keys()
+    for match_id, events in golden_events.items():
         row, created, ended = found[match_id], events[0], events[-1]
         assert ended["kind"] == "ended"
         for name in ("label", "creator", "rated"):
@@ -113,13 +113,13 @@ def test_a_row_of_each_match_says_what_its_transcript_says(
     assert (found["m-versions"]["version_1"], found["m-versions"]["version_2"]) != ("", "")
 
 
-def test_a_row_of_each_move_says_what_its_event_says(
-    tables: tuple[list[Json], list[Json]], stories: dict[str, list[Json]]
+def test_the_row_of_a_move_agrees_with_its_event(
+    tables: tuple[list[Json], list[Json]], golden_events: dict[str, list[Json]]
 ) -> None:
     found = {(row["match_id"], row["ply"]): row for row in tables[1]}
     assert len(found) == len(tables[1]) == sum(row["plies"] for row in tables[0])
     commented = 0
-    for match_id, events in stories.items():
+    for match_id, events in golden_events.items():
         for ply, move in enumerate(events[0].get("opening", ())):
             row = found.pop((match_id, ply))
             assert (row["opening"], row["move"]) == (True, move)
@@ -151,7 +151,7 @@ def test_a_row_of_each_move_says_what_its_event_says(
 
 
 def comment(event: Json, key: str) -> Json:
-    """Return the comment of a move, opened as protos/TRANSCRIPT.md says."""
+    """Return the comment of a move, decrypted as protos/TRANSCRIPT.md says."""
     text = bytes.fromhex(event["comment"])
     stream = shake_256(bytes.fromhex(key) + b"\n%d" % event["ply"]).digest(len(text))
     opened: Json = json.loads(bytes(one ^ other for one, other in zip(text, stream, strict=True)))
@@ -165,7 +165,7 @@ def test_newer_matches_come_first_and_moves_in_order(tables: tuple[list[Json], l
     assert places == sorted(places)
 
 
-def test_columns_carry_their_description_and_the_page_has_them(
+def test_columns_carry_their_description_and_the_page_lists_them(
     tables: tuple[list[Json], list[Json]], tmp_path: Path
 ) -> None:
     """After a change: `python -m arbiter.cli.export_columns > deploy/COLUMNS.md`."""
@@ -184,14 +184,14 @@ def test_a_table_is_written_in_groups_of_rows(tmp_path: Path) -> None:
     with table(tmp_path / "numbers.parquet", columns, rows=10) as add:
         for number in range(25):
             add(number)
-        assert not (tmp_path / "numbers.parquet").exists()  # it appears once it is whole
+        assert not (tmp_path / "numbers.parquet").exists()  # the file appears once it is complete
     file = parquet.ParquetFile(tmp_path / "numbers.parquet")
     assert [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)] == [10, 10, 5]
     with pytest.raises(ZeroDivisionError), table(tmp_path / "numbers.parquet", columns) as add:
         add(1 // 0)
     assert (
         parquet.read_table(tmp_path / "numbers.parquet").num_rows == 25
-    )  # the old one stays, and no rest of a new one
+    )  # the old file stays, and no part of a new one
     assert [file.name for file in tmp_path.iterdir()] == ["numbers.parquet"]
 
 
@@ -199,7 +199,7 @@ def test_a_table_is_written_in_groups_of_rows(tmp_path: Path) -> None:
     ("option", "value", "which"),
     [("--label", "opening", {"m-opening"}), ("--player", "nobody", set()), ("--game", "elevation", {"m-elevation"})],
 )
-def test_some_matches_are_chosen(
+def test_options_choose_matches(
     arbiter: Arbiter, store: str, tmp_path: Path, option: str, value: str, which: set[str]
 ) -> None:
     ran = arbiter("export", str(tmp_path / "out"), "--parquet", option, value, "--store", store)

@@ -1,4 +1,4 @@
-"""Command lines, whatever stands in them: carried out, or one line that says what is wrong; never a traceback."""
+"""Command lines with any arguments: a command runs, or one line says what is wrong; never a traceback."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ DEEDS = (
     "--all",
     "-o",
 )
-NOWHERE = "127.0.0.1:1"  #: where no server listens, so that nothing is asked of one
-# What needs no server and ends by itself; and what asks a server, which there is none of.
+NOWHERE = "127.0.0.1:1"  #: no server listens there, so that every call fails
+# Commands that need no server and end by themselves; and commands that call a server, which does not exist here.
 OFFLINE = ("games", "show", "verify")
 ASKING = ("match", "transcript", "key", "player", "token", "tournament", "watch")
 
 
-def test_every_command_is_fuzzed_or_serves_until_it_is_told() -> None:
+def test_every_command_is_fuzzed_or_runs_until_it_is_stopped() -> None:
     assert {command.name for command in COMMANDS} >= {*OFFLINE, *ASKING}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Go to an empty folder, with credentials of its own and no server to be found."""
+    """Change to an empty folder with credentials, where no server can be found."""
     place = tmp_path_factory.mktemp("fuzz")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def ran(*arguments: str) -> int:
-    """Run a command; assert that it ends as every command does."""
+    """Run a command; assert that it ends with a documented exit code and message."""
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = run(arguments)
@@ -74,7 +74,7 @@ def ran(*arguments: str) -> int:
 
 
 def written(text: str) -> str:
-    """Return a text as a command line can hold it."""
+    """Return a text as a command line can carry it."""
     return sendable(text[:2_000]).replace("\0", "")
 
 
@@ -98,7 +98,7 @@ def test_transcripts_and_keys_from_files(folder: Path, data: st.DataObject) -> N
 
 
 def written_file(data: st.DataObject, text: str) -> bytes:
-    """Draw a file: as it should be, nearly so, or anything."""
+    """Draw the content of a file: correct, nearly correct, or anything."""
     return data.draw(
         st.one_of(
             st.just(text.encode()), near([text], 2).map(lambda one: sendable(one).encode()), st.binary(max_size=60)
@@ -109,20 +109,20 @@ def written_file(data: st.DataObject, text: str) -> bytes:
 @pytest.mark.parametrize("command", ASKING)
 @effort(0.2)
 @given(arguments=st.lists(st.one_of(st.sampled_from((*DEEDS, *WORDS)), texts(DEEDS)).map(written), max_size=4))
-def test_commands_that_find_no_server(folder: Path, command: str, arguments: list[str]) -> None:
+def test_commands_whose_server_does_not_answer(folder: Path, command: str, arguments: list[str]) -> None:
     ran(command, *arguments)
 
 
 @effort(0.5)
 @given(arguments=st.lists(texts([*OFFLINE, "--help", "--version", "games"]).map(written), max_size=3))
-def test_what_is_no_command(folder: Path, arguments: list[str]) -> None:
+def test_unknown_commands(folder: Path, arguments: list[str]) -> None:
     if not arguments or arguments[0] not in {command.name for command in COMMANDS}:
         ran(*arguments)
 
 
 @effort(0.2)
 @given(data=st.data())
-def test_files_of_configuration_and_addresses(folder: Path, data: st.DataObject) -> None:
+def test_configuration_files_and_addresses(folder: Path, data: st.DataObject) -> None:
     text = data.draw(near(['listen = "nowhere"\nstore = "sqlite:///:memory:"\n'], 3))
     (folder / "arbiter.toml").write_text(sendable(text))
     listen = written(data.draw(near(["nowhere", "127.0.0.1:99999", "0.0.0.0:7400"], 0)))

@@ -1,4 +1,4 @@
-"""Games, rules and drawings without a server."""
+"""Commands about games, rules and drawings, which need no server."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_show_writes_svg(arbiter: Arbiter, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [("--output", "board.png"), ("-o", "board.txt", "--svg"), ("-o", "board.PDF", "--svg")]
 )
-def test_show_writes_no_text_into_a_file_of_another_name(
+def test_show_writes_no_text_drawing_into_a_file_of_another_type(
     arbiter: Arbiter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -88,7 +88,7 @@ def test_show_writes_no_text_into_a_file_of_another_name(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_show_says_where_it_can_not_write(arbiter: Arbiter, tmp_path: Path) -> None:
+def test_show_names_a_path_that_it_can_not_write(arbiter: Arbiter, tmp_path: Path) -> None:
     ran = arbiter("show", "pods", "--output", str(tmp_path / "none" / "board.svg"))
     assert (ran.code, ran.complaint.startswith("can't write ")) == (1, True)
 
@@ -107,7 +107,7 @@ def test_the_rules_are_shown_with_moves_and_positions(arbiter: Arbiter, name: st
 
 
 @pytest.mark.long
-def test_examples_of_moves_show_each_kind() -> None:
+def test_examples_of_moves_have_every_kind() -> None:
     words = [example.words for example in examples(registry.game("pondlife"))]
     assert [each.split(", then ")[1:] for each in words[:3]] == [[], ["pays an egg"], ["hatches a frog on e1"]]
     words = [example.words for example in examples(registry.game("hop-it"))]
@@ -117,7 +117,7 @@ def test_examples_of_moves_show_each_kind() -> None:
 
 
 @pytest.mark.long
-def test_rules_answer_each_line_before_the_next_is_asked() -> None:
+def test_the_console_answers_each_line_before_it_reads_the_next() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "arbiter", "rules", "pods(size=3)"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )

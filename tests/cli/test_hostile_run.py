@@ -1,4 +1,4 @@
-"""A tournament with a bot that uses all it can get: it is played to its end, and the report says what happened."""
+"""A tournament with a bot that uses all resources it can get: it is played to its end, and the report names the bot."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ folder = "hostile"
 
 
 def notes_of_hostile(folder: Path) -> list[str]:
-    """Return what the run has noted of the hostile bot: its output, and the limits that it has reached."""
+    """Return the run's notes on the hostile bot: its output, and the limits that it has reached."""
     return [file.read_text() for file in folder.glob("arbiter-runs/cup/run-1/bots/hostile/*")]
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
 @pytest.mark.timeout(2 * WAIT_S + 60)
-def test_a_tournament_with_a_hostile_bot_goes_on_to_its_export(tmp_path: Path, arbiter: Arbiter) -> None:
+def test_a_tournament_with_a_hostile_bot_is_played_to_its_export(tmp_path: Path, arbiter: Arbiter) -> None:
     (tmp_path / "hostile").mkdir()
     (tmp_path / "hostile/hostile.py").write_text(HOSTILE)
     cup = tmp_path / "cup.toml"

@@ -1,4 +1,4 @@
-"""The log holds what went wrong, and no secrets."""
+"""Logs hold errors, and no secrets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_exception_is_logged_without_the_values_of_variables(capsys, monkeypa
     assert "geheim" not in said
 
 
-def test_a_reader_of_the_log_that_is_gone_costs_nobody_anything(monkeypatch):
+def test_a_closed_pipe_of_the_log_stops_nothing(monkeypatch):
     ours, theirs = os.pipe()
     with os.fdopen(theirs, "w", buffering=1) as broken, monkeypatch.context() as patch:
         os.close(ours)

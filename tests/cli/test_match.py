@@ -1,4 +1,4 @@
-"""Matches, tokens and players, asked from a real server."""
+"""Commands about matches, tokens and players, on a real server."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_match_is_aborted(arbiter: Arbiter, match_id: str) -> None:
     assert arbiter("match", "abort", match_id).out == f"{match_id}: void: aborted\n"
 
 
-def test_a_transcript_is_a_line_of_json_an_event(arbiter: Arbiter, match_id: str, tmp_path: Path) -> None:
+def test_a_transcript_has_one_line_of_json_for_each_event(arbiter: Arbiter, match_id: str, tmp_path: Path) -> None:
     lines = arbiter("transcript", match_id).out.splitlines()
     assert [json.loads(line)["revision"] for line in lines] == [1, 2]
     file = tmp_path / "match.jsonl"
@@ -152,7 +152,7 @@ def test_players(server: Server, arbiter: Arbiter) -> None:
     assert "there is a player eve already" in arbiter("player", "register", "eve").complaint
 
 
-def test_ids_may_be_shortened_and_the_newest_has_a_name(arbiter: Arbiter, match_id: str) -> None:
+def test_an_id_may_be_shortened_and_the_newest_match_has_a_name(arbiter: Arbiter, match_id: str) -> None:
     for given in (match_id, match_id[:-4], "last"):
         assert arbiter("match", "show", given).out.startswith(f"{match_id}: ")
     second = arbiter("match", "create", "pods(size=5)", "alice", "bob", "--time", "90s", "--at-once").out.strip()
@@ -166,7 +166,7 @@ def test_ids_may_be_shortened_and_the_newest_has_a_name(arbiter: Arbiter, match_
     assert arbiter("transcript", "last").out.count(second) > 0
 
 
-def test_a_match_that_is_over_is_shown_after_any_of_its_moves(server: Server, arbiter: Arbiter) -> None:
+def test_a_finished_match_is_shown_after_any_of_its_moves(server: Server, arbiter: Arbiter) -> None:
     arbiter("token", "create", "alice")
     arbiter("token", "create", "bob")
     terms = ("pods(size=3)", "--time", "5m", "--at-once")
@@ -186,7 +186,7 @@ def test_a_match_that_is_over_is_shown_after_any_of_its_moves(server: Server, ar
 
 
 @pytest.mark.long
-def test_no_table_breaks_an_id(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_table_wraps_an_id(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr("arbiter.cli.terminal.on_terminal", lambda: True)
     ids = [f"m{number:024}" for number in range(3)]

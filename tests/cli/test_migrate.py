@@ -13,7 +13,7 @@ from tests.cli.command import Arbiter
 
 @pytest.fixture
 def store(tmp_path: Path) -> str:
-    """A store with tables of an earlier version."""
+    """Return a store with tables of an earlier version."""
     url = f"sqlite:///{tmp_path}/arbiter.db"
     engine = engine_of(place_of(url))
     upgrade(engine, BEGIN, "0005")
@@ -28,7 +28,7 @@ def version(store: str) -> str:
     return str(found)
 
 
-def test_tables_are_brought_up_to_date(arbiter: Arbiter, store: str) -> None:
+def test_tables_are_migrated(arbiter: Arbiter, store: str) -> None:
     asked = arbiter("migrate", "--store", store, "--check")
     assert asked.code == 1
     assert asked.complaint.startswith(f"the tables of {store} are of version 0005, and this arbiter's are of version")
@@ -45,7 +45,7 @@ def test_tables_are_brought_up_to_date(arbiter: Arbiter, store: str) -> None:
         )
 
 
-def test_not_while_a_server_uses_them(arbiter: Arbiter, store: str) -> None:
+def test_tables_in_use_by_a_server_are_not_migrated(arbiter: Arbiter, store: str) -> None:
     with opened(store, alone=True):
         with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
             raw.execute("UPDATE alembic_version SET version_num = '0007'")
@@ -53,7 +53,7 @@ def test_not_while_a_server_uses_them(arbiter: Arbiter, store: str) -> None:
         assert "another arbiter serves the store" in arbiter("migrate", "--store", store).complaint
 
 
-def test_a_store_that_is_not_there_is_not_made(arbiter: Arbiter, tmp_path: Path) -> None:
+def test_a_missing_store_is_not_made(arbiter: Arbiter, tmp_path: Path) -> None:
     for options in ((), ("--check",)):
         ran = arbiter("migrate", "--store", f"sqlite:///{tmp_path}/x.db", *options)
         assert ran.code == 2

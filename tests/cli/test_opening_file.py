@@ -1,4 +1,4 @@
-"""Opening lines from a file of their own."""
+"""Opening lines in a file of their own."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def test_lines_come_from_a_file_beside_the_specification(tmp_path: Path) -> None
         (SPEC.replace('"lines.txt"', "7"), "pods a1\n", r"openings\.file.*the path of a file"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, spec: str, lines: str | None, complaint: str) -> None:
+def test_a_mistake_is_named(tmp_path: Path, spec: str, lines: str | None, complaint: str) -> None:
     with pytest.raises(Failure, match=complaint):
         read_file(write(tmp_path, spec, lines))

@@ -1,4 +1,4 @@
-"""A person who types at a bot, on an arbiter of their own and on a server."""
+"""A person plays against a bot in the terminal, on a private arbiter and on a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plays(typed: str, *arguments: str, **environment: str) -> subprocess.Complet
     )
 
 
-def test_against_a_bot_on_an_arbiter_of_ones_own(tmp_path: Path) -> None:
+def test_against_a_bot_on_a_private_arbiter(tmp_path: Path) -> None:
     file = tmp_path / "credentials.toml"
     typed = "help\n? e\ncastles\ndraw\naccept\n\ne5\nundo\nresign"
     surroundings = {"ARBITER_CREDENTIALS": str(file), "ARBITER_ROOT_CERTIFICATE": "of another server"}
@@ -51,10 +51,10 @@ def test_against_a_bot_on_an_arbiter_of_ones_own(tmp_path: Path) -> None:
     places = [ran.stdout.find(text) for text in order]
     assert -1 not in places, order[places.index(-1)]
     assert places == sorted(places)
-    assert not file.exists()  # nothing of an arbiter that is thrown away is kept
+    assert not file.exists()  # nothing of a private arbiter is kept
 
 
-def test_the_person_is_helped_and_takes_a_move_back() -> None:
+def test_the_person_gets_help_and_takes_a_move_back() -> None:
     typed = "rules\nhint\ne5\nundo\nmoves e5\nmoves q\nundo\ne7\nquit\n"
     ran = plays(typed, "circle-of-life", "--against", "random", "--seat", "1")
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -67,8 +67,8 @@ def test_the_person_is_helped_and_takes_a_move_back() -> None:
     assert after.endswith("random wins: resignation\n")
 
 
-def test_lines_at_a_terminal_can_be_edited_and_called_up_again() -> None:
-    """`e4` is typed, its 4 rubbed out and made a 5; an arrow key calls it up, and the cell is taken by then."""
+def test_lines_at_a_terminal_can_be_edited_and_recalled() -> None:
+    """Type `e4`, change its 4 to a 5, and recall the line with an arrow key: the cell is occupied by then."""
     ours, theirs = pty.openpty()
     command = [*COMMAND, "play", "circle-of-life", "--against", "random"]
     environment = clean_environment(TERM="xterm", PROMPT_TOOLKIT_NO_CPR="1")
@@ -95,7 +95,7 @@ def test_lines_at_a_terminal_can_be_edited_and_called_up_again() -> None:
 
 
 def test_a_game_to_its_end_by_the_rules() -> None:
-    """With a target of one stone somebody eats it long before every cell has been tried three times."""
+    """With a target of one stone, somebody eats it long before every cell has been tried three times."""
     cells = [f"{row}{column}" for row in "abcdefghi" for column in range(1, 10)]
     ran = plays("\n".join(cells * 3), "circle-of-life(target=1)", "--against", "random", "--seat", "2")
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -103,7 +103,7 @@ def test_a_game_to_its_end_by_the_rules() -> None:
     assert "1. random plays " in ran.stdout
 
 
-def test_a_game_that_is_killed_takes_the_bot_along() -> None:
+def test_a_killed_game_takes_the_bot_along() -> None:
     command = [*COMMAND, "play", "circle-of-life", "--against", "random"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=clean_environment(), text=True) as game:

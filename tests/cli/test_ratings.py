@@ -1,4 +1,4 @@
-"""Ratings from the command line: a server's, and the same numbers from what it exported; and how they look."""
+"""Ratings on the command line: those of a server, the same numbers from its export, and how they are shown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GAMES = [(one, two, game) for game in (GAME, OTHER) for one in ("ann", "ben", "c
 
 
 class Versioned(RandomBot):
-    """A bot of a version that counts how many of its matches have ended."""
+    """A bot that reports a version, and counts its finished matches."""
 
     def __init__(self, seed: int, version: str) -> None:
         super().__init__(seed)
@@ -41,7 +41,7 @@ class Versioned(RandomBot):
 
 
 async def contest(address: str, tokens: dict[str, str], versions: dict[str, str], made: str) -> None:
-    """Have every two of three bots play, at two games, with either seating."""
+    """Have every two of three bots play each other, in two games and in both seats."""
     bots = {name: Versioned(number, versions[name]) for number, name in enumerate(("ann", "ben", "cat"))}
     pairs = [each for each in GAMES if each[0] != each[1]]
     async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group, arb.Client(address, token=tokens["admin"]) as org:
@@ -71,7 +71,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def played(server: Server) -> Server:
-    """The server, after two contests between which one bot became another version."""
+    """Return the server after two contests, between which one bot got another version."""
     kept = tomllib.loads(Path(server.environment["ARBITER_CREDENTIALS"]).read_text())
     tokens = {"admin": kept[server.address]["admin"]}
     with arb.BlockingClient(server.address, token=tokens["admin"]) as client:
@@ -81,9 +81,7 @@ def played(server: Server) -> Server:
     return server
 
 
-def test_anybody_works_out_the_same_numbers_from_what_was_exported(
-    played: Server, arbiter: Arbiter, tmp_path: Path
-) -> None:
+def test_an_export_gives_the_same_numbers(played: Server, arbiter: Arbiter, tmp_path: Path) -> None:
     folder = tmp_path / "record"
     said = arbiter("ratings", "export", str(folder)).out
     assert said == f"24 transcripts written to {folder}, which has 24; the public keys are in keys.json.\n"
@@ -144,7 +142,7 @@ def test_two_players_side_by_side(played: Server, arbiter: Arbiter) -> None:
     assert arbiter("compare", "ann", "ann").code == 1
 
 
-def test_nothing_is_said_of_an_honest_record(played: Server, arbiter: Arbiter) -> None:
+def test_an_honest_record_gets_no_warning(played: Server, arbiter: Arbiter) -> None:
     assert arbiter("ratings", "arranged").out == "what\tplayers\tgames\tprobability\twhy\n"
     assert json.loads(arbiter("ratings", "arranged", "--game", GAME, "--json").out) == []
 
@@ -177,7 +175,7 @@ def row(place: int, group: int, player: str, version: str = "", **changes: objec
     return arb.LeaderboardRow(place, group, player, version, **{**values, **changes})  # type: ignore[arg-type]
 
 
-def test_what_is_not_known_is_marked() -> None:
+def test_unknown_values_are_marked() -> None:
     rows = [row(1, 1, "ann"), row(2, 1, "ben", "1.2", provisional=True), row(3, 2, "cat")]
     headings, lines = ratings_view.drawn_rows(rows)
     assert headings == ("place", "", "player", "version", "rating", "95 % interval", "games")
@@ -188,7 +186,7 @@ def test_what_is_not_known_is_marked() -> None:
     ]
 
 
-def test_games_lost_without_play_have_columns_where_somebody_has_them() -> None:
+def test_games_lost_by_absence_have_columns_if_anybody_has_such() -> None:
     headings, lines = ratings_view.drawn_rows([row(1, 1, "ann"), row(2, 2, "ben", forfeits=arb.Forfeits(3, 0, 1))])
     assert headings[-2:] == ("on time", "by violation")
     assert [line[-2:] for line in lines] == [("", ""), ("3", "1")]
@@ -214,8 +212,8 @@ def test_a_comparison_in_words() -> None:
     ]
 
 
-def test_what_looks_arranged_is_told_with_its_reason(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty players who play one another, and two of whom one gives all of its games up to the other at once."""
+def test_a_suspicious_pattern_is_reported_with_its_reason(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty players play each other; of two more, one gives up all of its games against the other at once."""
     field = [f"p{number}" for number in range(20)]
     honest = [
         VerifiedMatch(Result("pods", True, one, two, "win", 1 + (n + m) % 2, "rules"), 30, given_up=False)
@@ -234,7 +232,7 @@ def test_what_looks_arranged_is_told_with_its_reason(arbiter: Arbiter, monkeypat
     assert len(json.loads(arbiter("ratings", "arranged", "--early", "2", "--json").out)) == 2
 
 
-def test_a_match_is_shown_with_the_versions_that_it_counts_for(played: Server, arbiter: Arbiter) -> None:
+def test_a_match_is_shown_with_the_versions_that_it_is_rated_for(played: Server, arbiter: Arbiter) -> None:
     rows = [line.split("\t") for line in arbiter("match", "list", "--player", "ben").out.splitlines()[1:]]
     match_id, _, *players = next(row[:4] for row in rows if "ann" in row)
     known = {"ann": "ann 1", "ben": "ben 2"}

@@ -1,4 +1,4 @@
-"""What bots write is kept with the match that it belongs to, capped, and for its author alone."""
+"""What bots write is kept with its match, up to a limit, and only its author may read it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def kept(bot_log: BotLog, match_id: str) -> str:
     return file.read_text() if file.exists() else ""
 
 
-def test_for_a_bot_with_one_game_at_a_time_every_line_has_its_match(bot_log: BotLog) -> None:
+def test_a_bot_with_one_game_at_a_time_has_every_line_in_its_match(bot_log: BotLog) -> None:
     bot_log.wrote(b"ready\nha", 5)
     bot_log.wrote(b"lf\n", 9)
     bot_log.wrote(b"first\n", 10)
     bot_log.wrote(b"won\n", 25)
     bot_log.wrote(b"second\n", 30)
-    # The record is heard of after the lines were read.
+    # The record arrives after the lines were read.
     bot_log.begun("m1", 10)
     bot_log.ended("m1", 20)
     bot_log.begun("m2", 30)
@@ -36,7 +36,7 @@ def test_for_a_bot_with_one_game_at_a_time_every_line_has_its_match(bot_log: Bot
     assert kept(bot_log, "m2") == "second\n"
 
 
-def test_lines_wait_until_the_record_can_have_been_heard_of(bot_log: BotLog) -> None:
+def test_lines_wait_until_the_record_can_have_arrived(bot_log: BotLog) -> None:
     bot_log.wrote(b"a\n", 10)
     bot_log.wrote(b"b\n", 20)
     bot_log.keep(15)
@@ -46,18 +46,18 @@ def test_lines_wait_until_the_record_can_have_been_heard_of(bot_log: BotLog) -> 
     assert kept(bot_log, "m1") == "b\n"
 
 
-def test_how_a_bot_ended_stands_with_the_match_that_was_under_way(bot_log: BotLog) -> None:
+def test_the_way_a_bot_ended_is_kept_with_its_running_match(bot_log: BotLog) -> None:
     bot_log.begun("m1", 10)
     bot_log.ended("m1", 20)
     bot_log.wrote(b"oh", 31)
     bot_log.died("the bot ended by itself (signal SIGKILL)", 31)
-    bot_log.begun("m2", 30)  # the record is heard of later
+    bot_log.begun("m2", 30)  # the record arrives later
     bot_log.keep(40)
     assert kept(bot_log, "m1") == ""
     assert kept(bot_log, "m2") == "oh\n[arbiter] the bot ended by itself (signal SIGKILL)\n"
 
 
-def test_of_several_matches_a_line_has_those_that_it_names_or_else_all(bot_log: BotLog) -> None:
+def test_with_several_matches_a_line_goes_to_those_that_it_names_or_to_all(bot_log: BotLog) -> None:
     bot_log.begun("m1", 10)
     bot_log.begun("m2", 10)
     bot_log.wrote(b"m2: better\nboth\n", 15)
@@ -68,7 +68,7 @@ def test_of_several_matches_a_line_has_those_that_it_names_or_else_all(bot_log: 
     assert kept(bot_log, "m2") == "m2: better\nboth\nm1 is over\n"
 
 
-def test_a_match_that_ended_long_ago_is_forgotten_but_for_the_last(bot_log: BotLog) -> None:
+def test_a_match_that_ended_long_ago_is_forgotten_except_the_last(bot_log: BotLog) -> None:
     for number in range(5):
         bot_log.begun(f"m{number}", 10 * number)
         bot_log.ended(f"m{number}", 10 * number + 5)
@@ -79,7 +79,7 @@ def test_a_match_that_ended_long_ago_is_forgotten_but_for_the_last(bot_log: BotL
     assert bot_log.matches_of(b"", 12) == ["start"]
 
 
-def test_what_is_kept_of_a_match_is_capped_but_for_the_last_words_of_a_crash(tmp_path: Path) -> None:
+def test_what_a_match_keeps_is_limited_except_for_the_last_lines_before_a_crash(tmp_path: Path) -> None:
     bot_log = BotLog(tmp_path, cap_bytes=1_000)
     bot_log.begun("m1", 1)
     for number in range(200):
@@ -97,7 +97,7 @@ def test_what_is_kept_of_a_match_is_capped_but_for_the_last_words_of_a_crash(tmp
     assert bot_log.file("m1").stat().st_size < 2_200, "also if it dies for ever"
 
 
-def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the_cap(tmp_path: Path) -> None:
+def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the_limit(tmp_path: Path) -> None:
     bot_log = BotLog(tmp_path, cap_bytes=100)
     for number in range(1_000):
         bot_log.wrote(b"line %03d\n" % number, 1)
@@ -105,7 +105,7 @@ def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the
     assert kept(bot_log, "start").startswith("line 956\n"), "what was written last"
 
 
-def test_a_line_without_end_is_cut(bot_log: BotLog) -> None:
+def test_a_line_that_does_not_end_is_cut(bot_log: BotLog) -> None:
     bot_log.wrote(b"x" * (2 * LONGEST_LINE + 3), 1)
     bot_log.wrote(b"\n", 2)
     bot_log.wrote(b"rest", 3)

@@ -1,4 +1,4 @@
-"""The parts of a run that need no process: its folder, its progress, how it looks, its examples."""
+"""The parts of a tournament run that need no process: its folder, its progress, its display, its examples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 # The folder
 
 
-def test_runs_are_numbered_and_none_is_used_again(tmp_path: Path) -> None:
+def test_runs_are_numbered_and_no_number_is_used_again(tmp_path: Path) -> None:
     first, second = (folders.begin(tmp_path, "plan.json", "{}") for _ in range(2))
     assert (first.name, second.name) == ("run-1", "run-2")
     assert folders.newest(tmp_path, "plan.json") == second
@@ -39,10 +39,10 @@ def test_a_run_is_played_by_one_process_at_a_time(tmp_path: Path) -> None:
     with folder.held(), pytest.raises(Failure, match="being played"), folder.held(patience_s=0):
         pass
     with folder.held(patience_s=0):
-        pass  # it is free again
+        pass  # the lock is free again
 
 
-def test_without_a_run_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
+def test_without_a_run_there_is_nothing_to_resume(tmp_path: Path) -> None:
     folders.begin(tmp_path, "another plan", "")
     for directory in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(Failure, match="no run in"):
@@ -60,7 +60,7 @@ def begun(number: int, match_id: str, attempt: int = 1) -> arb.TournamentEvent:
     return of_tournament(arb.GameBegun(number, match_id, attempt))
 
 
-def test_progress_counts_what_the_record_says() -> None:
+def test_progress_is_counted_from_the_record() -> None:
     games = tuple(arb.PairedGame(number, ("ann", "ben"), "hop-it") for number in (1, 2, 3))
     progress = progress_of(
         of_tournament(arb.GamesPaired(1, games, ())),
@@ -91,11 +91,11 @@ def test_a_game_to_which_nobody_came_is_lost_by_both() -> None:
     assert [end(played) for played in progress.played] == ["hop-it: ann 0–0 ben, extinction, 0 plies"]
 
 
-# How it looks
+# Display
 
 
 class Nobody:
-    """Nobody looks."""
+    """A reader that ignores everything."""
 
     def note(self, text: str) -> None:
         raise AssertionError(text)
@@ -113,7 +113,7 @@ def contest() -> RunningTournament:
     return RunningTournament(client, SWISS.spec, (), "run", {}, Nobody(), nothing)
 
 
-async def test_a_picture_shows_standings_boards_and_the_last_ends() -> None:
+async def test_the_screen_shows_standings_boards_and_the_last_results() -> None:
     shown = contest()
     shown.progress.began_ms = BEGAN_MS
     for event in (created("m1", "ann", "ben"), ended("m1", 1), created("m2", "ben", "ann"), moved("m2", 4, 11_000)):
@@ -159,7 +159,7 @@ async def test_lines_say_how_each_game_ended() -> None:
 # Programs and files
 
 
-def test_a_bot_is_told_where_it_plays_by_its_environment() -> None:
+def test_a_bot_gets_its_server_and_token_from_its_environment() -> None:
     mine = program(BotEntry("ann", "", ("./ann", "-v"), {"LEVEL": "3"}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
     assert mine.command == ("./ann", "-v")
     assert mine.folder == Path("/cup")
@@ -171,7 +171,7 @@ def test_a_bot_is_told_where_it_plays_by_its_environment() -> None:
     assert bundled.folder == Path("/"), "it needs nothing of the folder of others"
 
 
-def test_a_bot_of_another_version_than_its_file_says_does_not_play() -> None:
+def test_a_bot_whose_version_differs_from_its_file_does_not_play() -> None:
     player = arb.Player("ann", "", "ann", "7", (), 0, True, False, 1)
     for version in ("", "7"):
         check_versions([BotEntry("ann", "", ("./ann",), {}, 0, version)], {"ann": player})
@@ -179,7 +179,7 @@ def test_a_bot_of_another_version_than_its_file_says_does_not_play() -> None:
         check_versions([BotEntry("ann", "", ("./ann",), {}, 0, "8")], {"ann": player})
 
 
-def test_transcripts_have_names_that_any_shell_takes() -> None:
+def test_names_of_transcripts_need_no_quotes_in_a_shell() -> None:
     game, players = "pods(size=5,shape=hex)", ("ann", "ben")
     assert file_name(game, players, "m1", 7) == Path("pods-size-5-shape-hex/0007-ann-ben.jsonl")
     assert file_name(game, players, "m1", 7, 2) == Path("pods-size-5-shape-hex/0007-ann-ben-attempt-2.jsonl")
@@ -190,7 +190,7 @@ def test_transcripts_have_names_that_any_shell_takes() -> None:
 
 
 @pytest.mark.parametrize("format_", [format_ for format_ in arb.TournamentFormat if format_.value])
-def test_there_is_an_example_of_every_format_that_ends_by_itself(format_: arb.TournamentFormat) -> None:
+def test_every_format_that_ends_by_itself_has_an_example(format_: arb.TournamentFormat) -> None:
     name = format_.name.lower().replace("_", "-")
     read = read_all(EXAMPLES / f"example-{name}.toml")
     spec = read.tournament
@@ -202,6 +202,6 @@ def test_there_is_an_example_of_every_format_that_ends_by_itself(format_: arb.To
     assert spec.options.duration_ms <= 120_000
 
 
-def test_there_is_no_other_example() -> None:
+def test_every_example_is_of_such_a_format() -> None:
     formats = [format_ for format_ in arb.TournamentFormat if format_.value]
     assert len(list(EXAMPLES.iterdir())) == len(formats)

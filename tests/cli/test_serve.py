@@ -1,4 +1,4 @@
-"""`arbiter serve` as a process: what it says, how it stops, what its mistakes look like."""
+"""`arbiter serve` as a process: its output, how it stops, its error messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def fails(*options: str) -> str:
-    """Run a server that can't; return the last line of its complaint."""
+    """Run a server that can't start; return the last line of its error message."""
     command = [*COMMAND, "serve", *options]
     ran = subprocess.run(command, capture_output=True, text=True, env=clean_environment(), check=False, timeout=240)
     assert ran.returncode == 2
@@ -36,7 +36,7 @@ def fails(*options: str) -> str:
     return ran.stderr
 
 
-def test_a_life(folder: Path) -> None:
+def test_a_server_starts_serves_and_stops(folder: Path) -> None:
     first = Server(folder)
     assert f"listens on {first.address}" in first.said
     assert "There are no unfinished matches." in first.said
@@ -59,7 +59,7 @@ def test_a_life(folder: Path) -> None:
     assert all(line.startswith('{"event": ') for line in log)
 
 
-def test_the_token_can_be_left_out_of_the_credentials_file(folder: Path) -> None:
+def test_the_token_can_be_kept_out_of_the_credentials_file(folder: Path) -> None:
     server = Server(folder, "--no-save-token", "--log-level", "error")
     assert "shown only now" in server.said
     assert not (folder / "credentials.toml").exists()
@@ -89,7 +89,7 @@ def test_mistakes_are_one_line(folder: Path, arbiter: Arbiter) -> None:
     assert "is of a newer version (from_the_future)" in fails("--listen", free, "--store", store)
 
 
-def test_a_token_straight_from_the_database(arbiter: Arbiter, folder: Path) -> None:
+def test_a_token_made_in_the_database(arbiter: Arbiter, folder: Path) -> None:
     store = f"sqlite:///{folder}/arbiter.db"
     ran = arbiter("token", "create", "alice", "--store", store, "--scope", "organise")
     assert (ran.code, ran.err) == (0, "")
@@ -98,7 +98,7 @@ def test_a_token_straight_from_the_database(arbiter: Arbiter, folder: Path) -> N
     assert arbiter("token", "create", "alice", "--store", "sqlite:///none/arbiter.db").code == 2
 
 
-def test_what_a_client_on_this_machine_calls_the_server() -> None:
+def test_the_address_that_clients_on_this_machine_use() -> None:
     assert client_address("0.0.0.0:7400", 7400) == "127.0.0.1:7400"
     assert client_address("[::]:0", 7401) == "[::1]:7401"
     assert client_address("127.0.0.1:0", 7402) == "127.0.0.1:7402"

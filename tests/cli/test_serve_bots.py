@@ -1,4 +1,4 @@
-"""Bots that a server lets play: they take challenges, hold one token each, and end with the server."""
+"""Bots that a server starts: they accept challenges, keep one token each, and end with the server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from arbiter.testing.server import served
 pytestmark = pytest.mark.long
 
 
-async def test_a_bot_takes_challenges_and_keeps_one_token() -> None:
+async def test_a_bot_accepts_challenges_and_keeps_one_token() -> None:
     async with served() as server:
         arbiter = server.running.arbiter
         await server.token("walter")
@@ -42,7 +42,7 @@ async def test_a_bot_takes_challenges_and_keeps_one_token() -> None:
             arbiter.match_listeners.remove(changed)
 
 
-async def test_a_bot_that_ends_is_started_again(
+async def test_a_bot_that_ends_is_restarted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begun, playing = asyncio.Queue[Any](), bundled_bot.playing
@@ -59,5 +59,5 @@ async def test_a_bot_that_ends_is_started_again(
             async with asyncio.timeout(240):
                 (await begun.get())._process.kill()
                 again = await begun.get()
-        assert again._process.returncode is not None  # it ends with the server
+        assert again._process.returncode is not None  # the bot ends with the server
     assert "it is started again in 1 s." in capsys.readouterr().out

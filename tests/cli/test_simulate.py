@@ -1,4 +1,4 @@
-"""`arbiter simulate`: a table, and a seed to run again."""
+"""`arbiter simulate` prints a table, and the seed of a failed run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from arbiter.matches.requests import Requests
 from tests.cli.command import Arbiter
 
 
-def test_it_says_what_happened(arbiter: Arbiter) -> None:
+def test_a_table_of_results_is_printed(arbiter: Arbiter) -> None:
     ran = arbiter("simulate", "--seed", "3", "--matches", "5")
     assert (ran.code, ran.err) == (0, "")
     rows = dict(line.split("\t") for line in ran.out.splitlines() if "\t" in line)
@@ -18,14 +18,14 @@ def test_it_says_what_happened(arbiter: Arbiter) -> None:
     assert ran.out.endswith("Every promise was kept, in 1 run.\n")
 
 
-def test_it_begins_no_further_run_when_its_time_is_up(arbiter: Arbiter) -> None:
+def test_no_run_begins_after_the_time_is_up(arbiter: Arbiter) -> None:
     ran = arbiter("simulate", "--seeds", "100000", "--matches", "1", "--minutes", "0.0001")
     assert ran.code == 0
     assert ran.out.endswith("Every promise was kept, in 1 run.\n")
 
 
 @pytest.mark.long
-def test_a_broken_promise_is_printed_with_its_seed(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_violated_invariant_is_printed_with_its_seed(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Requests, "find", lambda self, caller, request: None)
     ran = arbiter("simulate", "--seeds", "4", "--matches", "10")
     assert ran.code == 1
@@ -33,7 +33,7 @@ def test_a_broken_promise_is_printed_with_its_seed(arbiter: Arbiter, monkeypatch
     assert "--matches 10\n  Exactly once: request " in ran.out
 
 
-def test_numbers_have_bounds(arbiter: Arbiter) -> None:
+def test_numbers_have_limits(arbiter: Arbiter) -> None:
     for option, wrong in (
         ("--seed", "-1"),
         ("--seeds", "0"),

@@ -20,7 +20,7 @@ from tests.store.records import appends
 
 @pytest.fixture
 def record(tmp_path: Path) -> Path:
-    """A record with matches in it."""
+    """Return the file of a store that has matches."""
 
     async def fill() -> None:
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
@@ -73,7 +73,7 @@ def test_the_store_is_that_of_the_configuration(arbiter: Arbiter, record: Path) 
 
 
 @pytest.mark.parametrize("command", ["check", "rebuild"])
-def test_a_store_that_is_not_there_is_named_and_not_made(arbiter: Arbiter, tmp_path: Path, command: str) -> None:
+def test_a_missing_store_is_named_and_not_made(arbiter: Arbiter, tmp_path: Path, command: str) -> None:
     assert (
         "does not exist: make it first"
         in arbiter("store", command, "--store", f"sqlite:///{tmp_path}/no/x.db").complaint

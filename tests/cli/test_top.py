@@ -1,4 +1,4 @@
-"""`arbiter top`, and the figures that it reads from metrics."""
+"""`arbiter top`, and the figures that it computes from metrics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.processes import empty_store
 
 
 @pytest.mark.long
-def test_a_server_is_looked_at(tmp_path: Path) -> None:
+def test_a_running_server_is_shown(tmp_path: Path) -> None:
     port = free_port()
     empty_store(tmp_path)
     server = Server(tmp_path, "--metrics", f"127.0.0.1:{port}")
@@ -42,7 +42,7 @@ def test_a_server_is_looked_at(tmp_path: Path) -> None:
 
 
 def sample(at_s: float, values: Mapping[str, float]) -> Sample:
-    """Return a sample of counters without labels, and of a histogram `h` from `h:BOUND`."""
+    """Return a sample with counters without labels, and a histogram `h` from `h:BOUND`."""
     found = {}
     for name, value in values.items():
         word, colon, bound = name.partition(":")
@@ -50,19 +50,19 @@ def sample(at_s: float, values: Mapping[str, float]) -> Sample:
     return Sample(at_s, found)
 
 
-def test_rates_are_of_the_time_between_two_looks() -> None:
+def test_rates_are_over_the_time_between_two_samples() -> None:
     interval = Interval(sample(10, {"moves": 100}), sample(12, {"moves": 130}))
     assert interval.rate("moves") == 15
     assert interval.rate("others") == 0
 
 
-def test_after_a_restart_nothing_is_negative() -> None:
+def test_after_a_restart_no_rate_is_negative() -> None:
     interval = Interval(sample(10, {"moves": 100}), sample(12, {"moves": 3}))
     assert interval.rate("moves") == 0
 
 
 @given(st.lists(st.floats(0.0005, 9.9), min_size=1), st.lists(st.floats(0.0005, 9.9)), st.sampled_from((0.5, 0.99)))
-def test_a_quantile_lies_in_the_bucket_of_the_true_one(values: list[float], earlier: list[float], share: float) -> None:
+def test_a_quantile_is_in_the_bucket_of_the_true_one(values: list[float], earlier: list[float], share: float) -> None:
     distribution = Distribution()
     for value in earlier:
         distribution.observe(value)
@@ -78,7 +78,7 @@ def test_a_quantile_lies_in_the_bucket_of_the_true_one(values: list[float], earl
     assert bounds[place - 1] <= found <= bounds[place] + 1e-9
 
 
-def test_nothing_has_no_quantile() -> None:
+def test_an_empty_histogram_has_no_quantile() -> None:
     same = sample(0, {"h:1": 4, "h:+Inf": 5})
     assert Interval(same, same).quantile(0.5, "h") is None
 

@@ -1,4 +1,4 @@
-"""Tournaments from the command line, on a real server with real bots; and how they look."""
+"""Commands about tournaments on a real server with real bots; and how tournaments are shown."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_refusal_is_one_line_and_code_1(
         (SPEC + "policy = { illegal_moves = 0 }", "policy.illegal_moves"),
     ],
 )
-def test_a_file_that_says_something_else_is_explained(arbiter: Arbiter, spec: Path, text: str, complaint: str) -> None:
+def test_a_mistake_in_a_file_is_explained(arbiter: Arbiter, spec: Path, text: str, complaint: str) -> None:
     spec.write_text(text)
     ran = arbiter("tournament", "create", str(spec), "--server", "127.0.0.1:1")
     assert ran.code == 1
@@ -160,8 +160,8 @@ options = { cycles = 2 }
 )
 
 
-def test_a_file_says_the_same_to_the_client_and_to_the_server(spec: Path) -> None:
-    from arbiter_client.values.writing import write  # the client's own way to the wire
+def test_client_and_server_read_a_file_alike(spec: Path) -> None:
+    from arbiter_client.values.writing import write  # the client's own conversion to messages
     from arbiter_protos.v1 import tournament_pb2 as pb
 
     spec.write_text(FULL)
@@ -175,7 +175,7 @@ def test_a_file_says_the_same_to_the_client_and_to_the_server(spec: Path) -> Non
 
 
 class Restarted:
-    """What a watcher meets when a server goes away for a while; `errors` are met in turn, None for an answer."""
+    """A server as a watcher sees it across restarts; each call meets the next of `errors`, None for an answer."""
 
     def __init__(self, *errors: arb.ClientError | None) -> None:
         self._errors = list(errors)
@@ -195,7 +195,7 @@ BUSY = arb.ArbiterError(arb.Reason.DRAINING, "stopping", "UNAVAILABLE")
 GONE = arb.ArbiterError(arb.Reason.TOURNAMENT_NOT_FOUND, "no such tournament", "NOT_FOUND")
 
 
-def test_a_server_that_is_away_is_waited_for_once_it_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watcher_waits_for_a_server_that_it_has_reached_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tournament, "LOOK_EVERY_S", 0)
 
     def phases(*errors: arb.ClientError | None) -> list[str]:
@@ -210,7 +210,7 @@ def test_a_server_that_is_away_is_waited_for_once_it_was_there(monkeypatch: pyte
         phases(None, GONE, None)
 
 
-# How it looks
+# Display
 
 
 def row(place: int, player: str, half_points: int, **more: object) -> arb.StandingsRow:
@@ -253,10 +253,10 @@ def drawn(found: arb.Tournament, stand: arb.Standings) -> str:
     return console.file.getvalue()
 
 
-def test_a_picture_of_a_tournament() -> None:
+def test_the_screen_of_a_tournament() -> None:
     picture = drawn(SWISS, standing(row(1, "ann", 5), row(2, "ben", 1, withdrawn=True)))
     assert "Cup: swiss, 4 rounds, pods(size=5), 1m" in picture
-    # Two rounds of ten meetings are paired, two more are to come: of two games a meeting.
+    # Two rounds of ten meetings of two games each are paired; two more rounds follow.
     assert "running: round 2 of 4, 20 of 80 games played, 20 under way" in picture
     assert re.search(r"1 +ann +2½ +1½ +¾ +3 +2 +1 +0", picture)
     assert re.search(r"2 +\(ben\) +½", picture)
@@ -267,7 +267,7 @@ def test_a_picture_of_a_tournament() -> None:
     assert "and 8 games more" in picture
 
 
-def test_progress_counts_towards_what_is_known_to_be_played() -> None:
+def test_progress_is_a_share_of_the_games_that_are_known_to_be_played() -> None:
     of_all = replace(SWISS.spec, format=arb.TournamentFormat.ROUND_ROBIN)
     robin = replace(SWISS, spec=of_all, rounds=1, games=20, games_ended=1)
     assert view.state(robin) == "running: 1 of 380 games played, 20 under way"
@@ -284,12 +284,12 @@ def test_progress_counts_towards_what_is_known_to_be_played() -> None:
 
 
 @pytest.mark.long
-def test_knockouts_say_how_far_and_arenas_count_their_own_points() -> None:
+def test_knockouts_show_the_round_and_arenas_their_own_points() -> None:
     assert "winner" in drawn(SWISS, standing(row(1, "ann", 5, reached="winner"), row(2, "ben", 1)))
     assert re.search(r"1 +ann +17 ", drawn(SWISS, standing(row(1, "ann", 5, arena_points=17))))
 
 
-def test_ratings_stand_beside_the_players_and_their_marks_are_explained() -> None:
+def test_ratings_are_shown_beside_players_and_their_marks_are_explained() -> None:
     def rated(elo: float, group: int, *, provisional: bool = False) -> arb.StandingsRating:
         return arb.StandingsRating(arb.Estimate(elo, elo - 90, elo + 90), provisional, group)
 
@@ -336,12 +336,14 @@ PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
         ("brand_new", None, "brand_new"),
     ],
 )
-def test_what_happens_in_a_tournament_in_words(kind: str, what: arb.TournamentHappening | None, said: str) -> None:
+def test_events_of_a_tournament_are_described_in_words(
+    kind: str, what: arb.TournamentHappening | None, said: str
+) -> None:
     event = arb.TournamentEvent("t1", 7, 0, kind, b"", what)
     assert words.tournament_happening(event, PAIRED) == said
 
 
-def test_the_limits_of_bots_are_read_as_the_page_shows(tmp_path: Path) -> None:
+def test_limits_of_bots_are_read_as_the_page_shows(tmp_path: Path) -> None:
     (tmp_path / "ann").mkdir()
     file = tmp_path / "cup.toml"
     file.write_text(block("deploy/TOURNAMENTS.md", 'name = "Cup"') + block("deploy/SANDBOX.md", "memory_mb"))

@@ -1,4 +1,5 @@
-"""The reference of a tournament's file: it is whole, its page is fresh, and what it says of values is so."""
+"""The reference of the tournament file lists every field, its page is fresh, and its ranges are those that are
+enforced."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ PAGE = Path(__file__).parents[2] / "deploy" / "TOURNAMENT-FILE.md"
 FILE = 'name = "Cup"\nformat = "{format}"\ngames = ["pods"]\ntime = "1m"\n'
 
 
-def test_it_has_every_field_that_is_read_and_no_other() -> None:
+def test_it_lists_every_field_that_is_read_and_no_other() -> None:
     assert set(reference.MEANINGS) == set(reference.known_places())
     assert set(reference.ALLOWED) <= set(reference.MEANINGS)
 
 
-def test_the_page_is_what_the_command_prints(arbiter: Arbiter) -> None:
+def test_the_page_is_the_output_of_the_command(arbiter: Arbiter) -> None:
     """After a change: `arbiter tournament reference > deploy/TOURNAMENT-FILE.md`."""
     assert arbiter("tournament", "reference").out == PAGE.read_text(encoding="utf-8")
 
@@ -34,7 +35,7 @@ RANGES = [
 
 
 @pytest.mark.parametrize(("place", "low", "high"), RANGES, ids=[place for place, *_ in RANGES])
-def test_a_value_beyond_its_range_is_refused_by_its_line(tmp_path: Path, place: str, low: int, high: int) -> None:
+def test_a_value_out_of_range_is_refused_with_its_line(tmp_path: Path, place: str, low: int, high: int) -> None:
     section, _, name = place.rpartition(".")
     file = tmp_path / "cup.toml"
     for value in (low - 1, high + 1):
@@ -44,7 +45,7 @@ def test_a_value_beyond_its_range_is_refused_by_its_line(tmp_path: Path, place: 
             read_all(file)
 
 
-def test_an_unknown_key_is_refused_by_its_name_and_line(tmp_path: Path) -> None:
+def test_an_unknown_key_is_refused_with_its_name_and_line(tmp_path: Path) -> None:
     file = tmp_path / "cup.toml"
     for section in ("", *reference.SECTIONS, "policy", "sandbox"):
         header = f"[{section}]\n" if section else ""

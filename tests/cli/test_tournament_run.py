@@ -1,4 +1,4 @@
-"""`arbiter tournament run` as a person has it: stopped, killed, taken up again; its bots, and what they write."""
+"""`arbiter tournament run` as a person uses it: stopped, killed and resumed; its bots, and their output."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ openings = { plies = 2, seed = "evening" }
 
 def written(folder: Path, tournament: str, players: Sequence[str] = ("ann", "ben", "cat")) -> Path:
     """Write a tournament of bots that play the same moves in every run; return its file."""
-    folder.chmod(0o755)  # bots that root starts are other users
+    folder.chmod(0o755)  # bots that root starts run as other users
     (folder / "bot.py").write_text(BOT)
     bots = (
         f'[[bots]]\nname = "{name}"\ncommand = ["{sys.executable}", "bot.py"]\nenv = {{ LUCK = "{name}" }}\n'
@@ -76,7 +76,7 @@ def written(folder: Path, tournament: str, players: Sequence[str] = ("ann", "ben
 
 @pytest.fixture
 def runs() -> Iterator[list[subprocess.Popen[str]]]:
-    """Yield a list of processes that are killed at the end."""
+    """Yield a list of processes; kill them at the end."""
     begun: list[subprocess.Popen[str]] = []
     yield begun
     for process in begun:
@@ -92,7 +92,7 @@ def begin(runs: list[subprocess.Popen[str]], file: Path, *options: str) -> subpr
 
 
 def heard(process: subprocess.Popen[str], words: str) -> str:
-    """Read lines until one holds these words; return them all."""
+    """Read lines until one contains these words; return all lines."""
     assert process.stdout is not None
     said = ""
     for line in process.stdout:
@@ -108,7 +108,7 @@ def standings(said: str) -> list[str]:
 
 
 def games(folder: Path) -> dict[str, list[str]]:
-    """Return the moves of all games by their files, which name the number of the game and its players by seat."""
+    """Return the moves of all games by file name, which has the number of the game and its players by seat."""
     found = {}
     for file in (folder / "transcripts").glob("*/*.jsonl"):
         events = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -117,7 +117,7 @@ def games(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def test_a_run_that_is_stopped_and_killed_ends_as_one_that_was_not(
+def test_a_stopped_and_killed_run_ends_as_an_uninterrupted_one(
     tmp_path: Path, runs: list[subprocess.Popen[str]], arbiter: Arbiter
 ) -> None:
     file = written(tmp_path, SWISS)
@@ -143,7 +143,7 @@ def test_a_run_that_is_stopped_and_killed_ends_as_one_that_was_not(
     everybody = {killed.pid, *descendants(killed.pid)}
     assert len(everybody) > 6
     for process in everybody:
-        with suppress(ProcessLookupError):  # it has ended with those before it
+        with suppress(ProcessLookupError):  # it ended when an earlier one was killed
             os.kill(process, signal.SIGKILL)
     killed.communicate()
 
@@ -190,7 +190,7 @@ rated = false
 """
 
 
-def test_a_bot_that_crashes_is_started_again_and_what_it_wrote_is_kept_for_its_author(
+def test_a_crashed_bot_is_restarted_and_its_output_is_kept_for_its_author(
     tmp_path: Path, runs: list[subprocess.Popen[str]]
 ) -> None:
     file = written(tmp_path, ONE_MEETING, ("ben",))
@@ -218,7 +218,7 @@ def test_a_bot_that_crashes_is_started_again_and_what_it_wrote_is_kept_for_its_a
     assert sum(crashes in file.read_text() for file in tmp_path.glob("runs/run-1/bots/ann/*")) == 1
 
 
-def test_a_bot_that_never_comes_ends_the_run_with_one_line_that_does_not_tell_what_it_wrote(
+def test_a_bot_that_never_connects_ends_the_run_with_one_line_without_its_output(
     tmp_path: Path, runs: list[subprocess.Popen[str]]
 ) -> None:
     file = written(tmp_path, ONE_MEETING, ("ben",))
@@ -245,7 +245,7 @@ def test_a_bot_that_never_comes_ends_the_run_with_one_line_that_does_not_tell_wh
 def test_mistakes_get_one_line_and_leave_no_folder(
     arbiter: Arbiter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], complaint: str
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))  # there is no bwrap on it
+    monkeypatch.setenv("PATH", str(tmp_path))  # bwrap is not on this PATH
     ran = arbiter(
         "tournament", "run", str(written(tmp_path, ONE_MEETING)), "--directory", str(tmp_path / "runs"), *options
     )
@@ -259,7 +259,7 @@ def test_a_file_needs_two_bots(arbiter: Arbiter, tmp_path: Path) -> None:
     assert "names one bot: add a table [[bots]] for each, at least two" in ran.complaint
 
 
-def test_a_run_goes_on_as_the_tournament_that_it_was(arbiter: Arbiter, tmp_path: Path) -> None:
+def test_a_run_resumes_with_the_tournament_that_it_began(arbiter: Arbiter, tmp_path: Path) -> None:
     file = written(tmp_path, ONE_MEETING)
     begin_run(tmp_path / "runs", PLAN, file.read_text())
     file.write_text(file.read_text().replace("One meeting", "Another"))
@@ -267,7 +267,7 @@ def test_a_run_goes_on_as_the_tournament_that_it_was(arbiter: Arbiter, tmp_path:
     assert "specifies another tournament than" in ran.complaint
 
 
-async def test_a_stop_takes_nothing_of_the_time_of_an_arena() -> None:
+async def test_time_while_stopped_does_not_count_for_an_arena() -> None:
     values = {"name": "x", "format": "arena", "games": ["circle-of-life"], "time": "1m", "options": {"duration": "1h"}}
     spec = spec_value(read_spec(values, time_control.parse))
     bots = tuple(BotEntry(name, "random", (), {}, 0, "") for name in ("ann", "ben"))
@@ -282,7 +282,7 @@ async def test_a_stop_takes_nothing_of_the_time_of_an_arena() -> None:
             pass
 
         async def until(contest: RunningTournament, games: int) -> None:
-            """Play until so many games have ended, and then stop as Ctrl-C does."""
+            """Play until this many games have ended, and then stop as Ctrl-C does."""
             task = group.create_task(contest.play())
             while len(contest.progress.played) < games:
                 await asyncio.wait({task}, timeout=0.01)

@@ -1,4 +1,4 @@
-"""What stands in a tournament's file, and how mistakes in it are said: file, line, field, what to do."""
+"""The file of a tournament: what it may contain; and a mistake is reported with file, line, field and what to do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "cup.toml"
 
 
-def test_bots_are_bundled_or_programs_of_ones_own(file: Path) -> None:
+def test_bots_are_bundled_or_programs_of_the_organiser(file: Path) -> None:
     file.write_text(SPEC)
     read = read_all(file)
     assert read.tournament == read_file(file)
@@ -64,7 +64,7 @@ def test_a_command_may_be_a_list_and_a_bundled_bot_has_arguments(file: Path) -> 
         ('plies = 8\nseed = "s"', ""),
     ],
 )
-def test_a_trial_with_few_openings_is_cautioned(file: Path, openings: str, told: str) -> None:
+def test_a_trial_with_few_openings_gets_a_warning(file: Path, openings: str, told: str) -> None:
     text = SPEC.replace('"swiss"', '"trial"').replace("[options]", f"[openings]\n{openings}\n[options]")
     file.write_text(text)
     caution = read_all(file).caution
@@ -100,7 +100,7 @@ def test_a_trial_with_few_openings_is_cautioned(file: Path, openings: str, told:
         ("rating = 1500", 'args = ["x"]', "line 16 (bots[2].args)", "holds its arguments itself"),
     ],
 )
-def test_a_mistake_is_said_with_its_place_and_what_to_do(
+def test_a_mistake_is_reported_with_its_place_and_what_to_do(
     file: Path, old: str, new: str, place: str, advice: str
 ) -> None:
     assert old in SPEC
@@ -111,11 +111,11 @@ def test_a_mistake_is_said_with_its_place_and_what_to_do(
     assert advice in str(caught.value)
 
 
-def test_names_are_those_that_the_server_takes() -> None:
+def test_names_are_those_that_the_server_accepts() -> None:
     assert NAME.pattern == names.NAME.pattern
 
 
-def test_what_is_no_toml_is_said_with_its_line(file: Path) -> None:
+def test_invalid_toml_is_reported_with_its_line(file: Path) -> None:
     file.write_text(SPEC.replace('"1m"', '"1m'))
     with pytest.raises(Failure, match=r"is no TOML file: .*line 4"):
         read_all(file)

@@ -1,4 +1,4 @@
-"""Keys, transcripts and their verification, from a real server and from files."""
+"""Keys and transcripts are verified, from a real server and from files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def match_id(server: Server, arbiter: Arbiter) -> str:
 
 
 @pytest.mark.long
-def test_what_a_server_signs_is_verified_offline(arbiter: Arbiter, match_id: str, tmp_path: Path) -> None:
+def test_the_signature_of_a_server_is_verified_offline(arbiter: Arbiter, match_id: str, tmp_path: Path) -> None:
     arbiter("match", "adjudicate", match_id, "--winner", "2", "--note", "alice left")
     file, keys = tmp_path / "match.jsonl", tmp_path / "keys.json"
     assert arbiter("transcript", match_id, "--out", str(file)).out == f"3 events and the signature in {file}\n"
@@ -40,7 +40,7 @@ def test_what_a_server_signs_is_verified_offline(arbiter: Arbiter, match_id: str
 
 
 @pytest.mark.long
-def test_a_rotation_reaches_a_running_server(server: Server, arbiter: Arbiter) -> None:
+def test_a_running_server_uses_a_rotated_key(server: Server, arbiter: Arbiter) -> None:
     ring = server.log.parent / "arbiter.keys"
     before = arbiter("key", "show").out.splitlines()
     said = arbiter("key", "rotate", "--store", f"sqlite:///{server.log.parent}/arbiter.db").out
@@ -57,7 +57,7 @@ def test_golden_transcripts_hold_with_the_key_in_digits(arbiter: Arbiter, file: 
 
 
 @pytest.mark.long
-def test_the_shared_transcripts_get_the_verdict_that_their_index_tells(arbiter: Arbiter) -> None:
+def test_the_shared_transcripts_get_the_verdicts_of_their_index(arbiter: Arbiter) -> None:
     for row in json.loads((VECTORS / "index.json").read_text("utf-8")):
         ran = arbiter("verify", str(VECTORS / row["file"]), "--key", str(VECTORS / "keys.json"))
         assert ran.code == (0 if row["holds"] else 1), row
@@ -66,7 +66,7 @@ def test_the_shared_transcripts_get_the_verdict_that_their_index_tells(arbiter: 
 
 
 @pytest.mark.long
-def test_what_can_not_be_verified_is_one_line(arbiter: Arbiter, tmp_path: Path) -> None:
+def test_a_file_that_can_not_be_verified_gets_one_line(arbiter: Arbiter, tmp_path: Path) -> None:
     pods = str(GOLDEN / "pods.jsonl")
     broken = tmp_path / "broken"
     broken.write_bytes(b"\xff")

@@ -1,4 +1,4 @@
-"""Watching two real bots play, and the view of a match."""
+"""Two real bots are watched while they play; and the view of a match."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_match_is_watched_to_its_end(server: Server, arbiter: Arbiter) -> None
     shown = arbiter("match", "show", match_id).out
     assert f"ply {len(moves)}, " in shown
 
-    # Everything that has happened, from the beginning of the record: the match's own events are among it, in order.
+    # A stream of everything from the first record has the match's own events, in order.
     with server.running("watch", "--all", "--from-start") as everything:
         assert everything.stdout is not None
         found = []
@@ -66,7 +66,7 @@ def event(revision: int, kind: str, what: arb.Happening | None, at_ms: int = 0) 
     return arb.MatchEvent("m1", revision, at_ms, kind, b"", what)
 
 
-def told(view: match_view.MatchView, now_ms: float) -> str:
+def rendered(view: match_view.MatchView, now_ms: float) -> str:
     console = Console(width=100, color_system=None)
     with console.capture() as capture:
         console.print(match_view.picture(view, now_ms, colour=False))
@@ -85,7 +85,7 @@ def test_a_view_begins_with_the_opening() -> None:
     assert view.steps
     started = match_view.after(view, event(2, "started", arb.TurnStarted(2, view.text, (CLOCK, CLOCK), 3)))
     assert (started.position, started.turn) == (view.position, 2)
-    assert "▶ ben (Humpback)  1:00" in told(started, 0)
+    assert "▶ ben (Humpback)  1:00" in rendered(started, 0)
     unknown = match_view.after(match_view.first(match("chess")), event(1, "created", created))
     assert (unknown.game, unknown.ply) == (None, 3)
     other_rules = arb.MatchCreated("pods(size=3)", ("ann", "ben"), "1m", False, "", ("z9",))
@@ -96,12 +96,12 @@ def test_a_view_follows_the_events_and_its_clock_runs() -> None:
     view = match_view.first(match("circle-of-life"))
     assert view.phase == "waiting for players"
     view = match_view.after(view, event(2, "started", arb.TurnStarted(1, START, (CLOCK, CLOCK), 0), at_ms=1_000))
-    assert "▶ ann (seat 1)  0:50" in told(view, 11_000)
-    assert "  ben (seat 2)  1:00" in told(view, 11_000)
+    assert "▶ ann (seat 1)  0:50" in rendered(view, 11_000)
+    assert "  ben (seat 2)  1:00" in rendered(view, 11_000)
     moved = arb.MovePlayed(0, 1, "e5", AFTER, 2, None, (CLOCK, CLOCK))
     view = match_view.after(view, event(3, "moved", moved, at_ms=12_000))
     assert (view.text, view.ply, view.turn) == (AFTER, 1, 2)
-    picture = told(view, 72_000)
+    picture = rendered(view, 72_000)
     assert "[S1]" in picture
     assert "▶ ben (seat 2)  0:00.0" in picture
     view = match_view.after(view, event(4, "interrupted", arb.Interrupted("drain"), at_ms=20_000))
@@ -109,16 +109,16 @@ def test_a_view_follows_the_events_and_its_clock_runs() -> None:
     result = arb.Result(arb.ResultKind.WIN, 1, "time", arb.Cause.TIME, arb.Party.PLAYER, 2, "")
     view = match_view.after(view, event(5, "ended", result))
     assert view.ended
-    assert told(view, 0).rstrip().endswith("ann wins: time")
+    assert rendered(view, 0).rstrip().endswith("ann wins: time")
 
 
 @pytest.mark.parametrize("game", ["chess", "circle-of-life"])
-def test_what_the_rules_here_do_not_know_is_shown_as_the_server_says_it(game: str) -> None:
+def test_a_game_without_rules_here_is_shown_as_the_server_describes_it(game: str) -> None:
     text = "rnbq" if game == "chess" else AFTER
     moved = arb.MovePlayed(0, 1, "castles", text, 2, None, ())
     view = match_view.after(match_view.first(match(game)), event(2, "moved", moved))
     assert view.text == text
-    assert ("chess: rnbq" in told(view, 0)) == (game == "chess")
+    assert ("chess: rnbq" in rendered(view, 0)) == (game == "chess")
 
 
 def test_an_event_that_is_newer_than_this_client_is_named() -> None:
@@ -135,7 +135,7 @@ def test_clocks_are_written_as_clocks(left_ms: float, text: str) -> None:
 
 
 @pytest.mark.long
-def test_a_match_that_is_over_is_stepped_through_by_keys(server: Server, arbiter: Arbiter) -> None:
+def test_keys_step_through_a_finished_match(server: Server, arbiter: Arbiter) -> None:
     for name in ("walter", "wendy"):
         arbiter("token", "create", name)
     terms = ("pods(size=3)", "walter", "wendy", "--at-once", "--opening", "a1 e3 b1")

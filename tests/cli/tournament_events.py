@@ -1,4 +1,4 @@
-"""Events of a tournament's stream, for tests of what is made of them."""
+"""Events of a tournament's stream, for tests of how they are shown."""
 
 from __future__ import annotations
 

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-SLOWEST = ("test_typescript", "test_rust", "test_java")  #: modules, by how long one worker is busy with them
+SLOWEST = ("test_typescript", "test_rust", "test_java")  #: modules, by how long they keep a worker busy
 HERE = f"{Path(__file__).parent}/"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all tests of this folder: they need the tools of other languages. The slowest come first.
+    """Mark all tests of this folder `toolchain`: they need other languages' tools. The slowest modules come first.
 
-    Who needs all clients built comes last.
+    Tests that need all clients built come last.
     """
     ours = [item for item in items if str(item.path).startswith(HERE)]
     for item in ours:

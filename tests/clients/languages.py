@@ -1,4 +1,4 @@
-"""The languages that a bot can be written in, as commands.toml lists them: how each is built and started."""
+"""The client languages, as commands.toml lists them: the commands that build each client and start its bot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = Path(__file__).parent / "commands.toml"
 
 
 class Language(NamedTuple):
-    """A language: the folder of its client, the commands that build it, and the one that starts its bot there."""
+    """A language: the folder of its client, the commands that build it, and the command that starts its bot."""
 
     name: str
     folder: Path
@@ -28,13 +28,13 @@ class Language(NamedTuple):
 
     @property
     def missing(self) -> list[str]:
-        """The programs that are wanted, and are not on this machine."""
+        """Return the programs that the build needs and this machine does not have."""
         wanted = [words[0] for words in (*self.build, self.bot) if "/" not in words[0]]
         return sorted({program for program in wanted if shutil.which(program) is None})
 
     @property
     def command(self) -> str:
-        """The command that starts the bot in the client's folder, as one text."""
+        """Return the command that starts the bot in the client's folder, as one text."""
         return shlex.join(self.bot)
 
 
@@ -48,7 +48,7 @@ BRIDGE = Language(
 
 
 def languages() -> dict[str, Language]:
-    """Return the languages of the table that have a client, by name."""
+    """Return the languages that have a client, by name."""
     table = tomllib.loads(TABLE.read_text())
     return {
         name: Language(name, CLIENTS / name, tuple(map(_words, entry["build"])), _words(entry["bot"]))
@@ -62,9 +62,9 @@ def _words(words: list[str]) -> tuple[str, ...]:
 
 @contextmanager
 def built(language: Language) -> Iterator[None]:
-    """Have the client of a language built, and left as it is, for as long as the context lasts.
+    """Build a client, and keep its folder unchanged while the context lasts.
 
-    Raises AssertionError with what the compiler said.
+    Raises AssertionError with the compiler's output.
     """
     _build(language)
     with held(language.name, alone=False):
@@ -73,7 +73,7 @@ def built(language: Language) -> Iterator[None]:
 
 @functools.cache
 def _build(language: Language) -> None:
-    # Where there is clippy, the crate is compiled as for its own tests: one compiler, and not twice.
+    # With clippy, the crate is compiled as for its own tests, so that it is compiled once.
     environment = {**kept(), **(LINTED if shutil.which("clippy-driver") else {})}
     with held(language.name, alone=True):
         for words in language.build:

@@ -1,4 +1,4 @@
-"""The clients as a stranger gets them: an archive of the tree, and the commands and code that their READMEs show."""
+"""The clients as a user gets them: from an archive of the tree, by the commands and code that their READMEs show."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.documents import blocks
 from tests.e2e.processes import BIN, Server
 from tests.processes import WAIT_S, until
 
-TREE = "path/to/arbiter"  #: where the READMEs have a checkout or an unpacked archive of the tree
+TREE = "path/to/arbiter"  #: the folder where the READMEs have a checkout or an unpacked archive of the tree
 TIMEOUT_S = 1_500
 
 
 def block(client: str, language: str, has: str) -> str:
-    """Return the one code block of a language on a client's README that has these words."""
+    """Return the one code block of a language in a client's README that contains these words."""
     page = f"clients/{client}/README.md"
     found = [each.text for each in blocks(page) if each.language == language and has in each.text]
     assert len(found) == 1, f"{len(found)} blocks of {page} have {has!r}"
@@ -31,7 +31,7 @@ def block(client: str, language: str, has: str) -> str:
 
 
 def unpack(folder: Path, *parts: str) -> Path:
-    """Unpack an archive of parts of the tree, as it is committed, to where the READMEs have it; return that folder."""
+    """Unpack an archive of committed parts of the tree to the folder that the READMEs name; return that folder."""
     tree = folder / TREE
     tree.mkdir(parents=True)
     command = ("git", "archive", "HEAD", *parts)
@@ -41,7 +41,7 @@ def unpack(folder: Path, *parts: str) -> Path:
 
 
 def shell(commands: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
-    """Run a block of shell commands in a folder; return what it said. The test fails where one of the commands does."""
+    """Run a block of shell commands in a folder; return the output. The test fails if a command fails."""
     ran = subprocess.run(
         ("bash", "-euo", "pipefail", "-c", commands),
         cwd=folder,
@@ -60,14 +60,14 @@ def shell(commands: str, folder: Path, environment: Mapping[str, str] | None = N
 def meet(
     commands: str, folder: Path, reader: str, environment: Mapping[str, str] | None = None, programs: Path | None = None
 ) -> None:
-    """Have two bots play a match on a real server, by the block of a README that shows how, typed line by line.
+    """Have two bots play a match on a real server, by the commands of a README, typed line by line.
 
-    `arbiter serve` is that server, on a port of its own. Lines that start bots go on in the background; what follows
-    them waits until the players are there. The match has to end by the rules of the game.
+    `arbiter serve` runs on a free port. Lines that start bots run in the background; the lines after them wait until
+    the players are registered. The match has to end by the rules of the game.
 
-    reader: the command that shows a MATCH, as a README has it: where reading is public it needs no token.
-    environment: of that command, beside that of this process.
-    programs: a folder of programs that are taken before those of the tests, such as another Python.
+    reader: the command of a README that shows a MATCH: where reading is public it needs no token.
+    environment: variables of that command beside those of this process.
+    programs: a folder of programs that take precedence over those of the tests, such as another Python.
     """
     server = Server(folder, free_port(), options=["--public"])
     server.start()
@@ -82,7 +82,7 @@ def meet(
 def _are_there(
     organiser: arb.BlockingClient, names: Sequence[str], bots: Sequence[subprocess.Popen[str]], folder: Path
 ) -> bool:
-    """Return whether the players of bots are registered. The test fails where a bot has ended."""
+    """Return whether the players of the bots are registered. The test fails if a bot has ended."""
     assert all(bot.poll() is None for bot in bots), (folder / "programs.log").read_text()
     return set(names) <= {player.name for player in organiser.list_players()}
 
@@ -97,7 +97,7 @@ def _meet(server: Server, commands: str, folder: Path, reader: str, environment:
             command = line.partition("#")[0].strip()
             if command.startswith("arbiter match create"):
                 until(lambda: _are_there(organiser, names, started, folder))
-                # On the smallest board: a match on the whole one has a thousand moves.
+                # A match on the default board has a thousand moves, so this one is on the smallest board.
                 made = shell(command.replace(" pods ", " 'pods(size=3)' "), folder, where).split()[0]
             elif command and not command.startswith("arbiter serve"):
                 words = ["bash", "-c", f"exec {command.removesuffix('&')}"]

@@ -1,7 +1,7 @@
-"""The table in clients/README.md of what the conformance kit measured: `python -m tests.clients.table` makes it anew.
+"""The results of the conformance kit in clients/README.md: `python -m tests.clients.table` updates the table.
 
-With names of languages it measures only these. It builds every client that this machine has the tools for and plays its
-bot through the kit; a language that can't be built here keeps its column.
+With names of languages, only these are measured. Builds every client for which this machine has the tools, and runs the
+kit on its bot; a language that can't be built here keeps its column.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from tests.clients.toolchains import CLIENTS, require
 
 README = CLIENTS / "README.md"
 BEGIN, END = "<!-- measured by the conformance kit -->\n", "<!-- end of what was measured -->\n"
-SCALE = 5.0  #: other tests may run beside
+SCALE = 5.0  #: other tests may run at the same time
 TURNS = ["rust", "go", "cpp", "typescript", "rust", "go", "cpp", "python", "rust", "go", "java", "lines"]
-"""Who is tried with a clause, one after the other, where each clause is tried once: most often who starts quickest."""
-ENTRIES_SHOWN = 40  #: of the trace of a clause that did not pass: its end
+"""The languages among which `make test` divides the clauses, in turn: a language with a fast start is named more often.
+"""
+ENTRIES_SHOWN = 40  #: lines from the end of the trace of a clause that did not pass
 
 
 def measured(language: Language, wanted: Sequence[Clause]) -> tuple[ClauseResult, ...]:
-    """Build a client and play its bot through clauses, each once; return the outcomes."""
+    """Build a client and run each clause once on its bot; return the outcomes."""
     with built(language):
         return tuple(asyncio.run(Kit(language.command, SCALE, folder=language.folder).run(wanted)))
 
 
 def part(name: str) -> list[Clause]:
-    """Return the clauses that a language is tried with in `make test`: each clause is in the part of one language."""
+    """Return the clauses of a language in `make test`, which runs each clause on one language."""
     return [clause for number, clause in enumerate(clauses()) if TURNS[number % len(TURNS)] == name]
 
 
@@ -44,7 +45,7 @@ def everything() -> dict[str, Language]:
 
 
 def check(name: str, whole: bool) -> None:
-    """Fail the test if a language's bot fails a clause of its part, or (whole) of all, or the table is out of date."""
+    """Fail the test if a bot fails a clause (of its part, or if `whole` of all), or if the table is out of date."""
     language = everything()[name]
     require(*language.missing, why=f"the client in {name} needs it")
     outcomes = measured(language, clauses() if whole else part(name))
@@ -56,8 +57,8 @@ def check(name: str, whole: bool) -> None:
 
 
 def failures(outcomes: Sequence[ClauseResult]) -> list[str]:
-    """Return what there is to say of each clause that did not pass."""
-    return [told(one) for one in outcomes if one.verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED)]
+    """Return a description of each clause that did not pass."""
+    return [description(one) for one in outcomes if one.verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED)]
 
 
 def differences(name: str, outcomes: Sequence[ClauseResult], page: str) -> list[str]:
@@ -70,8 +71,8 @@ def differences(name: str, outcomes: Sequence[ClauseResult], page: str) -> list[
     ]
 
 
-def told(outcome: ClauseResult) -> str:
-    """Return what there is to say of a clause that did not pass: why, what happened in it, the bot's last words."""
+def description(outcome: ClauseResult) -> str:
+    """Return a description of a clause that did not pass: the reason, its trace, and the bot's last output."""
     lines = [f"{outcome.clause.id} {outcome.verdict.value} after {outcome.seconds:.1f} s: {outcome.why}"]
     lines += [f"  {entry.at_s:8.3f} {entry.who:8} {entry.text}" for entry in outcome.trace[-ENTRIES_SHOWN:]]
     lines += [f"  the bot wrote: {line}" for line in outcome.last_words.splitlines()]
@@ -79,7 +80,7 @@ def told(outcome: ClauseResult) -> str:
 
 
 def column(outcomes: Sequence[ClauseResult]) -> tuple[str, ...]:
-    """Return what a language's column says: for each chapter how many of its clauses passed, of how many."""
+    """Return the column of a language: for each chapter, how many of how many clauses passed."""
     cells = []
     for chapter in CHAPTERS:
         tried = [outcome for outcome in outcomes if outcome.clause.chapter == chapter]
@@ -90,7 +91,7 @@ def column(outcomes: Sequence[ClauseResult]) -> tuple[str, ...]:
 
 
 def table(columns: Mapping[str, Sequence[str]]) -> str:
-    """Return the table: a row a chapter, a column a language."""
+    """Return the table: a row for each chapter, a column for each language."""
     head = ["| | " + " | ".join(columns) + " |", "| -- |" + " -- |" * len(columns)]
     rows = [
         f"| {title} | " + " | ".join(cells[n] for cells in columns.values()) + " |"
@@ -100,7 +101,7 @@ def table(columns: Mapping[str, Sequence[str]]) -> str:
 
 
 def columns_of(page: str) -> dict[str, tuple[str, ...]]:
-    """Return the columns of the table on a page, by language. Raises ValueError where there is none."""
+    """Return the columns of the table in a page, by language. Raises ValueError if the page has no table."""
     text = page[page.index(BEGIN) + len(BEGIN) : page.index(END)]
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.strip().splitlines()]
     names, rows = lines[0][1:], lines[2:]

@@ -1,4 +1,4 @@
-"""Bots of all six clients play each other, in one tournament, over TLS and with tokens: in `make soak` all games."""
+"""Bots of all six clients play one tournament over TLS, with tokens: in `make soak` all games."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.clients.toolchains import require
 from tests.e2e.processes import Server
 from tests.processes import WAIT_S
 
-PLIES = 60  #: games that go on for longer are drawn: who plays the first legal move may go round in circles
+PLIES = 60  #: longer games are drawn: a bot that plays the first legal move may repeat itself
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """A server that speaks TLS alone, and lets nobody register."""
+    """Run a server that accepts only TLS connections, and lets nobody register."""
     made = certificates()
     names = {"root.pem": made.root, "server.pem": made.certificate, "server.key": made.key}
     for name, pem in names.items():
@@ -46,7 +46,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def everybody() -> Iterator[list[Language]]:
-    """All clients, built."""
+    """Build all clients."""
     found = list(languages().values())
     with ExitStack() as stack:
         for language in found:

@@ -1,4 +1,4 @@
-"""The C++ client, by its own tests: format, no warnings, and its tests on scripted servers and a real arbiter."""
+"""The C++ client's own tests: format, compiler warnings, and its tests on scripted servers and a real arbiter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_cpp_client() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-def test_a_project_elsewhere_takes_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
+def test_another_project_builds_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
     require(*TOOLS, why="a bot is built with the C++ client from an archive of the tree")
     tree = unpack(tmp_path, "clients/cpp", "protos")
     shell(block("cpp", "sh", "cmake --install"), tmp_path, kept(tree))
@@ -41,7 +41,7 @@ def test_a_project_elsewhere_takes_it_from_an_archive_as_its_readme_says(tmp_pat
 
 
 @pytest.mark.timeout(3_600)
-def test_an_archive_of_the_tree_is_enough_to_be_part_of_another_project(tmp_path: Path) -> None:
+def test_another_project_includes_an_archive_of_the_tree(tmp_path: Path) -> None:
     require(*TOOLS, why="a bot is built with the C++ client from an archive of the tree")
     unpack(tmp_path, "clients/cpp", "protos")
     (tmp_path / "CMakeLists.txt").write_text(block("cpp", "cmake", "add_subdirectory"))
@@ -54,19 +54,19 @@ def test_an_archive_of_the_tree_is_enough_to_be_part_of_another_project(tmp_path
         assert " -Werror" not in entry["command"]
         assert not re.search(r" -O\d", entry["command"])
         assert re.search(r" -std=(gnu|c)\+\+(20|2a)", entry["command"])
-    # The library itself is what the other tests have built: here the bot finds its headers, and they warn of nothing.
+    # Other tests have built the library; here the bot has to find its headers, and they have to be free of warnings.
     shell("rm -r build && cmake -G Ninja -S . -B build", tmp_path, warned(tmp_path))
     shell("cmake --build build --target CMakeFiles/my_bot.dir/my_bot.cpp.o", tmp_path)
 
 
 def warned(folder: Path) -> dict[str, str]:
-    """Return an environment in which compilers warn of what users have them warn of, and take it for errors."""
+    """Return an environment in which compilers give the warnings that users enable, as errors."""
     environment = kept(folder)
     flags = f"{environment.get('CXXFLAGS', '')} -Wall -Wextra -Wshadow -Werror"
     return {**environment, "CXXFLAGS": flags}
 
 
-def test_what_is_of_one_operating_system_stands_apart() -> None:
+def test_code_for_one_operating_system_is_in_modules_of_its_own() -> None:
     files = [file for folder in ("include", "src") for file in sorted((FOLDER / folder).rglob("*.?pp"))]
     apart = {file for file in files if file.parent.name in ("posix", "windows")}
     of_a_system = {file for file in files if re.search(r"^#include <(sys/)?\w+\.h>", file.read_text(), re.MULTILINE)}

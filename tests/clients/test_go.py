@@ -1,4 +1,4 @@
-"""The Go client, by its own tests: format, vet, generated code; they play on scripted servers and a real arbiter."""
+"""The Go client's own tests: format, vet, generated code, and its tests on scripted servers and a real arbiter."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_its_generated_code_is_fresh(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(3_600)
-def test_a_module_elsewhere_takes_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
+def test_another_module_builds_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
     require("go", "git", why="a bot is built with the Go client from an archive of the tree")
     tree = unpack(tmp_path, "clients/go")
     shell(block("go", "sh", "go get"), tmp_path)

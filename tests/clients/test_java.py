@@ -1,4 +1,4 @@
-"""The Java client, by its own build: no warnings, and its tests on scripted servers and a real arbiter."""
+"""The Java client's own build: compiler warnings, and its tests on scripted servers and a real arbiter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.clients.table import check
 from tests.clients.toolchains import CLIENTS, require, run
 
 FOLDER = CLIENTS / "java"
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  #: what starts often and ends soon is not worth a second compiler
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  #: the second compiler does not pay for short processes
 
 
 @pytest.mark.timeout(3_600)
@@ -32,14 +32,14 @@ def test_the_java_client() -> None:
 
 
 def contents(jar: str) -> set[str]:
-    """Return the names of what a jar has that the build made."""
+    """Return the names of the files in a jar that the build made."""
     with ZipFile(FOLDER / "target" / jar) as file:
         return set(file.namelist())
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-def test_a_project_elsewhere_takes_it_from_an_archive_as_its_readme_says(
+def test_another_project_builds_it_from_an_archive_as_its_readme_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require("java", "mvn", "git", why="a bot is built with the Java client from an archive of the tree")
@@ -47,7 +47,7 @@ def test_a_project_elsewhere_takes_it_from_an_archive_as_its_readme_says(
     monkeypatch.setenv("MAVEN_OPTS", f"-Dmaven.repo.local={repository(tmp_path / 'repository')}")
     monkeypatch.setenv("JDK_JAVA_OPTIONS", BRIEF)
     shell(block("java", "sh", " install)"), tmp_path)
-    shutil.rmtree(tmp_path / TREE)  # what is installed needs nothing of it
+    shutil.rmtree(tmp_path / TREE)  # the installed client needs no file of the tree
     folder = tmp_path / "my-bot"
     (folder / "pom.xml").write_text(block("java", "xml", "com.example"))
     for name in ("FirstMove", "Watch", "Leaders"):
@@ -57,9 +57,9 @@ def test_a_project_elsewhere_takes_it_from_an_archive_as_its_readme_says(
 
 
 def repository(folder: Path) -> Path:
-    """Make a local Maven repository that has what the user's has, but nothing of ours; return its folder.
+    """Make a local Maven repository with everything of the user's except our own packages; return its folder.
 
-    What Maven downloads into it goes to the user's, so that it is downloaded once.
+    Maven's downloads go into the user's repository, to which it links, so that they are downloaded once.
     """
     (folder / "io/github/game-arbiter").mkdir(parents=True)
     kept = Path.home() / ".m2" / "repository"

@@ -20,7 +20,7 @@ from tests.processes import WAIT_S, empty_store
 
 SAMPLES = Path(__file__).parents[2] / "clients" / "lines" / "samples"
 FAULTS = {"resignation", "illegal", "time", "abandonment", "no_show"}
-SMALL = "pods(size=3)"  #: turns with hundreds of moves are played in the conformance kit, which ends this module
+SMALL = "pods(size=3)"  #: turns with hundreds of legal moves are left to the conformance kit at the end of this module
 SHORT = "200ms/move+60s"
 JSON = """
 import json, sys
@@ -47,7 +47,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def programs(tmp_path: Path) -> dict[str, list[str]]:
     """Return the options of `arbiter bot run` for each sample."""
-    tmp_path.chmod(0o755)  # in a sandbox, programs that root starts are other users
+    tmp_path.chmod(0o755)  # in a sandbox, programs that root starts run as other users
     compiled = tmp_path / "first_move"
     subprocess.run(
         ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", compiled, SAMPLES / "first_move.c"], check=True
@@ -106,14 +106,14 @@ def test_its_bot_passes_its_part_of_the_clauses() -> None:
     check("lines", whole=False)
 
 
-def test_a_program_enters_tournaments_where_it_is_told_to(server: Server) -> None:
+def test_a_program_enters_tournaments_as_its_options_say(server: Server) -> None:
     words = ("bot", "run", "--quiet", "--name", "carol", "--sandbox", "off", "--enter-tournaments")
     command = [BIN / "arbiter", *words, "--exec", str(SAMPLES / "first_move.sh")]
     spec = arb.TournamentSpec(name="Cup", format=arb.TournamentFormat.ROUND_ROBIN, games=(SMALL,), time="1m")
     with server.client(WAIT_S) as organiser, server.running(command) as bot:
         made = organiser.create_tournament(spec).tournament_id
         while not any(entrant.player == "carol" for entrant in organiser.get_tournament(made).entrants):
-            # Each look is a call to the server: nothing is waited for by the clock.
+            # Each look is a call to the server, so no clock is needed.
             assert bot.poll() is None, (server.folder / "programs.log").read_text()
 
 

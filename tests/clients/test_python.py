@@ -17,17 +17,17 @@ UV = Path(sys.executable).with_name("uv")
 
 
 @pytest.mark.timeout(3_600)
-def test_an_environment_elsewhere_takes_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
+def test_another_environment_installs_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
     require("git", why="the Python client is installed from an archive of the tree")
     unpack(tmp_path, "clients/python", "protos")
     programs = tmp_path / "environment" / "bin"
     shell(f"{UV} venv --quiet --python {sys.executable} {programs.parent}", tmp_path)
-    pip = programs / "pip"  # uv's: what it has downloaded, it keeps. As pip itself, it knows of no workspace
+    pip = programs / "pip"  # uv keeps its downloads, unlike pip. Like pip, it does not see our workspace
     python = programs / "python"
     pip.write_text(f'#!/bin/bash\nexec {UV} pip "$1" --quiet --no-sources --python {python} "${{@:2}}"\n')
     pip.chmod(0o755)
     shell(block("python", "sh", "pip install"), tmp_path, {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"})
-    shutil.rmtree(tmp_path / TREE)  # what is installed needs nothing of it
+    shutil.rmtree(tmp_path / TREE)  # the installed client needs no file of the tree
     folder = tmp_path / "my-bot"
     (folder / "my_bot.py").write_text(block("python", "python", "class FirstMove"))
     (folder / "watch.py").write_text(block("python", "python", "BlockingClient"))

@@ -1,4 +1,4 @@
-"""What the README of every client says alike."""
+"""Sentences that the README of every client has."""
 
 from __future__ import annotations
 

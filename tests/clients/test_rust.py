@@ -1,4 +1,4 @@
-"""The Rust client, by its own tests: format, lints, and its tests on scripted servers and a real arbiter."""
+"""The Rust client's own tests: format, lints, and its tests on scripted servers and a real arbiter."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_rust_client() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("features", ["", "cli"])
-def test_it_builds_without_what_is_optional(features: str) -> None:
+def test_it_builds_without_its_optional_features(features: str) -> None:
     require("cargo", why="the Rust client is built by it")
     run("rust", ["cargo", "build", "--lib", "--locked", "--no-default-features", "--features", features], LINTED)
 
@@ -41,18 +41,18 @@ def test_it_builds_without_what_is_optional(features: str) -> None:
 def test_its_package_builds_by_itself_and_a_bot_with_it_as_its_readme_says(tmp_path: Path) -> None:
     require("cargo", "git", why="the package of the Rust client is made from an archive of the tree")
     ours = unpack(tmp_path, "clients/rust", "protos") / "clients" / "rust"
-    # What it depends on has been compiled for the client's tests, with that profile.
+    # The client's tests have compiled its dependencies with that profile.
     built = {**kept(), "CARGO_PROFILE_DEV_DEBUG": "0"}
     shell("cargo package --locked --no-verify --quiet", ours, built)
     package = tmp_path / "package.crate"
     shutil.move(next((ours / "target" / "package").glob("game-arbiter-client-*.crate")), package)
-    shutil.rmtree(tmp_path / TREE)  # from here on there is nothing but the package
+    shutil.rmtree(tmp_path / TREE)  # only the package is left from here on
     ours.mkdir(parents=True)
     shell(f"tar -xzf {package} --strip-components 1 -C {ours}", tmp_path)
     shell(block("rust", "sh", "cargo add"), tmp_path)
     folder = tmp_path / "my-bot"
     shutil.copy(ours / "Cargo.lock", folder)
-    # The same features of the same versions as the client's own tests, so that little has to be compiled again.
+    # The same features and versions as in the client's own tests, so that little is compiled again.
     used = tomllib.loads((FOLDER / "Cargo.toml").read_text())["dev-dependencies"]
     shell("".join(f"cargo add --quiet --offline {added(name, wants)}\n" for name, wants in used.items()), folder)
     (folder / "src" / "main.rs").write_text(block("rust", "rust", "cli::main("))
@@ -65,7 +65,7 @@ def test_its_package_builds_by_itself_and_a_bot_with_it_as_its_readme_says(tmp_p
 
 
 def added(name: str, wants: str | dict[str, Any]) -> str:
-    """Return what `cargo add` takes for an entry of Cargo.toml."""
+    """Return the arguments of `cargo add` for an entry of Cargo.toml."""
     if isinstance(wants, str):
         return f"{name}@{wants}"
     words = ["--no-default-features"] * (not wants.get("default-features", True))
@@ -78,7 +78,7 @@ def test_its_readme_shows_the_sample() -> None:
     assert block("rust", "rust", "cli::main(").partition("use ")[2] == sample.partition("use ")[2]
 
 
-def test_its_modules_import_each_other_in_no_circle() -> None:
+def test_its_modules_do_not_import_each_other_in_a_cycle() -> None:
     source = CLIENTS / "rust" / "src"
     uses: dict[str, set[str]] = {}
     for file in sorted(source.rglob("*.rs")):
@@ -89,7 +89,7 @@ def test_its_modules_import_each_other_in_no_circle() -> None:
     assert "runner" in uses["playing"]
     for module, used in uses.items():
         used.discard(module)
-    tuple(TopologicalSorter(uses).static_order())  # raises CycleError, which names the circle
+    tuple(TopologicalSorter(uses).static_order())  # raises CycleError, which names the cycle
 
 
 @pytest.mark.timeout(3_600)

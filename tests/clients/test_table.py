@@ -1,4 +1,4 @@
-"""What a failing test of a language says: which clause did not pass, and why."""
+"""The message of a failing test of a language: which clause did not pass, and why."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def failing(clause: str, verdict: ClauseVerdict, why: str) -> tuple[ClauseResult
     return tuple(replace(one, **bad) if one.clause.id == clause else one for one in OUTCOMES)
 
 
-def test_nothing_is_said_of_a_bot_that_passes():
+def test_a_bot_that_passes_gets_no_message():
     assert failures(OUTCOMES) == differences("go", OUTCOMES, PAGE) == []
 
 

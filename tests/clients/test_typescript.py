@@ -1,4 +1,4 @@
-"""The TypeScript client, by its own tools: format, types, and its tests on scripted servers and a real arbiter."""
+"""The TypeScript client's own tests: format, types, and its tests on scripted servers and a real arbiter."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def test_the_typescript_client() -> None:
     require("node", "npm", why="the TypeScript client is built and tested by them")
     run("typescript", INSTALL)
     said = run("typescript", ["npm", "test"])
-    told = {name: int(count) for name, count in re.findall(r"^\S (tests|pass) (\d+)$", said, re.MULTILINE)}
-    assert told.get("tests", 0) > 0, said
-    assert told["pass"] == told["tests"], said
-    print(f"{told['tests']} tests ran")
+    counts = {name: int(count) for name, count in re.findall(r"^\S (tests|pass) (\d+)$", said, re.MULTILINE)}
+    assert counts.get("tests", 0) > 0, said
+    assert counts["pass"] == counts["tests"], said
+    print(f"{counts['tests']} tests ran")
 
 
 @pytest.mark.timeout(3_600)
-def test_its_package_is_made_from_an_archive_and_a_bot_with_it_as_its_readme_says(tmp_path: Path) -> None:
+def test_its_package_builds_from_an_archive_and_a_bot_uses_it_as_its_readme_says(tmp_path: Path) -> None:
     require("node", "npm", "git", why="the package of the TypeScript client is made from an archive of the tree")
     tree = unpack(tmp_path, "clients/typescript")
     shell(block("typescript", "sh", "npm pack"), tmp_path, CACHED)
@@ -40,7 +40,7 @@ def test_its_package_is_made_from_an_archive_and_a_bot_with_it_as_its_readme_say
             assert (place.parent / source).resolve().is_relative_to(package.resolve())
             assert (place.parent / source).is_file(), f"{place.name} leads to {source}, which is not in the package"
     assert any(package.glob("dist/**/*.js.map"))
-    shutil.rmtree(tree)  # what is installed needs nothing of it
+    shutil.rmtree(tree)  # the installed client needs no file of the tree
     (folder / "bot.ts").write_text(block("typescript", "ts", "await main("))
     (folder / "watch.ts").write_text(block("typescript", "ts", "new Client("))
     shell(block("typescript", "sh", "npx tsc  "), folder)

@@ -1,6 +1,6 @@
-"""Every check of the JavaScript verifier is needed by a shared vector: without it, some verdict would be another.
+"""Every check of the JavaScript verifier is needed by a shared vector: without the check, some verdict differs.
 
-So a third verifier that agrees with the index makes these checks too. A mutant is the verifier with one check left out.
+So any other verifier that agrees with the index makes these checks too. A mutant is the verifier without one check.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ SOURCES = ROOT / "clients" / "javascript"
 VECTORS = ROOT / "clients" / "vectors" / "transcripts"
 NODE = shutil.which("node")
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")  # in CI a skip is a failure
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")  # in CI a skipped test is a failure
 
-SKIP = "((..._) => {})("  #: stands where a check was
+SKIP = "((..._) => {})("  #: replaces a check
 LOOP = "for (const name of Object.keys(must)) {"
 
 FIELDS = (
@@ -41,7 +41,7 @@ FIELDS = (
     ),
     *("ply", "seat", "turn", "clocks", "strikes", "facts", "winner"),
 )
-"""Fields that the verifier holds to a value."""
+"""Fields that the verifier compares with an expected value."""
 
 NEEDLESS = (
     "keys: expected a list",
@@ -51,7 +51,7 @@ NEEDLESS = (
     "there are no nulls",
     "  moved: { may:",
 )
-"""Checks that only give a better reason: without them, the same line fails at what comes next."""
+"""Checks that only give a better reason: without them, the next check rejects the same line."""
 
 
 class Mutant(NamedTuple):
@@ -63,7 +63,7 @@ class Mutant(NamedTuple):
 
 
 def mutants() -> Iterator[Mutant]:
-    """Yield the verifier with each of its checks left out in turn, and with each field no longer compared."""
+    """Yield the verifier without each of its checks in turn, and without each comparison of a field."""
     for file in ("verify.mjs", "story.mjs", "canonical.mjs"):
         source = (SOURCES / file).read_text(encoding="utf-8")
         for call in re.finditer(r"(?<!function )(?<![\w.])(check|agree)\((?!Signature)", source):
@@ -111,7 +111,8 @@ def index(name: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What each verifier says of each vector: that it holds, the line that is wrong, or that keys are refused."""
+    """Return the verdict of each verifier on each vector: valid, the number of the wrong line, or that keys are
+    refused."""
     folders = {"": SOURCES}
     for number, mutant in enumerate(MUTANTS):
         folder = folders[mutant.name] = tmp_path_factory.mktemp(f"mutant{number}")
@@ -137,10 +138,10 @@ def expected() -> list[str]:
     return told + ["holds" if row["holds"] else "refused" for row in index("keys-index.json")]
 
 
-def test_the_verifier_as_it_is_agrees_with_the_index(verdicts: dict[str, list[str]]) -> None:
+def test_the_complete_verifier_agrees_with_the_index(verdicts: dict[str, list[str]]) -> None:
     assert verdicts[""] == expected()
 
 
 @pytest.mark.parametrize("name", [mutant.name for mutant in MUTANTS])
-def test_a_verifier_without_a_check_is_found_by_a_vector(verdicts: dict[str, list[str]], name: str) -> None:
+def test_a_vector_detects_a_verifier_without_a_check(verdicts: dict[str, list[str]], name: str) -> None:
     assert verdicts[name] != expected()

@@ -1,4 +1,4 @@
-"""The second verifier, in another language and without our code, agrees about what holds and what does not."""
+"""The second verifier, in another language and without our code, gives the same verdicts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYS = GOLDEN / transcripts.KEY_FILE
 VECTORS = ROOT / "clients" / "vectors" / "transcripts"
 NODE = shutil.which("node")
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")  # in CI a skip is a failure
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")  # in CI a skipped test is a failure
 
 
 def ask(*files: Path, keys: Path = KEYS) -> tuple[int, list[str]]:
@@ -39,14 +39,14 @@ def test_the_golden_transcripts_hold() -> None:
     assert len(lines) == len(transcripts.STORIES)
 
 
-def test_it_verifies_wherever_a_link_to_it_stands(tmp_path: Path) -> None:
+def test_the_verifier_runs_through_a_symbolic_link(tmp_path: Path) -> None:
     (tmp_path / "javascript").symlink_to(ROOT / "clients" / "javascript")
     command = [NODE or "node", "javascript/verify.mjs", KEYS, GOLDEN / "pods.jsonl"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ": holds: " in ran.stdout
 
 
-def test_the_shared_transcripts_get_the_verdict_that_their_index_tells() -> None:
+def test_the_shared_transcripts_get_the_verdicts_of_their_index() -> None:
     index = json.loads((VECTORS / "index.json").read_text("utf-8"))
     files = [VECTORS / row["file"] for row in index]
     code, said = ask(*files, keys=VECTORS / "keys.json")
@@ -56,7 +56,7 @@ def test_the_shared_transcripts_get_the_verdict_that_their_index_tells() -> None
         assert line.startswith(f"{file}: holds: " if found is None else f"{file}: line {found}: "), row
 
 
-def test_whatever_is_changed_is_found(tmp_path: Path) -> None:
+def test_every_change_is_found(tmp_path: Path) -> None:
     data = (GOLDEN / "pods.jsonl").read_bytes()
     lines = data.splitlines(keepends=True)
     damaged = [b"".join((*lines[:n], *lines[n + 1 :])) for n in range(len(lines))]
@@ -75,7 +75,7 @@ def test_whatever_is_changed_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["started", "credited", "charged", "left"])
 @pytest.mark.parametrize("story", [story.name for story in transcripts.STORIES])
-def test_a_ledger_that_is_signed_but_wrong_is_found(tmp_path: Path, story: str, name: str) -> None:
+def test_a_wrong_ledger_is_found_though_it_is_signed(tmp_path: Path, story: str, name: str) -> None:
     lines = (GOLDEN / f"{story}.jsonl").read_bytes().splitlines()[:-1]
     number = max(n for n, line in enumerate(lines) if decode(line)["kind"] == "moved")
     value = decode(lines[number])
@@ -93,7 +93,9 @@ def test_a_ledger_that_is_signed_but_wrong_is_found(tmp_path: Path, story: str, 
         ("ended", {"key": "00"}, "key: nothing that it could open"),
     ],
 )
-def test_what_is_signed_but_can_not_be_is_found(tmp_path: Path, kind: str, change: dict[str, Any], said: str) -> None:
+def test_an_impossible_event_is_found_though_it_is_signed(
+    tmp_path: Path, kind: str, change: dict[str, Any], said: str
+) -> None:
     lines = (GOLDEN / "pods.jsonl").read_bytes().splitlines()[:-1]
     number = next(n for n, line in enumerate(lines) if decode(line)["kind"] == kind)
     code, (complaint,) = ask(forged(tmp_path, lines, number, decode(lines[number]) | change))
@@ -111,7 +113,7 @@ def test_what_is_signed_but_can_not_be_is_found(tmp_path: Path, kind: str, chang
         ("by-evaluation", {"draw_plies": 2}, "reason: the comments do not bear it out"),
     ],
 )
-def test_an_end_that_its_rules_do_not_bear_out_is_found(
+def test_an_end_that_contradicts_the_adjudication_rules_is_found(
     tmp_path: Path, story: str, rules: dict[str, int], said: str
 ) -> None:
     lines = (GOLDEN / f"{story}.jsonl").read_bytes().splitlines()[:-1]
@@ -121,7 +123,7 @@ def test_an_end_that_its_rules_do_not_bear_out_is_found(
 
 
 def forged(folder: Path, lines: list[bytes], number: int, value: dict[str, Any]) -> Path:
-    """Return a transcript in which a line is another, the chain reckoned again and signed."""
+    """Return a transcript with one line changed, the hash chain computed again, and signed."""
     log, previous = lines[:number], decode(lines[number])["previous"]
     for line in (encode(value), *lines[number + 1 :]):
         log.append(encode(decode(line) | {"previous": previous}))

@@ -1,4 +1,4 @@
-"""What the clients' own tests need: the tools of their languages, and a way to run them that shows what they said."""
+"""The tools of the clients' languages for the clients' own tests, and a way to run them that shows their output."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ import pytest
 
 CLIENTS = Path(__file__).parents[2] / "clients"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "arbiter-tests")
-LINES_SHOWN = 80  #: of what a command that failed said last: what failed stands there, not in how it was built
+LINES_SHOWN = 80  #: characters from the end of a failed command's output: the failure is there, after the build
 
 
 LINTED = {"RUSTC_WORKSPACE_WRAPPER": "clippy-driver", "CLIPPY_ARGS": "--deny__CLIPPY_HACKERY__warnings"}
-"""Has cargo compile our own crate by clippy's compiler, as `cargo clippy -- --deny warnings` does.
+"""Makes cargo compile our own crate with clippy, as `cargo clippy -- --deny warnings` does.
 
-`cargo clippy` itself would compile all of the client's dependencies a second time, for it keeps only their metadata.
+`cargo clippy` itself would compile all of the client's dependencies a second time, because it keeps only their
+metadata.
 """
 
 
 def require(*programs: str, why: str) -> None:
-    """Skip the test where a program is missing, and say what for; in CI (CI=true) that is a failure."""
+    """Skip the test if a program is missing, and say what needs it; in CI (CI=true) a skip is a failure."""
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
         said = f"there is no {' and no '.join(missing)}: {why}"
@@ -36,9 +37,9 @@ def require(*programs: str, why: str) -> None:
 
 @contextmanager
 def held(client: str, alone: bool) -> Iterator[None]:
-    """Hold the folder of a client: alone to build in it, or with others to use what was built.
+    """Lock the folder of a client: exclusively to build in it, or shared to use what was built.
 
-    Tests of one client may run at the same time, and no build shall take away what another one runs.
+    Tests of one client may run at the same time, and no build may replace what another test runs.
     """
     locks = CLIENTS.parent / ".pytest_cache"
     locks.mkdir(exist_ok=True)
@@ -48,11 +49,11 @@ def held(client: str, alone: bool) -> Iterator[None]:
 
 
 def kept(tree: Path = CLIENTS.parent) -> dict[str, str]:
-    """Return this process's environment, with variables that have compilers keep what they made.
+    """Return this process's environment, with variables that make compilers cache their results.
 
     The next clone of the tree on this machine compiles only its own crate in Rust, and in C++ only what has changed.
 
-    tree: the folder of the sources and of what is built from them; its path does not matter to what is kept.
+    tree: the folder of the sources and of what is built from them; the cache does not depend on its path.
     """
     kept = {"CARGO_BUILD_BUILD_DIR": str(CACHE / "cargo")}
     if shutil.which("ccache") is not None:
@@ -60,7 +61,7 @@ def kept(tree: Path = CLIENTS.parent) -> dict[str, str]:
             "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
             "CCACHE_BASEDIR": str(tree),
             "CCACHE_NOHASHDIR": "true",
-            # Its manual asks for these where headers are compiled in advance.
+            # ccache's manual asks for these settings when there are precompiled headers.
             "CCACHE_SLOPPINESS": "pch_defines,time_macros",
             "CXXFLAGS": "-fpch-preprocess",
         }
@@ -68,9 +69,9 @@ def kept(tree: Path = CLIENTS.parent) -> dict[str, str]:
 
 
 def run(client: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    """Run a command in the folder of a client, alone; return what it said. The test fails where the command does.
+    """Run a command in the folder of a client, exclusively; return its output. The test fails if the command fails.
 
-    environment: variables that are set for it beside those of this process.
+    environment: variables for the command beside those of this process.
     """
     with held(client, alone=True):
         ran = subprocess.run(

@@ -1,4 +1,4 @@
-"""The clauses quote the contract as it stands."""
+"""The clauses quote the protocol and its pages literally."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ROOT = Path(__file__).parents[2]
 
 
 def words(text: str) -> str:
-    """Return a text of a proto file or a page with its lines joined, without the marks of comments."""
+    """Return the text of a proto file or page with its lines joined and without comment marks."""
     return " ".join(re.sub(r"(?m)^\s*//", "", text).split())
 
 
 @pytest.mark.parametrize("item", clauses(), ids=lambda item: item.id)
-def test_a_clause_quotes_a_sentence_that_is_there(item: Clause):
+def test_a_clause_quotes_a_sentence_of_the_protocol(item: Clause):
     assert words(item.quote) in words((ROOT / item.source).read_text())
 
 
 @pytest.mark.parametrize("item", clauses(), ids=lambda item: item.id)
-def test_a_clause_says_what_is_asked_and_what_is_done(item: Clause):
+def test_a_clause_has_a_question_and_a_procedure(item: Clause):
     assert re.fullmatch(r"[a-z]+\.[a-z-]+", item.id)
     assert item.title
     assert item.about.endswith(".")
@@ -41,6 +41,6 @@ def test_patterns_choose_clauses():
     assert chosen([]) == clauses()
 
 
-def test_a_pattern_that_chooses_nothing_is_a_mistake():
+def test_a_pattern_without_clauses_is_a_mistake():
     with pytest.raises(OperatorError, match="no clause matches never"):
         chosen(["never.*"])

@@ -1,7 +1,7 @@
-"""The kit finds each fault, and nothing else: bots with one behaviour spoiled fail exactly the clauses that say so.
+"""The kit finds each fault, and nothing else: a bot with one fault fails exactly the clauses that the fault names.
 
-In `make test` one fault of each chapter is tried, on its own clauses and another one; in `make soak` every fault, on
-all clauses that there are.
+`make test` tries one fault of each chapter, on its own clauses and one other clause; `make soak` tries every fault on
+all clauses.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from arbiter.conformance.catalogue import chosen, clauses
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
 from arbiter.conformance.running_arbiter import RunningArbiter, running_arbiter
-from tests.conformance.spoiled.catalogue import FAULTS
+from tests.conformance.faulty_bot.catalogue import FAULTS
 
-SPOILED = ("env", f"PYTHONPATH={Path(__file__).parents[2]}", sys.executable, "-m", "tests.conformance.spoiled")
+FAULTY_BOT = ("env", f"PYTHONPATH={Path(__file__).parents[2]}", sys.executable, "-m", "tests.conformance.faulty_bot")
 RAW_PLAYER = Path(__file__).parent / "raw.py"
 OTHERS = ("turns.gap",)
-AT_ONCE = 12  #: faults; most of the time is spent on waiting for what a bot does not do
-SCALE = 0.7  #: for waiting in vain for what a bot does not do
-PATIENT = 8 * SCALE  #: for what a bot does: other tests may hold it up
+AT_ONCE = 12  #: faults at once: most of the time is spent waiting for a bot that does nothing
+SCALE = 0.7  #: for waiting for something that a bot never does
+PATIENT = 8 * SCALE  #: for waiting for something that a bot does: other tests may delay it
 
 
 def faults() -> Mapping[str, tuple[str, ...]]:
@@ -36,8 +36,8 @@ def faults() -> Mapping[str, tuple[str, ...]]:
 
 async def failed_by(name: str, everything: bool, place: RunningArbiter) -> set[str]:
     """Return the clauses that a bot with a fault fails."""
-    bot = shlex.join((*SPOILED, name))
-    # Those that fail come last: for the clause after one that failed a bot would be started again.
+    bot = shlex.join((*FAULTY_BOT, name))
+    # Those that fail come last: after a failed clause the bot has to be restarted.
     fails = faults()[name]
     others = [other for other in OTHERS if other not in fails]
     wanted = chosen([]) if everything else [*chosen(others), *chosen(list(fails))]
@@ -45,12 +45,12 @@ async def failed_by(name: str, everything: bool, place: RunningArbiter) -> set[s
 
 
 def patience(fails: Collection[str]) -> Callable[[Clause], float]:
-    """Return the factors of time limits: short for the clauses that a bot fails, which are waited for in vain."""
+    """Return factors of time limits: short for clauses that a bot fails, because the kit waits until their limits."""
     return lambda clause: SCALE if clause.id in fails else PATIENT
 
 
 def bad(outcomes: Sequence[ClauseResult]) -> set[str]:
-    """Return the clauses that failed, and those of which nothing could be said, which no fault explains."""
+    """Return the clauses that failed, and those without a verdict that no fault explains."""
     failed = {outcome.clause.id for outcome in outcomes if outcome.verdict is ClauseVerdict.FAILED}
     return failed | {f"{one.clause.id}: {one.why}" for one in outcomes if one.verdict is ClauseVerdict.NOT_JUDGED}
 
@@ -99,7 +99,7 @@ RAW = {
     "half_open": {"games.second-seat"},
     "garbage": {"games.second-seat"},
 }
-"""What players on the raw protocol fail of a few clauses, by their fault."""
+"""Clauses that players on the raw protocol fail, by their fault."""
 
 
 @pytest.mark.long
@@ -107,7 +107,7 @@ RAW = {
 def test_faults_on_the_raw_protocol_are_found():
     async def one(name: str, place: RunningArbiter) -> set[str]:
         bot = shlex.join((sys.executable, str(RAW_PLAYER), *name.split()))
-        never_comes = "hello.first" in RAW[name]  # of the other clauses nothing could be said, after another long wait
+        never_comes = "hello.first" in RAW[name]  # other clauses have no verdict, after another long wait
         wanted = chosen(["hello.first"] if never_comes else RAW_CLAUSES)
         outcomes = await Kit(bot, SCALE if never_comes else patience(RAW[name]), stages=1).run(wanted, place=place)
         return {outcome.clause.id for outcome in outcomes if outcome.verdict is ClauseVerdict.FAILED}
@@ -130,8 +130,8 @@ SMALL_BOT = shlex.join((sys.executable, "-m", "arbiter_client.bots.random"))
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_clause_may_be_the_first_that_a_bot_is_tried_with():
-    """The order of clauses depends on how long each takes: these two failed with a bot that had just been started."""
+def test_a_clause_may_be_the_first_for_a_bot():
+    """The order of clauses depends on how long each takes: these two once failed with a bot that had just started."""
     wanted = chosen(["refusals.one-match", "results.unknown-match"])
     outcomes = asyncio.run(Kit(SMALL_BOT, PATIENT, fresh=True, stages=1).run(wanted))
     assert [(one.verdict, one.why) for one in outcomes] == [(ClauseVerdict.PASSED, "")] * 2
@@ -139,7 +139,7 @@ def test_a_clause_may_be_the_first_that_a_bot_is_tried_with():
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_referee_that_runs_out_of_time_is_no_fault_of_the_bots():
+def test_a_timeout_of_the_kit_itself_is_no_fault_of_the_bot():
     async def situation(testbed):
         match = await testbed.match(seat=2, time="1ms/move")
         await testbed.until(lambda: match.over, "the end of the referee's time")

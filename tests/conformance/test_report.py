@@ -1,4 +1,4 @@
-"""Reports of a run: verdicts, known failures, and the forms for people and programs."""
+"""Reports of a run: verdicts, known failures, and their formats for people and programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRACE = (TraceLine(0.1, "bot", "says <hello> & \x00more"), TraceLine(0.2, "refer
 
 
 def report(*verdicts: ClauseVerdict, **known: str) -> Report:
-    """Return a report in which the first clauses have these verdicts; `known` has reasons as `c0`, `c1`, …"""
+    """Return a report in which the first clauses have these verdicts; `known` gives reasons by `c0`, `c1`, …"""
     outcomes = tuple(
         ClauseResult(item, verdict, "it did not" if verdict is ClauseVerdict.FAILED else "", TRACE, "last words", 1.5)
         for item, verdict in zip(clauses(), verdicts, strict=False)
@@ -41,7 +41,7 @@ def report(*verdicts: ClauseVerdict, **known: str) -> Report:
     ],
     ids=["sound", "failed", "not judged", "known", "mended", "another"],
 )
-def test_a_bot_passes_if_nothing_fails_but_what_is_known_to(found: Report, passed: bool) -> None:
+def test_a_bot_passes_if_only_known_failures_fail(found: Report, passed: bool) -> None:
     assert found.passed is passed
     assert found.json()["passed"] is passed
     suite = ElementTree.fromstring(found.junit())
@@ -50,7 +50,7 @@ def test_a_bot_passes_if_nothing_fails_but_what_is_known_to(found: Report, passe
     assert ("does not conform" in page(found)) is not passed
 
 
-def test_a_known_failure_that_passes_says_to_take_it_off_the_list() -> None:
+def test_a_known_failure_that_passes_has_to_leave_the_list() -> None:
     found = report(ClauseVerdict.PASSED, c0="slow")
     assert "take it off the list" in found.words(found.outcomes[0])
     assert "take it off the list" in found.junit()
@@ -62,10 +62,10 @@ def test_the_page_shows_quote_trace_and_last_words_and_escapes_them() -> None:
     assert "says &lt;hello&gt; &amp;" in text
     assert "last words" in text
     assert "<hello>" not in text
-    assert "http" not in text  # it needs nothing from elsewhere
+    assert "http" not in text  # the page loads nothing from elsewhere
 
 
-def test_reports_are_written_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_reports_are_written_to_the_paths_that_are_given(tmp_path: Path) -> None:
     found = report(ClauseVerdict.PASSED, ClauseVerdict.FAILED)
     write(found, page(found), tmp_path / "r.html", tmp_path / "r.json", tmp_path / "r.xml")
     read = json.loads((tmp_path / "r.json").read_text())
@@ -93,7 +93,7 @@ def test_known_failures_name_clauses_and_say_why(tmp_path: Path) -> None:
         ("= =", "can't read"),
     ],
 )
-def test_a_list_of_known_failures_that_makes_no_sense_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+def test_an_invalid_list_of_known_failures_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     file = tmp_path / "known.toml"
     file.write_text(text)
     with pytest.raises(OperatorError, match=complaint):

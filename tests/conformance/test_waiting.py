@@ -1,4 +1,4 @@
-"""The kit waits for what a bot does: time in which the machine does not let it run is not the bot's."""
+"""The kit waits for a bot: time in which the machine does not run the bot does not count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from arbiter.conformance.waiting import LOOKS_EVERY_S, within
 
 
 def looks(look_takes_s: float, limit_s: float) -> int:
-    """Return how often a condition that never holds is looked at, on a machine where each look takes so long."""
+    """Return how often a condition that never holds is checked, on a machine where each check takes this long."""
     seen = count()
     clock = iter(tick * look_takes_s for half in count() for tick in (half, half + 1))
 
@@ -27,15 +27,15 @@ def looks(look_takes_s: float, limit_s: float) -> int:
     return next(seen)
 
 
-def test_a_busy_machine_takes_no_look_from_the_bot():
+def test_a_busy_machine_takes_no_check_from_the_bot():
     assert looks(LOOKS_EVERY_S, 1.0) == looks(60.0, 1.0) == 21
 
 
-def test_looks_that_come_early_take_the_time_that_they_took():
+def test_early_checks_take_their_own_time():
     assert looks(LOOKS_EVERY_S / 5, 1.0) > 100
 
 
-def test_what_has_come_is_seen_though_no_time_is_left():
+def test_a_condition_is_seen_though_no_time_is_left():
     async def wait() -> bool:
         return await within(lambda: True, 0.0, asyncio.Event)
 

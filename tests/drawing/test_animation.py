@@ -1,4 +1,4 @@
-"""Animations of matches: at each moment they show exactly what stands on the board then."""
+"""Animations of matches: at each moment they show exactly the position of that moment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def visible(part: ElementTree.Element, share: float) -> bool:
-    """Say whether a part is displayed at a share of the whole animation."""
+    """Return whether an element is visible at a fraction of the animation."""
     animate = part.find(f"{SVG}animate")
     if animate is None:
         return True
@@ -28,7 +28,7 @@ def visible(part: ElementTree.Element, share: float) -> bool:
 
 
 def items(root: ElementTree.Element, share: float) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what is placed on the board at a moment: symbol, x, y, text."""
+    """Yield what is drawn on the board at a moment: symbol, x, y, text."""
     for part in root.iter(f"{SVG}g"):
         use = part.find(f"{SVG}use")
         if use is not None and len(part.findall(f"{SVG}use")) == 1 and visible(part, share):
@@ -70,7 +70,7 @@ def test_a_match_of_one_position_is_a_still_picture() -> None:
         animated(game, ("alice", "bob"), [])
 
 
-def test_an_animation_grows_with_what_changes() -> None:
+def test_the_size_of_an_animation_depends_on_what_changes() -> None:
     game = registry.game("pods")
     played = line(game, 4, 120)
     frames = [Frame(contents(game, after), move) for _, move, after in played]

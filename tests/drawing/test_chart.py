@@ -1,4 +1,4 @@
-"""Charts: what they show, where they show it, and that no data can break them."""
+"""Charts show the right values at the right places, with any data."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MARKS = st.builds(
 CURVES = st.lists(st.builds(Curve, st.text(max_size=30), st.lists(MARKS, max_size=5).map(sorted)), max_size=10)
 
 
-def test_a_chart_tells_in_words_how_the_curves_ended() -> None:
+def test_a_chart_describes_in_words_how_its_curves_end() -> None:
     root = ElementTree.fromstring(chart_svg("pods", [RISING, FALLING], TICKS))
     assert root.findtext(f"{SVG}title") == "pods"
-    told = root.findtext(f"{SVG}desc")
-    assert told == "orca: 200 Elo (150 to 250); seal <1>: -200 Elo (-250 to -150)."
+    description = root.findtext(f"{SVG}desc")
+    assert description == "orca: 200 Elo (150 to 250); seal <1>: -200 Elo (-250 to -150)."
     texts = [element.text for element in root.iter(f"{SVG}text")]
     assert {"orca 200", "seal <1> -200", "Monday", "Friday"} <= set(texts)
     assert "never" not in texts
@@ -40,7 +40,7 @@ def test_curves_differ_by_more_than_colour() -> None:
     assert len({each.get("stroke-dasharray") for each in lines}) == 2
 
 
-def test_names_at_the_ends_do_not_lie_on_one_another() -> None:
+def test_names_at_the_ends_do_not_overlap() -> None:
     curves = [Curve(f"p{n}", [Mark(0, n, n, n), Mark(1, 0, -1, 1)]) for n in range(MOST_CURVES + 2)]
     root = ElementTree.fromstring(chart_svg("pods", curves))
     places = sorted(float(each.get("y", "")) for each in root.iter(f"{SVG}text") if each.get("class") == "name")
@@ -76,14 +76,14 @@ def test_the_text_of_a_chart() -> None:
     )
 
 
-def test_nothing_to_show_is_said() -> None:
+def test_an_empty_chart_says_so() -> None:
     assert chart_text("pods", [Curve("orca", [])]) == "pods\n  nothing to show yet\n"
     assert "nothing to show yet" in chart_svg("pods", [])
 
 
 @pytest.mark.long
 @given(CURVES, st.integers(10, 100), st.integers(4, 30))
-def test_every_chart_is_whole_and_inside_its_frame(curves: list[Curve], width: int, height: int) -> None:
+def test_every_chart_is_well_formed_and_inside_its_frame(curves: list[Curve], width: int, height: int) -> None:
     root = ElementTree.fromstring(chart_svg("t", curves))
     for each in root.iter(f"{SVG}circle"):
         assert 0 <= float(each.get("cx", "")) <= 880

@@ -1,4 +1,4 @@
-"""Positions as lists of what stands where: whole, small, and with what the last move did."""
+"""Positions as lists of pieces and regions: complete, small, and with the effects of the last move."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from tests.drawing.test_svg import VARIANTS
 
-MOST_BYTES = 2_000  #: of the contents of a position in the browser, which each viewer gets with each move
+MOST_BYTES = 2_000  #: of the contents of a position: every viewer gets them with each move
 
 
 def shown_after(game: AnyGame, text: str, move: str) -> Contents:
@@ -29,7 +29,7 @@ def cells_of(game: AnyGame, layer: tuple[Placed, ...], symbol: str) -> set[str]:
 
 
 def line(game: AnyGame, seed: int, plies: int) -> list[tuple[Any, str, Any]]:
-    """Return (position, move, position after it) of random play."""
+    """Yield (position, move, position after it) of random play."""
     random, position, found = Random(seed), game.initial(), []
     while len(found) < plies and (moves := game.moves(position)):
         move = random.choice(moves)
@@ -40,7 +40,7 @@ def line(game: AnyGame, seed: int, plies: int) -> list[tuple[Any, str, Any]]:
 
 
 @pytest.mark.parametrize("variant", [*VARIANTS, "elevation(tiles=20)"])
-def test_every_piece_stands_once_and_every_symbol_is_known(variant: str) -> None:
+def test_every_piece_occurs_once_and_every_symbol_is_known(variant: str) -> None:
     game, known = registry.game(variant), symbols(registry.game(variant))
     for before, move, position in line(game, 3, 120):
         shown = contents(game, position, game.steps(before, move), before)
@@ -63,7 +63,7 @@ def test_contents_are_small(variant: str) -> None:
         assert len(json.dumps(shown, separators=(",", ":"))) <= MOST_BYTES
 
 
-def test_territory_is_ground_of_its_seat() -> None:
+def test_territory_is_a_region_of_its_seat() -> None:
     game = registry.game("pods(size=5)")
     for _, _, position in line(game, 1, 80):
         shown = contents(game, position)
@@ -118,14 +118,14 @@ def test_targets_are_marked() -> None:
     assert cells_of(game, shown.over, "target") == {"e4", "e5"}
 
 
-def test_letters_are_written_only_where_pieces_differ() -> None:
+def test_letters_are_drawn_only_where_pieces_differ() -> None:
     for variant, texts in (("pods", {""}), ("hop-it", {"T", "F", "t", "f"})):
         game = registry.game(variant)
         _, _, position = line(game, 2, 12)[-1]
         assert {item.text for item in contents(game, position).pieces} <= texts
 
 
-def test_seats_have_the_colours_that_they_are_called() -> None:
+def test_seats_have_the_colours_of_their_names() -> None:
     inks = {name: seat_classes(registry.game(name).facts)[1:] for name in registry.classes()}
     assert inks["hop-it"] == ("white", "black")
     assert inks["pondlife"] == inks["pods"] == inks["elevation"] == ("gold", "navy")
@@ -133,7 +133,7 @@ def test_seats_have_the_colours_that_they_are_called() -> None:
 
 
 def luminance(colour: str) -> float:
-    """Return the relative luminance of a colour, by WCAG 2."""
+    """Return the relative luminance of a colour, as WCAG 2 defines it."""
     channels = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -145,7 +145,7 @@ def contrast(first: str, second: str) -> float:
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
-def test_words_can_be_read(palette: Palette) -> None:
+def test_texts_have_enough_contrast(palette: Palette) -> None:
     assert contrast(palette.text, palette.paper) >= 7
     assert contrast(palette.quiet, palette.paper) >= 4.5
     assert contrast(palette.accent, palette.tile) >= 3
@@ -154,7 +154,7 @@ def test_words_can_be_read(palette: Palette) -> None:
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
-def test_pieces_stand_out_from_the_board(palette: Palette) -> None:
+def test_pieces_have_enough_contrast_with_the_board(palette: Palette) -> None:
     rules = dict(rule.removesuffix("}").split("{") for rule in css(palette).splitlines())
     for name in INKS:
         fill, edge = (part.partition(":")[2] for part in rules[f".{name}"].split(";")[:2])
@@ -162,7 +162,7 @@ def test_pieces_stand_out_from_the_board(palette: Palette) -> None:
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
-def test_heights_differ_up_to_the_last_shade(palette: Palette) -> None:
+def test_all_heights_have_different_shades(palette: Palette) -> None:
     rules = dict(rule.removesuffix("}").split("{") for rule in css(palette).splitlines())
     shades = [luminance(rules[f".h{n}"].removeprefix("fill:")) for n in range(SHADES + 1)]
     assert shades in (sorted(shades), sorted(shades, reverse=True))
@@ -170,7 +170,7 @@ def test_heights_differ_up_to_the_last_shade(palette: Palette) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_skeleton_holds_the_board(variant: str) -> None:
+def test_the_skeleton_has_the_whole_board(variant: str) -> None:
     board = registry.game(variant).board
     shape = skeleton(board)
     assert skeleton(board) is shape

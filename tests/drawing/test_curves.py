@@ -1,4 +1,4 @@
-"""The small charts of a match: where they show what, and that bars and curves keep inside."""
+"""The small charts of a match: where they show values, and that bars and curves stay inside."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def numbers(path: str) -> list[float]:
     return [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?", path)]
 
 
-def test_seat_2_is_drawn_from_the_other_side() -> None:
+def test_seat_2_is_drawn_from_its_own_side() -> None:
     chart = ElementTree.fromstring(
         expectation_chart([Expectation(0, 1, 900), Expectation(1, 2, 100)], 2, 2, "what was expected")
     )
     dots = {each.attrib["class"]: float(each.attrib["cy"]) for each in chart.iter("circle")}
-    assert dots["dot of1"] == dots["dot of2"] < HEIGHT / 2  # both expect that seat 1 scores 90 %
+    assert dots["dot of1"] == dots["dot of2"] < HEIGHT / 2  # both expect seat 1 to score 90 %
     assert chart.attrib["aria-label"] == "what was expected"
 
 
 @given(SAID, st.integers(0, PLIES))
-def test_curves_and_cursor_keep_inside(said: list[Expectation], at: int) -> None:
+def test_curves_and_cursor_stay_inside(said: list[Expectation], at: int) -> None:
     chart = ElementTree.fromstring(expectation_chart(said, PLIES, at, ""))
     for each in chart.iter("circle"):
         assert LEFT <= float(each.attrib["cx"]) <= WIDTH - RIGHT
@@ -40,7 +40,7 @@ def test_curves_and_cursor_keep_inside(said: list[Expectation], at: int) -> None
 
 
 @given(TIMES, st.integers(0, PLIES))
-def test_bars_are_to_one_scale(spent: list[Spent], at: int) -> None:
+def test_bars_have_one_scale(spent: list[Spent], at: int) -> None:
     chart = ElementTree.fromstring(time_chart(spent, PLIES, at, ""))
     longest = max((each.ms for each in spent), default=0)
     for seat, upward in ((1, -1), (2, 1)):

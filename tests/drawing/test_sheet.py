@@ -15,7 +15,7 @@ PICTURES = Path(__file__).parents[2] / "deploy" / "pictures"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_every_bundled_game_has_its_place_and_none_covers_another() -> None:
+def test_every_bundled_game_is_drawn_and_none_overlaps_another() -> None:
     assert set(POSITIONS) == set(registry.classes())
     root = ElementTree.fromstring(sheet(list(boards()), COLUMNS, 100.0, "all"))
     places = [

@@ -1,4 +1,4 @@
-"""Positions as SVG: well-formed, one group per cell, a text for screen readers, the last move marked."""
+"""Positions as SVG: well-formed, one group for each cell, text for screen readers, the last move marked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VARIANTS = [*registry.classes(), "pods(size=3)", "pods(size=10)", "pondlife(eel=
 
 
 def busy(game: AnyGame, plies: int, seed: int = 2) -> tuple[Any, list[Step]]:
-    """Return the position after some random moves, and the last move's steps."""
+    """Return the position after some random moves, and the steps of the last move."""
     random, position, steps = Random(seed), game.initial(), []
     for _ in range(plies):
         moves = game.moves(position)
@@ -52,7 +52,7 @@ def layer(root: Xml.Element, name: str) -> Xml.Element:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("plies", [0, 30, 150])
-def test_one_group_a_cell_with_its_piece_in_words(variant: str, plies: int) -> None:
+def test_each_cell_is_one_group_that_names_its_piece(variant: str, plies: int) -> None:
     game = registry.game(variant)
     position, steps = busy(game, plies)
     groups = cells(Xml.fromstring(svg(game, position, steps)))
@@ -71,7 +71,7 @@ def test_one_group_a_cell_with_its_piece_in_words(variant: str, plies: int) -> N
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_last_move_is_outlined_and_its_ways_have_arrows_below_the_pieces(variant: str) -> None:
+def test_the_last_move_is_outlined_and_its_arrows_are_below_the_pieces(variant: str) -> None:
     game = registry.game(variant)
     position, steps = busy(game, 31)
     root = Xml.fromstring(svg(game, position, steps))
@@ -86,7 +86,7 @@ def test_the_last_move_is_outlined_and_its_ways_have_arrows_below_the_pieces(var
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_it_stands_alone_and_can_be_listened_to(variant: str) -> None:
+def test_it_needs_no_other_file_and_has_text_for_screen_readers(variant: str) -> None:
     game = registry.game(variant)
     position, steps = busy(game, 20)
     drawn = svg(game, position, steps)
@@ -106,7 +106,7 @@ def test_it_stands_alone_and_can_be_listened_to(variant: str) -> None:
     assert svg(game, position, steps) == drawn
 
 
-def test_facings_point_where_the_neighbours_lie() -> None:
+def test_facings_point_to_the_neighbours() -> None:
     game = registry.game("pondlife")
     groups = cells(Xml.fromstring(svg(game, game.initial())))
     assert title(groups["a1"]) == "a1: Yellow tadpole, facing N"
@@ -117,7 +117,7 @@ def test_facings_point_where_the_neighbours_lie() -> None:
 
 
 def tip(drop: str) -> tuple[float, float]:
-    """Return the point of a beak, the last of its path."""
+    """Return the point of a beak, the last one of its path."""
     x, _, y = Xml.fromstring(drop).attrib["d"].removesuffix("Z").rpartition("L")[2].partition(" ")
     return float(x), float(y)
 
@@ -130,7 +130,7 @@ def test_an_ended_game_says_who_won() -> None:
     assert root.findtext(f"{NS}title") == "Circle of Life: seat 1 wins: target eaten"
 
 
-def test_whatever_is_written_is_escaped() -> None:
+def test_all_texts_are_escaped() -> None:
     written = element("a", words("<&>\0"), note='"<&>')
     assert Xml.fromstring(written).text == "<&>\ufffd"
     assert Xml.fromstring(written).attrib["note"] == '"<&>'
@@ -142,7 +142,7 @@ def test_numbers_are_short(value: float, text: str) -> None:
     assert number(value) == text
 
 
-def test_heights_of_two_digits_stay_in_their_tile() -> None:
+def test_heights_of_two_digits_fit_their_tile() -> None:
     known = symbols(registry.game("elevation"))
     for symbol in (known["height"], known["height-deep"]):
         half = 2 * BOLD_DIGIT * size_of(symbol, "12") / 2
@@ -151,7 +151,7 @@ def test_heights_of_two_digits_stay_in_their_tile() -> None:
         assert hypot(x + half, y + size_of(symbol, "12") * CAPITAL / 2) > RADIUS, "its corner, outside a piece"
 
 
-def test_numbers_beside_the_board_read_right_for_one_and_for_several() -> None:
+def test_numbers_beside_the_board_use_singular_and_plural() -> None:
     drawn = svg(registry.game("pondlife"), registry.game("pondlife").initial())
     texts = [text.text for text in Xml.fromstring(drawn).iter(f"{NS}text")]
     assert {"eggs: 7", "frogs to hatch: 3", "snakes to hatch: 1"} <= set(texts)

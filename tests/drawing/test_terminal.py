@@ -71,7 +71,7 @@ def test_territory_and_groups_have_signs() -> None:
     assert (drawn.count("S2"), drawn.count("s1")) == (2, 1)
 
 
-def test_what_may_be_lost_next_has_a_sign_and_its_meaning() -> None:
+def test_what_may_be_captured_next_has_a_sign_that_is_explained() -> None:
     hop = registry.game("hop-it")
     drawn = draw(hop, hop.parse("_...._/_....._/_...._/_....._/_...._/_...f._/FFf.._ 1 0"))
     assert "a1 (F?)   F     f!" in drawn

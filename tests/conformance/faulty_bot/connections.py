@@ -1,4 +1,4 @@
-"""Faults of those who lose their connection."""
+"""Faults when a connection is lost."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from arbiter_client import addresses, runner, seeking, session, slots
 from arbiter_client.errors import ArbiterError, Reason
 from arbiter_client.outbox import Outbox
 
-from tests.conformance.spoiled.fault import Fault, asked_once
+from tests.conformance.faulty_bot.fault import Fault, asked_once
 
 
 class ChangesWhatItRepeats(Fault):
-    """Says more with a move as it sends it again on a new stream."""
+    """Changes a move when it sends it again on a new stream."""
 
     fails = ("reconnect.lost-move", "reconnect.lost-answer", "reconnect.order")
 
@@ -37,7 +37,7 @@ class ChangesWhatItRepeats(Fault):
 
 
 class RepeatsBackwards(Fault):
-    """Sends unanswered requests again with the last one first."""
+    """Sends unanswered requests again in reverse order."""
 
     fails = ("reconnect.order",)
 
@@ -52,7 +52,7 @@ class RepeatsBackwards(Fault):
 
 
 class Ends(Fault):
-    """Ends for good with a session that ended for now."""
+    """Exits when a stream ends for a while."""
 
     reason: ClassVar[str] = ""
 
@@ -62,35 +62,35 @@ class Ends(Fault):
 
 
 class EndsInSilence(Ends):
-    """Ends for good with a session that ended in silence."""
+    """Exits when a stream ends because of silence."""
 
     fails = ("reconnect.session-silent",)
     reason = Reason.SESSION_SILENT
 
 
 class EndsWhenSlow(Ends):
-    """Ends for good with a session that it read too slowly."""
+    """Exits when a stream ends because it was read too slowly."""
 
     fails = ("reconnect.reader-too-slow",)
     reason = Reason.READER_TOO_SLOW
 
 
 class EndsWhenLimited(Ends):
-    """Ends for good with a session on which it said too much."""
+    """Exits when a stream ends because too many requests were sent."""
 
     fails = ("reconnect.rate-limited",)
     reason = Reason.RATE_LIMITED
 
 
 class EndsWithTheServer(Ends):
-    """Ends for good with a server that is started again."""
+    """Exits when the server is restarted."""
 
     fails = ("reconnect.draining", "reconnect.restart", "reconnect.draining-address")
     reason = Reason.DRAINING
 
 
 class ResignsForAnOutage(Fault):
-    """Takes it for its own mistake that the server was away as it asked."""
+    """Takes an unavailable server for its own mistake."""
 
     fails = ("reconnect.long-outage", "reconnect.calls-fail")
 
@@ -99,7 +99,7 @@ class ResignsForAnOutage(Fault):
 
 
 class SeeksForEver(Fault):
-    """Keeps its seeks open, however many matches it is to play."""
+    """Keeps its seeks open, however many matches it plays."""
 
     fails = ("seeks.matches",)
 
@@ -109,7 +109,7 @@ class SeeksForEver(Fault):
 
 
 class SeeksInVain(Fault):
-    """Leaves terms alone that the server does not take."""
+    """Does not change terms that the server refuses."""
 
     fails = ("seeks.unknown-game", "seeks.malformed-time")
 
@@ -123,7 +123,7 @@ class SeeksInVain(Fault):
 
 
 class DoesNotWait(Fault):
-    """Connects again at once, whatever the server asks for as it stops."""
+    """Reconnects at once, whatever delay the stopping server asks for."""
 
     fails = ("reconnect.draining",)
 
@@ -137,7 +137,7 @@ class DoesNotWait(Fault):
 
 
 class Hammers(Fault):
-    """Tries fifty times a second where the server is, while it has no stream."""
+    """Calls the server fifty times a second while it has no stream."""
 
     fails = ("reconnect.backoff",)
 
@@ -154,7 +154,7 @@ class Hammers(Fault):
 
 
 class BearsSilence(Fault):
-    """Waits for ever for a server that says nothing more."""
+    """Waits for ever for a silent server."""
 
     fails = ("reconnect.silence",)
 
@@ -165,7 +165,7 @@ class BearsSilence(Fault):
 
 
 class KnowsOneAddress(Fault):
-    """Uses the first address only."""
+    """Uses only the first address."""
 
     fails = ("reconnect.next-address", "reconnect.draining-address")
 
@@ -174,7 +174,7 @@ class KnowsOneAddress(Fault):
 
 
 class StaysWhereAServerStops(Fault):
-    """Waits for the server that is about to stop, although there is another address."""
+    """Waits for a stopping server although there is another address."""
 
     fails = ("reconnect.draining-address",)
 

@@ -6,34 +6,34 @@ import time
 
 from arbiter_protos.v1.play_pb2 import MoveAct, PlayAct, ResignAct
 
-from tests.conformance.spoiled.fault import Fault
+from tests.conformance.faulty_bot.fault import Fault
 
 
 class ChoosesTwice(Fault):
-    """Moves once more, under another id, for a turn that it was told of three times on one stream."""
+    """Moves again, with another request id, for a turn that it received three times on one stream."""
 
     fails = ("turns.doubled",)
 
     def __init__(self):
         super().__init__()
-        self.told: list[tuple[str, int]] = []
+        self.received: list[tuple[str, int]] = []
 
     def opened(self):
-        self.told = []
+        self.received = []
 
     def down(self, item):
         if item.HasField("turn"):
-            self.told.append((item.turn.match_id, item.turn.ply))
+            self.received.append((item.turn.match_id, item.turn.ply))
         return [item]
 
     def up(self, act):
-        if act.HasField("move") and self.told.count((act.match_id, act.move.ply)) > 2:
+        if act.HasField("move") and self.received.count((act.match_id, act.move.ply)) > 2:
             return [act, PlayAct(request_id=f"{act.request_id}-again", match_id=act.match_id, move=act.move)]
         return [act]
 
 
 class LooksBack(Fault):
-    """Moves for a turn whose ply is behind that of the last one."""
+    """Moves for a turn whose ply is below that of the last one."""
 
     fails = ("turns.late",)
 
@@ -57,7 +57,7 @@ class ThinksToTheEnd(Fault):
 
 
 class GivesUpAfterAnInterruption(Fault):
-    """Resigns where a turn is told again because its clock was started anew."""
+    """Resigns when a turn arrives again because its clock was restarted."""
 
     fails = ("turns.interrupted",)
 
@@ -74,7 +74,7 @@ class GivesUpAfterAnInterruption(Fault):
 
 
 class MindsGaps(Fault):
-    """Takes no turn that comes without last moves, but for the first one."""
+    """Takes no turn without last moves, except the first one."""
 
     fails = ("turns.gap",)
 
@@ -83,7 +83,7 @@ class MindsGaps(Fault):
 
 
 class WaitsForReceipts(Fault):
-    """Takes no turn before the move before it has been answered."""
+    """Takes no turn before its last move has been answered."""
 
     fails = ("turns.before-receipt",)
 
@@ -105,7 +105,7 @@ class WaitsForReceipts(Fault):
 
 
 class TakesTwoTurns(Fault):
-    """Takes two turns of a message that it is pinged with, and no more."""
+    """Takes only two turns of a message that has a ping."""
 
     fails = ("turns.one-message",)
 

@@ -1,4 +1,4 @@
-"""Faults at the end of a match and of a session, and in keeping time."""
+"""Faults at the end of a match or stream, and in keeping time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from arbiter_client.bots.random import RandomBot
 from arbiter_client.errors import Reason
 from arbiter_protos.v1.play_pb2 import AnswerDrawAct, MoveAct, PlayAct, ResignAct
 
-from tests.conformance.spoiled.fault import Fault
+from tests.conformance.faulty_bot.fault import Fault
 
 
 class AcknowledgesOnce(Fault):
-    """Acknowledges a result once, however often it is told."""
+    """Acknowledges a result once, however often it receives it."""
 
     fails = ("results.told-again",)
 
@@ -52,7 +52,7 @@ class PlaysOnAfterTheEnd(Fault):
 
 
 class FinishesItsThought(Fault):
-    """Acts after the end of a match at which it thought."""
+    """Acts after the end of a match in which it was thinking."""
 
     fails = ("results.no-more-moves",)
 
@@ -63,7 +63,7 @@ class FinishesItsThought(Fault):
 
 
 class AnswersEveryOffer(Fault):
-    """Answers an offer as often as it is told of it."""
+    """Answers an offer each time that it receives it."""
 
     fails = ("draws.once",)
 
@@ -82,7 +82,7 @@ class AnswersEveryOffer(Fault):
 
 
 class AnswersAnOfferAgain(Fault):
-    """Answers an offer once more, under another id, as it is told of the match on a new stream."""
+    """Answers an offer again, with another request id, when a new stream shows the match."""
 
     fails = ("draws.reconnect",)
 
@@ -95,7 +95,7 @@ class AnswersAnOfferAgain(Fault):
 
 
 class AnswersOnePing(Fault):
-    """Answers one ping of a message."""
+    """Answers only one ping of a message."""
 
     fails = ("heartbeat.pongs",)
 
@@ -105,7 +105,7 @@ class AnswersOnePing(Fault):
 
 
 class HoldsItsBreath(Fault):
-    """Answers no pings once it has thought for a tenth of a second."""
+    """Answers no pings after it has thought for a tenth of a second."""
 
     fails = ("heartbeat.thinking",)
 
@@ -120,7 +120,7 @@ class HoldsItsBreath(Fault):
 
 
 class TakesItsTime(Fault):
-    """Takes a second and a half for a move where it has 300 milliseconds."""
+    """Takes 1.5 s for a move where it has 300 ms."""
 
     fails = ("clocks.pressure",)
 
@@ -136,7 +136,7 @@ class TakesItsTime(Fault):
 
 
 class ComesBack(Fault):
-    """Comes back after a newer session of its player took over."""
+    """Reconnects after a newer stream of its player took over."""
 
     fails = ("sessions.session-superseded",)
 
@@ -146,7 +146,7 @@ class ComesBack(Fault):
 
 
 class EndsAsIfAllWereWell(Fault):
-    """Ends with exit status 0, whatever the reason."""
+    """Exits with status 0, whatever the reason."""
 
     fails = (
         "sessions.session-superseded",
@@ -170,7 +170,7 @@ class EndsAsIfAllWereWell(Fault):
 
 
 class WaitsForEver(Fault):
-    """Tries for ever to reach a server that it never reached."""
+    """Tries for ever to reach a server that it has never reached."""
 
     fails = ("sessions.nobody-there",)
 
@@ -184,7 +184,7 @@ class WaitsForEver(Fault):
 
 
 class BreaksOff(Fault):
-    """Breaks its stream off where it is told to end."""
+    """Cuts its stream where it should end it."""
 
     fails = ("shutdown.idle", "shutdown.playing")
 
@@ -196,7 +196,7 @@ class BreaksOff(Fault):
 
 
 class SpeaksNoTls(Fault):
-    """Speaks without TLS, whatever it was told."""
+    """Does not use TLS, whatever its options say."""
 
     fails = ("tls.plays",)
 

@@ -1,7 +1,7 @@
-"""The random bot with one behaviour spoiled: `python -m tests.conformance.spoiled FAULT`.
+"""The random bot with one fault: `python -m tests.conformance.faulty_bot FAULT`.
 
-`FAULTS` says what each has to fail. Most faults are on the wire: what the client says goes through `up`, what it is
-told through `down`. The others put another function in the place of one of the client's own.
+`FAULTS` lists the clauses that each fault has to fail. Most faults change messages: `up` those that the client sends,
+`down` those that it receives. The other faults replace a function of the client.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from arbiter_client import bots, channel, cli
 from arbiter_client.bots.random import RandomBot
 
-from tests.conformance.spoiled.catalogue import FAULTS
-from tests.conformance.spoiled.fault import Call
+from tests.conformance.faulty_bot.catalogue import FAULTS
+from tests.conformance.faulty_bot.fault import Call
 
 
 def main() -> None:
@@ -22,11 +22,11 @@ def main() -> None:
     fault.patch()
     play = channel.Connection.play.func
 
-    def spoiled(connection):
+    def faulty(connection):
         stub = play(connection)
         return SimpleNamespace(Play=lambda **given: Call(stub.Play(**given), fault))
 
-    channel.Connection.play = property(spoiled)
+    channel.Connection.play = property(faulty)
     cli.main(RandomBot, bots.__doc__)
 
 

@@ -1,4 +1,4 @@
-"""Faults in how a stream begins, and in whole games."""
+"""Faults at the beginning of a stream, and in whole games."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from arbiter_client.bots.random import RandomBot
 from arbiter_client.outbox import Outbox
 from arbiter_protos.v1.play_pb2 import MoveAct, PlayAct
 
-from tests.conformance.spoiled.fault import Fault
+from tests.conformance.faulty_bot.fault import Fault
 
 
 class NamesNoSoftware(Fault):
-    """Does not say what client it is."""
+    """Does not name its client software."""
 
     fails = ("hello.first",)
 
@@ -22,7 +22,7 @@ class NamesNoSoftware(Fault):
 
 
 class AsksWithAnotherToken(Fault):
-    """Asks for legal moves with a token of nobody's."""
+    """Asks for legal moves with an invalid token."""
 
     fails = ("hello.token",)
 
@@ -38,7 +38,7 @@ class AsksWithAnotherToken(Fault):
 
 
 class SpeaksTooSoon(Fault):
-    """Sends unanswered requests again before the server's hello."""
+    """Sends unanswered requests again before it receives the server's hello."""
 
     fails = ("hello.patience",)
 
@@ -53,7 +53,7 @@ class SpeaksTooSoon(Fault):
 
 
 class DoesNotKnowHopIt(Fault):
-    """Tries a move that is none at the start of a game of Hop It!."""
+    """Sends a malformed move at the start of a game of Hop It!."""
 
     fails = ("games.hop-it",)
 
@@ -66,7 +66,7 @@ class DoesNotKnowHopIt(Fault):
 
 
 class HasASmallBoard(Fault):
-    """Can't play on boards that are larger than usual."""
+    """Can't play on boards that are larger than the default."""
 
     fails = ("games.huge-position",)
 
@@ -75,7 +75,7 @@ class HasASmallBoard(Fault):
 
 
 class HasAShortList(Fault):
-    """Has no room for more than 1,500 legal moves."""
+    """Can handle at most 1,500 legal moves."""
 
     fails = ("games.long-list", "games.elevation")
 
@@ -91,7 +91,7 @@ class HasAShortList(Fault):
 
 
 class KnowsNoOpenings(Fault):
-    """Takes no turn of Pods in a match that did not begin with the first move."""
+    """Takes no turn of Pods in a match that began with an opening."""
 
     fails = ("games.opening", "parallel.independent")
 

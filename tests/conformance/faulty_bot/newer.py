@@ -1,4 +1,4 @@
-"""Faults of those who meet what is newer than they are, or play several matches."""
+"""Faults with messages of a newer server, and with several matches."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 from arbiter_client import runner
 
-from tests.conformance.spoiled.fault import Fault, leave, unknown
+from tests.conformance.faulty_bot.fault import Fault, leave, unknown
 
 
 class StumblesOverFields(Fault):
-    """Ends over a field that it does not know."""
+    """Exits on a field that it does not know."""
 
     fails = ("newer.fields",)
 
@@ -22,7 +22,7 @@ class StumblesOverFields(Fault):
 
 
 class StumblesOverItems(Fault):
-    """Ends over an item that it does not know."""
+    """Exits on an item that it does not know."""
 
     fails = ("newer.items",)
 
@@ -43,7 +43,7 @@ class StumblesOverPhases(Fault):
 
 
 class StumblesOverNotices(Fault):
-    """Ends over a notice whose reason it does not know."""
+    """Exits on a notice whose reason it does not know."""
 
     fails = ("newer.notice",)
 
@@ -54,7 +54,7 @@ class StumblesOverNotices(Fault):
 
 
 class StumblesOverSeeks(Fault):
-    """Ends over a seek."""
+    """Exits on a seek."""
 
     fails = ("newer.offers",)
 
@@ -65,7 +65,7 @@ class StumblesOverSeeks(Fault):
 
 
 class StumblesOverVersions(Fault):
-    """Ends over a server of another minor version."""
+    """Exits on a server with another minor version."""
 
     fails = ("newer.hello",)
 
@@ -76,7 +76,7 @@ class StumblesOverVersions(Fault):
 
 
 class ThinksOfOneMatch(Fault):
-    """Thinks of one match at a time."""
+    """Thinks about one match at a time."""
 
     fails = ("parallel.independent",)
 
@@ -86,7 +86,7 @@ class ThinksOfOneMatch(Fault):
 
 
 class KeepsFourMatches(Fault):
-    """Takes turns in no more than four matches at once."""
+    """Takes turns in at most four matches at once."""
 
     fails = ("parallel.matches",)
 

@@ -1,8 +1,7 @@
-"""Whether the kit is steady: `python -m tests.clients.steady LANGUAGE TIMES [CLAUSE…]` plays clauses many times.
+"""Finds flaky clauses: `python -m tests.clients.flaky LANGUAGE TIMES [CLAUSE…]` plays clauses many times.
 
-Each of the clauses, by default all, is played so many times with the bot of a language that is built already, in an
-order drawn by chance, beside `--load` processes that do nothing but use a processor. What did not pass is shown as the
-tests show it.
+Plays each clause (by default all) TIMES times with the bot of a client that is already built, in random order, beside
+`--load` processes that only use the processor. Clauses that did not pass are printed as the tests print them.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from dataclasses import replace
 
 from arbiter.conformance.catalogue import chosen
 from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
-from tests.clients.table import SCALE, everything, told
+from tests.clients.table import SCALE, description, everything
 
 BUSY = (sys.executable, "-c", "while True: pass")
 
 
 @contextmanager
 def load(processes: int) -> Iterator[None]:
-    """Keep processors busy for as long as the context lasts."""
+    """Keep processors busy while the context lasts."""
     running = [subprocess.Popen(BUSY) for _ in range(processes)]
     try:
         yield
@@ -37,8 +36,8 @@ def load(processes: int) -> Iterator[None]:
 
 
 def main() -> int:
-    """Play, and say what failed how often. Returns the exit status: 1 if anything did not pass."""
-    parser = argparse.ArgumentParser(prog="python -m tests.clients.steady", description=__doc__)
+    """Play, and print how often each clause failed. Returns the exit status: 1 if any clause did not pass."""
+    parser = argparse.ArgumentParser(prog="python -m tests.clients.flaky", description=__doc__)
     parser.add_argument("language")
     parser.add_argument("times", type=int)
     parser.add_argument("clauses", nargs="*")
@@ -54,7 +53,7 @@ def main() -> int:
     def progress(outcome: ClauseResult) -> None:
         if outcome.verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED):
             failed[outcome.clause.id.partition(" ")[0]] += 1
-            print(told(outcome), flush=True)
+            print(description(outcome), flush=True)
 
     with load(asked.load):
         outcomes = asyncio.run(Kit(language.command, asked.scale, folder=language.folder).run(clauses, progress))

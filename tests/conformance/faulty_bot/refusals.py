@@ -1,4 +1,4 @@
-"""Faults in what follows a refusal, and in request ids."""
+"""Faults after a refusal, and with request ids."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from arbiter_client import channel, runner
 from arbiter_client.errors import ArbiterError, from_rpc
 from arbiter_protos.v1.play_pb2 import PlayAct, ResignAct
 
-from tests.conformance.spoiled.fault import Fault, asked_once, reason
+from tests.conformance.faulty_bot.fault import Fault, asked_once, reason
 
 
 class Forgets(Fault):
-    """Does not repeat what is refused for a reason."""
+    """Does not repeat a request that was refused for a certain reason."""
 
     reason: ClassVar[str] = ""
 
@@ -22,28 +22,28 @@ class Forgets(Fault):
 
 
 class ForgetsWhatIsUnavailable(Forgets):
-    """Does not repeat what was refused because the store is away."""
+    """Does not repeat a request that was refused because the store is unavailable."""
 
     fails = ("refusals.unavailable",)
     reason = "STORE_UNAVAILABLE"
 
 
 class ForgetsWhatIsTooMuch(Forgets):
-    """Does not repeat what was refused as too much."""
+    """Does not repeat a request that was refused because of a rate limit."""
 
     fails = ("refusals.exhausted",)
     reason = "RATE_LIMITED"
 
 
 class ForgetsTheUnknown(Forgets):
-    """Does not repeat what was refused for a reason that it does not know."""
+    """Does not repeat a request that was refused for a reason that it does not know."""
 
     fails = ("refusals.unknown-temporary",)
     reason = "9999"
 
 
 class Resigns(Fault):
-    """Resigns where a move is refused for a reason."""
+    """Resigns when a move is refused for a certain reason."""
 
     reason: ClassVar[str] = ""
 
@@ -54,28 +54,28 @@ class Resigns(Fault):
 
 
 class ResignsWhenLate(Resigns):
-    """Resigns where a move came too late."""
+    """Resigns when a move came too late."""
 
     fails = ("refusals.ply-mismatch",)
     reason = "PLY_MISMATCH"
 
 
 class ResignsOutOfTurn(Resigns):
-    """Resigns where it was not its turn."""
+    """Resigns when it was not its turn."""
 
     fails = ("refusals.not-your-turn",)
     reason = "NOT_YOUR_TURN"
 
 
 class ResignsAfterTheEnd(Resigns):
-    """Resigns where a match is not active."""
+    """Resigns when a match is not active."""
 
     fails = ("refusals.match-not-active",)
     reason = "MATCH_NOT_ACTIVE"
 
 
 class InsistsOnIllegalMoves(Fault):
-    """Sends a request again that was refused as illegal."""
+    """Repeats a request that was refused as illegal."""
 
     fails = ("refusals.illegal",)
 
@@ -95,7 +95,7 @@ class InsistsOnIllegalMoves(Fault):
 
 
 class LeavesForARefusal(Fault):
-    """Ends its stream where it is told that there is no such match."""
+    """Ends its stream when the server says that there is no such match."""
 
     fails = ("refusals.one-match",)
 
@@ -106,7 +106,7 @@ class LeavesForARefusal(Fault):
 
 
 class AsksOnce(Fault):
-    """Does not ask again for moves that it was refused for a while, and takes that for its own mistake."""
+    """Does not ask again for legal moves after a temporary refusal, and takes it for its own mistake."""
 
     fails = ("refusals.call", "reconnect.long-outage", "reconnect.calls-fail")
 
@@ -129,7 +129,7 @@ class AsksOnce(Fault):
 
 
 class CountsFromOneInEachMatch(Fault):
-    """Has one request id for each ply, the same in all matches."""
+    """Uses the ply as the request id, so that all matches have the same ids."""
 
     fails = ("requests.ids",)
 

@@ -1,4 +1,4 @@
-"""What a fault can change: what its bot says, what it hears, and functions of the client."""
+"""What a fault can change: messages that its bot sends or receives, and functions of the client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ FAULTS: dict[str, type[Fault]] = {}
 
 
 class Fault:
-    """A fault of a bot. fails: the clauses that it fails, each of them and no others."""
+    """A fault of a bot.
+
+    fails: the clauses that it has to fail; it may fail no others.
+    """
 
     fails: ClassVar[tuple[str, ...]] = ()
 
@@ -27,31 +30,31 @@ class Fault:
     def __init__(self) -> None:
         self.call: Any = None  # the stream
         self.player = ""
-        self.turns: dict[tuple[str, int], tuple[int, float]] = {}  # ply told last and when, by match and seat
+        self.turns: dict[tuple[str, int], tuple[int, float]] = {}  # last ply and its arrival, by match and seat
         self.moved: set[tuple[str, int]] = set()  # match and ply
-        self.matches: dict[str, Any] = {}  # as told last, by id
+        self.matches: dict[str, Any] = {}  # the last state received, by id
         self.ended: set[str] = set()
 
     def patch(self) -> None:
         """Change the client before it runs."""
 
     def opened(self) -> None:
-        """Be told of a new stream."""
+        """Handle a new stream."""
 
     def up(self, act: PlayAct) -> Iterable[PlayAct]:
-        """Return what is said in the place of an act."""
+        """Return what is sent in place of an act."""
         return [act]
 
     def down(self, item: PlayItem) -> Iterable[PlayItem]:
-        """Return what is heard in the place of an item."""
+        """Return what is received in place of an item."""
         return [item]
 
     def heard(self, items: list[PlayItem]) -> list[PlayItem]:
-        """Return what is heard in the place of a message."""
+        """Return what is received in place of a message."""
         return [out for item in items for out in self.down(item)]
 
     def say(self, act: PlayAct, after_s: float = 0.0) -> None:
-        """Say something more, now or in a while."""
+        """Send another act, now or after a delay."""
 
         async def write() -> None:
             await asyncio.sleep(after_s)
@@ -60,14 +63,14 @@ class Fault:
         self.task = asyncio.get_running_loop().create_task(write())
 
     def thinking(self, match_id: str = "") -> bool:
-        """Say whether there is a turn, of a match or at all, that has not been answered."""
+        """Return whether there is an unanswered turn, in a match or at all."""
         return any(
             match_id in ("", match) and (match, ply) not in self.moved and match not in self.ended
             for (match, _), (ply, _) in self.turns.items()
         )
 
-    def remember_told(self, item: PlayItem) -> None:
-        """Keep what a fault may want to know of an item, once it has been heard."""
+    def remember(self, item: PlayItem) -> None:
+        """Keep what a fault may need of a received item."""
         if item.HasField("hello"):
             self.player = item.hello.player
         elif item.HasField("match"):
@@ -95,11 +98,11 @@ class Call:
             return message
         items = self._fault.heard(list(message.items))
         for item in message.items:
-            self._fault.remember_told(item)
+            self._fault.remember(item)
         return PlayResponse(items=items)
 
     async def write(self, request: PlayRequest) -> None:
-        """Say something."""
+        """Send an act."""
         acts = [out for act in request.acts for out in self._fault.up(act)]
         self._fault.moved |= {(act.match_id, act.move.ply) for act in request.acts if act.HasField("move")}
         async with self._writing:
@@ -110,12 +113,12 @@ class Call:
 
 
 def leave() -> None:
-    """End the process, as one that has met what it does not know."""
+    """End the process as a bot does that received something unknown to it."""
     os._exit(3)
 
 
 def unknown(item: Any, number: int) -> bool:
-    """Say whether a message has a field of a number that nobody knows."""
+    """Return whether a message has a field with an unknown number."""
     return any(field.field_number == number for field in UnknownFieldSet(item))
 
 
@@ -127,5 +130,5 @@ def reason(item: PlayItem) -> str:
 
 
 async def asked_once(one, method, turn, *more):
-    """Ask the bot for its choice once, whatever comes of it."""
+    """Have the bot choose only once, whatever happens."""
     return await one._caller.call(method, turn, *more)
