@@ -1,7 +1,6 @@
-"""What the fuzzing of every floor shares: how long it is, and texts that are nearly right.
+"""What fuzz tests of all packages share: the number of examples, and texts that are nearly correct.
 
-The short form draws the same examples each time; with `--hypothesis-profile soak` it draws fresh ones, many times as
-many.
+The short form draws the same examples each time; with `--hypothesis-profile soak` it draws fresh ones, many more.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ SHORT = settings().max_examples <= 100  #: whether the suite runs in its short f
 
 
 def effort(share: float = 1.0) -> settings:
-    """Return the settings of a fuzzing test that draws this share of the profile's examples."""
+    """Return the settings of a fuzz test that draws this share of the profile's examples."""
     return settings(
         max_examples=max(1, round(settings().max_examples * share)),
         deadline=None,
@@ -48,11 +47,11 @@ def near(draw: st.DrawFn, texts: Sequence[str], most: int = 4) -> str:
 
 
 def texts(likely: Sequence[str] = ()) -> st.SearchStrategy[str]:
-    """Return texts: some that are right, some that nearly are, some that are anything, some that are hostile."""
+    """Return texts: some correct, some nearly correct, some arbitrary, some hostile."""
     anything = st.one_of(st.text(max_size=20), st.sampled_from(HOSTILE_TEXTS))
     return st.one_of(st.sampled_from(likely), near(likely), anything) if likely else anything
 
 
 def sendable(text: str) -> str:
-    """Return a text as UTF-8 can carry it: lone surrogates are no text on a wire or in a file."""
+    """Return a text as UTF-8 can carry it: lone surrogates can't be in a message or a file."""
     return text.encode(errors="replace").decode()

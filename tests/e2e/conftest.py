@@ -12,7 +12,7 @@ from tests.processes import empty_store
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    """A server that listens, on an empty record."""
+    """Return a server that accepts connections, with an empty store."""
     empty_store(tmp_path)
     running = Server(tmp_path, free_port())
     running.start()

@@ -1,4 +1,4 @@
-"""A server that is killed and started again on the same stored data: see `arbiter.testing.crashing`."""
+"""A server process that is killed and restarted on the same store: see `arbiter.testing.crashing`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from arbiter.runtime.loopback import free_port
 from arbiter.testing.crashing import CrashPlan
 
-LONGEST_S = 600  #: for a run to begin, or to end
+LONGEST_S = 600  #: seconds for a run to begin, or to end
 
 
 class CrashingServer:
@@ -44,7 +44,7 @@ class CrashingServer:
         return True
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """Send this run's process a signal."""
+        """Send a signal to this run's process."""
         os.kill(self._serving, number)
 
     async def ended(self) -> int:
@@ -71,7 +71,7 @@ async def crashing_server(
 ) -> AsyncIterator[CrashingServer]:
     """Prepare runs on a store, by default a file in a folder; none has started yet.
 
-    `shared`: as one of several servers, each with a name of its own, with the same keys.
+    `shared`: the server is one of several, each with its own name and all with the same keys.
     """
     address, log = f"127.0.0.1:{free_port()}", folder / f"{name}.log"
     with log.open("w") as stderr:

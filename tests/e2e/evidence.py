@@ -1,7 +1,7 @@
 """Compares the record of a server that was killed many times with what its players received.
 
-It shares no code with the players (`tests.e2e.recording_bot`), nor with the code that keeps the record: it reads the
-lines of the transcripts as JSON, and knows of the arbiter only what `arbiter verify` knows.
+It shares no code with the players (`tests.e2e.recording_bot`) or with the code that writes the record: it reads the
+lines of the transcripts as JSON, and uses of the arbiter only what `arbiter verify` uses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.e2e.recording_bot import Exchanges
 
 Event = dict[str, Any]
 ENDS_OF_AN_OUTAGE = ("time", "abandonment", "no_show", "arbiter_fault")
-"""How a match would end if an outage cost somebody something."""
+"""Reasons with which a match would end if an outage cost a player something."""
 
 ACTS = {
     "move": {"moved", "ended"},
@@ -27,7 +27,7 @@ ACTS = {
     "answer_draw": {"draw_declined", "ended"},
     "resign": {"ended"},
 }
-"""The kinds of event that an act's receipt may name."""
+"""The kinds of event that the receipt of an act may name."""
 
 
 def events_of(transcript: bytes) -> list[Event]:
@@ -37,7 +37,7 @@ def events_of(transcript: bytes) -> list[Event]:
 
 
 def check_match(events: Sequence[Event], ends: Sequence[int]) -> None:
-    """Hold that a match went on through every end of a server's life, and that no outage was charged to anybody."""
+    """Assert that a match went on after each end of the server, and that no outage was charged to a player."""
     assert [event["revision"] for event in events] == list(range(1, len(events) + 1))
     assert events[-1]["kind"] == "ended"
     assert events[-1]["reason"] not in ENDS_OF_AN_OUTAGE
@@ -73,8 +73,8 @@ def _check_clocks(events: Sequence[Event], ends: Sequence[int]) -> None:
                 clocks, started = event["clocks"], event["at"]
 
 
-def check_told(exchanges: Exchanges, matches: Mapping[str, Sequence[Event]]) -> Counter[str]:
-    """Hold that all that was acknowledged is on record, once; return how often which act was, by its name."""
+def check_received(exchanges: Exchanges, matches: Mapping[str, Sequence[Event]]) -> Counter[str]:
+    """Assert that every acknowledged request is on record once; return how often each act was acknowledged, by name."""
     assert not exchanges.breaches, exchanges.breaches[0]
     counted = {
         match_id: Counter(event["request"] for event in events if event.get("request"))

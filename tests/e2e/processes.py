@@ -1,4 +1,4 @@
-"""Real processes for the end-to-end tests: a server, bots, and whatever a user would type."""
+"""Real processes for the end-to-end tests: a server, bots, and any command of a user."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ BIN = Path(sys.executable).parent
 
 @dataclass
 class Server:
-    """A server process on a folder: it can be killed, and started again on the same record."""
+    """A server process on a folder: it can be killed, and restarted on the same store."""
 
     folder: Path
     port: int
     admin_token: str = ""
     store: str = ""  # by default an SQLite file in the folder
-    options: Sequence[str] = ()  # of `arbiter serve`
+    options: Sequence[str] = ()  # options of `arbiter serve`
     command: Sequence[str | Path] = (BIN / "arbiter", "serve")
-    surroundings: Mapping[str, str] = field(default_factory=dict)  # of whatever talks to it
+    surroundings: Mapping[str, str] = field(default_factory=dict)  # options of its clients
     process: subprocess.Popen[str] | None = None
 
     @property
@@ -37,7 +37,7 @@ class Server:
 
     @property
     def log(self) -> Path:
-        """Where it and its workers write what went wrong."""
+        """Return the errors that the server and its workers have logged."""
         return self.folder / "server.log"
 
     @property
@@ -52,7 +52,7 @@ class Server:
         }
 
     def start(self) -> None:
-        """Start, and wait until it says that it listens."""
+        """Start the server, and wait until it says that it listens."""
         store = self.store or f"sqlite:///{self.folder / 'arbiter.db'}"
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
@@ -71,35 +71,35 @@ class Server:
         raise AssertionError(f"the server did not start: {self.log.read_text()}")
 
     def kill(self) -> None:
-        """Kill it the hard way."""
+        """Kill the server with SIGKILL."""
         self.signal(signal.SIGKILL)
         self.ended()
 
     def stop(self) -> int:
-        """Stop it as an operator does; return its exit status."""
+        """Stop the server as an operator does; return its exit status."""
         self.signal(signal.SIGTERM)
         return self.ended()
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+        """Send a signal to the server."""
         assert self.process is not None
         self.process.send_signal(number)
 
     def line(self) -> str:
-        """Wait for the next line that it prints."""
+        """Wait for the next line that the server prints."""
         assert self.process is not None
         assert self.process.stdout is not None
         return self.process.stdout.readline()
 
     def ended(self) -> int:
-        """Wait for its end; return its exit status."""
+        """Wait for the end of the server; return its exit status."""
         assert self.process is not None
         assert self.process.stdout is not None
         with self.process.stdout:
             return self.process.wait()
 
     def arbiter(self, *words: str, check: bool = True) -> str:
-        """Run the command as a user of this server; return what it printed."""
+        """Run a command as a user of this server; return its output."""
         run = subprocess.run(
             [BIN / "arbiter", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=240
         )
@@ -107,14 +107,15 @@ class Server:
         return run.stdout
 
     def client(self, patience_s: float = 1.0) -> arb.BlockingClient:
-        """Return a client with the first token, which may do everything.
+        """Return a client with the first token, which has all scopes.
 
-        patience_s: how long it waits where the server asks it to: who looks often makes more calls than a player may.
+        patience_s: how long the client waits where the server asks it to: a test that polls makes more calls than a
+        player may.
         """
         return arb.BlockingClient(self.address, token=self.admin_token, patience_s=patience_s)
 
     def wait_for_players(self, *names: str) -> None:
-        """Wait until these players are registered, as bots do it when they start."""
+        """Wait until these players are registered; bots register when they start."""
         with self.client(WAIT_S) as client:
             until(lambda: set(names) <= {player.name for player in client.list_players()})
 
@@ -125,7 +126,7 @@ class Server:
         folder: Path | None = None,
         surroundings: Mapping[str, str] | None = None,
     ) -> Iterator[subprocess.Popen[str]]:
-        """Run a program beside the server for as long as the context lasts: in a folder, with more around it."""
+        """Run a program beside the server while the context lasts, in a folder and with extra variables."""
         environment = {**self.environment, **(surroundings or {})}
         with (self.folder / "programs.log").open("a") as log:
             process = subprocess.Popen(

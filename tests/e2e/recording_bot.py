@@ -1,8 +1,9 @@
 """Bots that record everything that they send and receive, while their server is killed again and again.
 
-What a bot does at a turn follows from the turn alone, in every run of the server. So a request that was not answered in
-one run is sent again in the next, under the same request id. A bot plays legal moves, sometimes sends an illegal or a
-stale one first, offers and answers draws, resigns, loses its stream, and repeats requests that have been answered.
+A bot's choice at a turn depends on the turn alone, so that it is the same in every run of the server. A request that
+was not answered in one run is sent again in the next, with the same request id. A bot plays legal moves, sometimes
+sends an illegal or a stale one first, offers and answers draws, resigns, loses its stream, and repeats answered
+requests.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ from arbiter.testing.player import BotClient, move_at
 
 TEMPORARY = grpc.StatusCode.UNAVAILABLE.value[0]
 REPEATED = 20  #: answered requests that a bot repeats when it reconnects
-LOSES_STREAM = 0.01  #: chances, at each answer
+LOSES_STREAM = 0.01  #: probabilities at each answer
 REPEATS = 0.03
-ILLEGAL = 0.02  #: chances, at each turn
+ILLEGAL = 0.02  #: probabilities at each turn
 STALE = 0.02
 OFFERS = 0.04
 RESIGNS = 0.005
-ACCEPTS = 0.2  #: the chance that an offer is accepted
+ACCEPTS = 0.2  #: the probability that an offer is accepted
 
 
 class Exchanges:
     """The requests of all bots, and what they received.
 
-    breaches: where a repeated answer differs from the first. changed: set whenever something was received.
+    breaches: repeated answers that differ from the first. changed: set whenever something was received.
     """
 
     def __init__(self) -> None:
         self.asked: dict[tuple[str, str], play_pb2.PlayAct] = {}  # by player and request id
         self.answers: dict[tuple[str, str], match_pb2.MoveAnswer] = {}
-        self.results: Counter[tuple[str, str]] = Counter()  # by player and match: how often it was told
+        self.results: Counter[tuple[str, str]] = Counter()  # by player and match: how often it was received
         self.breaches: list[str] = []
         self.repeats = 0
         self.changed = asyncio.Event()
@@ -50,7 +51,7 @@ class Exchanges:
         assert before == act, f"the test asks for {act} and for {before} under one id"
 
     def answer(self, player: str, answer: match_pb2.MoveAnswer) -> None:
-        """Record an answer, unless it asks to send the request again."""
+        """Record an answer, unless it asks the player to send the request again."""
         if answer.refusal.code == TEMPORARY:
             return
         key = player, answer.request_id
@@ -62,23 +63,23 @@ class Exchanges:
         self.changed.set()
 
     def move(self, match_id: str, ply: int, players: Sequence[str]) -> str:
-        """Return the move that one of the match's players has requested at a ply."""
+        """Return the move that a player of the match has requested at a ply."""
         return next(act.move.move for name in players if (act := self.asked.get((name, f"{match_id} {ply}"))))
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until a condition on what was received holds."""
+        """Wait until a condition on the exchanges holds."""
         while not condition():
             self.changed.clear()
             await self.changed.wait()
 
     def ended(self, player: str, match_id: str) -> None:
-        """Record that a player has received a match's end."""
+        """Record that a player has received the end of a match."""
         self.results[player, match_id] += 1
         self.changed.set()
 
 
 class RecordingBot(BotClient):
-    """A player in one life of the server."""
+    """A player during one run of the server."""
 
     def __init__(
         self,
@@ -92,10 +93,10 @@ class RecordingBot(BotClient):
         self._name = name
         self._exchanges = exchanges
         self._dice = dice
-        self._positions: dict[str, tuple[int, Any]] = {}  # by match: the last that was needed, and its ply
+        self._positions: dict[str, tuple[int, Any]] = {}  # by match: the last position that was needed, and its ply
 
     async def come_back(self) -> None:
-        """Connect, ask again what has not been answered, and some of what has."""
+        """Connect, and repeat all unanswered requests and some answered ones."""
         await self.connect()
         exchanges = self._exchanges
         mine = [key for key in exchanges.asked if key[0] == self._name]
@@ -105,7 +106,7 @@ class RecordingBot(BotClient):
         await self.say(*(exchanges.asked[key] for key in waiting + again))
 
     async def choose(self, turn: play_pb2.Turn) -> None:
-        """Play, after what else the dice of this turn say."""
+        """Play, after other requests that are drawn for this turn."""
         dice = random.Random(f"{self._name} {turn.match_id} {turn.ply}")
         name = f"{turn.match_id} {turn.ply}"
         acts = []
@@ -124,7 +125,7 @@ class RecordingBot(BotClient):
         await self._ask(*acts)
 
     def _position(self, turn: play_pb2.Turn) -> Any:
-        """Return the position of a turn with its history, which rules on repetition look back on and its text lacks."""
+        """Return the position of a turn with its history, which rules on repetition need and its text does not have."""
         rules = game(turn.game)
         ply, position = self._positions.get(turn.match_id, (0, None))
         if position is None or ply > turn.ply:
@@ -136,7 +137,7 @@ class RecordingBot(BotClient):
         return position
 
     async def take(self, item: play_pb2.PlayItem) -> None:
-        """Handle an item as a player does; what is to be kept goes to the exchanges."""
+        """Handle an item as a player does; record what the exchanges need."""
         await super().take(item)
         self.items.clear()
         self.answers.clear()
@@ -150,7 +151,7 @@ class RecordingBot(BotClient):
             await self.say(play_pb2.PlayAct(acknowledge=play_pb2.Acknowledgement(cursor=item.ended.cursor)))
 
     async def answered(self, answer: match_pb2.MoveAnswer) -> None:
-        """Write an answer down; now and then ask the same again, or lose the stream."""
+        """Record an answer; now and then repeat the request, or lose the stream."""
         self._exchanges.answer(self._name, answer)
         if self._dice.random() < REPEATS:
             await self.say(self._exchanges.asked[self._name, answer.request_id])

@@ -1,4 +1,4 @@
-"""The system's clock is set, by much, while the server is away: instants go on from the record, nobody pays for it."""
+"""The system's clock is set while the server is down: time goes on from the record, and no player is charged."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.long
 
 DAY_MS = 86_400_000
 SHORT = "1s"
-"""A clock on which a flag falls soon, and that no outage or jump could hide in."""
+"""A time control in which a flag falls soon, and that is shorter than any outage or jump."""
 
 Machine = Callable[[Settings], AbstractAsyncContextManager[World]]
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, ahead_ms: int) -> Machine:
-    """Return a world on a machine whose clock is ahead of the true time (or behind: negative) as the world opens."""
+    """Return a world on a machine whose clock is ahead of the true time (negative: behind) when the world opens."""
     true_time = clock.time.time_ns
 
     @asynccontextmanager
@@ -61,7 +61,7 @@ async def events(server: Served, match_id: str) -> list[Event]:
 
 
 async def begin(server: Served) -> str:
-    """Have a match begun by one move; return its id."""
+    """Begin a match and play one move; return its id."""
     terms = Create("circle-of-life", ("anna", "ben"), SHORT, "org", "r", policy=Policy())
     async with (
         Once(server.channel, await server.token("anna")) as anna,
@@ -86,7 +86,7 @@ async def test_the_clock_is_set_between_stop_and_start(
         Once(after.channel, await after.token("anna")) as anna,
     ):
         anna.moved = True
-        result = await asyncio.wait_for(ben.result(match_id), 240)  # anna's flag falls, and not in a day
+        result = await asyncio.wait_for(ben.result(match_id), 240)  # anna's flag falls, and not only after a day
         assert (result.reason, result.winner) == ("time", 2)
         record = await events(after, match_id)
     instants = [event.at for event in record]

@@ -1,4 +1,4 @@
-"""The distributions: built as for a release, installed where nothing else is, and played with."""
+"""The distributions are built as for a release, installed in an empty environment, and used for a match."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
 OURS = ("game-arbiter", "game-arbiter-client", "game-arbiter-protos")
 CELLS = [f"{row}{column}" for row in "abcdefghi" for column in range(1, 10)]
-COMPILED = Path(pods.__file__).suffix == ".so"  #: the tests run on the compiled modules: their wheel is there
+COMPILED = Path(pods.__file__).suffix == ".so"  #: the tests run on the compiled modules: the wheel of these is there
 NEWER = ("3.14", "3.13", "3.12")
-OTHERS = ("ARBITER_", "PYTHON", "VIRTUAL_ENV", "MAKE")  #: settings of whoever runs this test
+OTHERS = ("ARBITER_", "PYTHON", "VIRTUAL_ENV", "MAKE")  #: settings of the user who runs this test
 
 
 def ran(*command: str | Path, said: str = "", where: Path = ROOT) -> str:
-    """Run a command that must succeed; return what it says."""
+    """Run a command that must succeed; return its output."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
     ran = subprocess.run(command, input=said, capture_output=True, text=True, cwd=where, env=kept, check=False)
     assert ran.returncode == 0, f"{command}: {ran.stdout}{ran.stderr}"
@@ -33,7 +33,7 @@ def ran(*command: str | Path, said: str = "", where: Path = ROOT) -> str:
 
 
 def newer_python() -> str:
-    """Return the newest other Python that is there, or ''."""
+    """Return the newest other Python on this machine, or ''."""
     find = (UV, "python", "find", "--no-python-downloads", "--system")
     for version in NEWER:
         found = subprocess.run([*find, version], capture_output=True, text=True, check=False)
@@ -51,7 +51,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-def test_there_is_a_source_and_a_wheel_of_each(dist: Path) -> None:
+def test_each_distribution_has_a_source_archive_and_a_wheel(dist: Path) -> None:
     version = arbiter.__version__
     names = {path.name for path in dist.iterdir() if path.is_file()}
     for ours in OURS:
@@ -64,10 +64,10 @@ def test_there_is_a_source_and_a_wheel_of_each(dist: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["compiled"] if COMPILED else ["pure", "newer"])
-def test_a_match_is_played_from_what_is_installed(dist: Path, tmp_path: Path, kind: str) -> None:
+def test_a_match_is_played_with_the_installed_distributions(dist: Path, tmp_path: Path, kind: str) -> None:
     python = newer_python() if kind == "newer" else sys.executable
     if not python:
-        return  # there is no newer Python here: this one shows the rest
+        return  # there is no newer Python here: this one tests the rest
     environment = tmp_path / "environment"
     ran(UV, "venv", "--quiet", "--no-python-downloads", "--python", python, environment)
     within = ("--python", environment / "bin" / "python")

@@ -1,4 +1,4 @@
-"""The checker of killed servers objects to what a crash could spoil."""
+"""The checker for killed servers finds each effect that a crash could have."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 from arbiter_protos.v1 import match_pb2, play_pb2
 
-from tests.e2e.evidence import Event, check_match, check_told
+from tests.e2e.evidence import Event, check_match, check_received
 from tests.e2e.recording_bot import Exchanges
 
-END = 300  #: of a server's life, between revisions 3 and 4
+END = 300  #: when the server was down, between revisions 3 and 4
 
 
 def record() -> list[Event]:
-    """Return the record of a match through one end of the server."""
+    """Return the record of a match during which the server was down once."""
     first = {"started": 200, "arrived": 210, "charged": 10, "credited": 0}
     second = {"started": 410, "arrived": 420, "charged": 10, "credited": 0}
     events: list[Event] = [
@@ -30,21 +30,21 @@ def record() -> list[Event]:
 
 
 def exchanges() -> Exchanges:
-    """Return what the players of that match were told."""
-    told = Exchanges()
+    """Return what the players of that match received."""
+    received = Exchanges()
     for player, ply, move, revision, started in (("anna", 0, "a", 3, 200), ("ben", 1, "b", 6, 410)):
         ledger = match_pb2.Ledger(started_ms=started, arrived_ms=started + 10, charged_ms=10)
         receipt = match_pb2.Receipt(request_id=f"r{ply}", match_id="m", revision=revision, ply=ply + 1, ledger=ledger)
         act = play_pb2.MoveAct(ply=ply, move=move)
-        told.ask(player, play_pb2.PlayAct(request_id=f"r{ply}", match_id="m", move=act))
-        told.answer(player, match_pb2.MoveAnswer(request_id=f"r{ply}", match_id="m", receipt=receipt))
-        told.ended(player, "m")
-    return told
+        received.ask(player, play_pb2.PlayAct(request_id=f"r{ply}", match_id="m", move=act))
+        received.answer(player, match_pb2.MoveAnswer(request_id=f"r{ply}", match_id="m", receipt=receipt))
+        received.ended(player, "m")
+    return received
 
 
-def test_what_is_right_holds() -> None:
+def test_a_correct_record_passes() -> None:
     check_match(record(), [END])
-    assert check_told(exchanges(), {"m": record()}) == {"move": 2}
+    assert check_received(exchanges(), {"m": record()}) == {"move": 2}
 
 
 def silent(events: list[Event]) -> None:
@@ -80,11 +80,11 @@ def back_in_time(events: list[Event]) -> None:
 
 
 @pytest.mark.parametrize(
-    "spoil", [silent, charged, other_clocks, lost_on_time, played_twice, never_resumed, a_gap, back_in_time]
+    "fault", [silent, charged, other_clocks, lost_on_time, played_twice, never_resumed, a_gap, back_in_time]
 )
-def test_a_record_that_was_spoilt(spoil: Callable[[list[Event]], None]) -> None:
+def test_a_wrong_record_is_found(fault: Callable[[list[Event]], None]) -> None:
     events = record()
-    spoil(events)
+    fault(events)
     with pytest.raises(AssertionError):
         check_match(events, [END])
 
@@ -105,20 +105,20 @@ def other_charge(events: list[Event]) -> None:
     events[2]["ledger"]["charged"] = 11
 
 
-@pytest.mark.parametrize("spoil", [lost, another, doubled, other_charge])
-def test_a_record_that_is_not_what_was_told(spoil: Callable[[list[Event]], None]) -> None:
+@pytest.mark.parametrize("fault", [lost, another, doubled, other_charge])
+def test_a_record_that_differs_from_the_answers_is_found(fault: Callable[[list[Event]], None]) -> None:
     events = record()
-    spoil(events)
+    fault(events)
     with pytest.raises(AssertionError):
-        check_told(exchanges(), {"m": events})
+        check_received(exchanges(), {"m": events})
 
 
-def test_answers_that_differ_and_results_that_were_not_told() -> None:
-    told = exchanges()
-    told.answer("anna", match_pb2.MoveAnswer(request_id="r0", match_id="m"))
+def test_answers_that_differ_and_results_that_were_not_received_are_found() -> None:
+    received = exchanges()
+    received.answer("anna", match_pb2.MoveAnswer(request_id="r0", match_id="m"))
     with pytest.raises(AssertionError):
-        check_told(told, {"m": record()})
+        check_received(received, {"m": record()})
     silence = exchanges()
     del silence.results["ben", "m"]
     with pytest.raises(AssertionError):
-        check_told(silence, {"m": record()})
+        check_received(silence, {"m": record()})

@@ -1,4 +1,4 @@
-"""`kill -9` at every kind of record and at random moments, under load: nothing that was acknowledged is lost."""
+"""`kill -9` at every kind of record and at random moments, under load: no acknowledged request is lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from arbiter.runtime.keys import holds
 from arbiter.testing.crashing import CrashPlan, CrashPoint
 from arbiter.testing.guarantees import Received, kept
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
-from tests.e2e.evidence import check_match, check_told, events_of
+from tests.e2e.evidence import check_match, check_received, events_of
 from tests.e2e.recording_bot import Exchanges, RecordingBot
 
 pytestmark = pytest.mark.long
@@ -32,23 +32,25 @@ PLAYERS = ("anna", "ben", "cleo", "dan")
 GAMES = ("circle-of-life(target=1)", "hop-it", "pondlife")
 AT_ONCE = 12  #: matches
 OFTEN = {EventKind.MOVED: 60, EventKind.INTERRUPTED: AT_ONCE, EventKind.RESUMED: AT_ONCE // 2}
-"""Kinds of which each run writes many: the one at which the server is killed is drawn among so many."""
+"""Kinds of which each run writes many: the server is killed at one of these, drawn by number."""
 
 SELDOM = 2
 UNSURE = (EventKind.INTERRUPTED, EventKind.RESUMED)
-"""Kinds that a run writes once for each match, when it begins: with too few matches the planned record never comes, and
-the server is killed from outside."""
+"""Kinds that a run writes once for each match, when it begins.
+
+With too few matches the planned record is never written, and the test kills the server from outside.
+"""
 
 OWN = [("grpc.use_local_subchannel_pool", 1)]
 """Each channel gets its own connection. A connection that has lost its server fails every call for a second or more
 before it is opened again. Without this option, a channel to the next process may share such a connection."""
 
-MOST_ANSWERS = 150  #: before a kill from outside
-LATE_ANSWERS = 10 * MOST_ANSWERS  #: before it is certain that the planned record won't come
+MOST_ANSWERS = 150  #: seconds before a kill from outside
+LATE_ANSWERS = 10 * MOST_ANSWERS  #: seconds after which the planned record is certain not to come
 
 
 def crash_plans(dice: random.Random) -> Iterator[CrashPlan]:
-    """Yield plans without end: every kind of record in turn, each time at another point."""
+    """Yield plans without end: every kind of record in turn, each time at another number."""
     moments = tuple(CrashPoint)
     for turn in count():
         for n, kind in enumerate(EventKind):
@@ -56,7 +58,7 @@ def crash_plans(dice: random.Random) -> Iterator[CrashPlan]:
 
 
 def kills_of(kills: int, dice: random.Random) -> list[CrashPlan]:
-    """Return so many plans: every kind of record first, then kills from outside and kinds in turn."""
+    """Return this many plans: every kind of record first, then kills from outside and kinds in turn."""
     drawn = crash_plans(dice)
     first = islice(drawn, len(EventKind))
     rest = chain.from_iterable((CrashPlan(), plan) for plan in drawn)
@@ -64,31 +66,31 @@ def kills_of(kills: int, dice: random.Random) -> list[CrashPlan]:
 
 
 class Workload:
-    """Players on a server that is killed, the matches that they are given, and an observer of everything."""
+    """Players on a server that is killed, their matches, and an observer of everything."""
 
     def __init__(self, server: CrashingServer, dice: random.Random) -> None:
         self.exchanges = Exchanges()
         self.made: dict[str, str] = {}  # match by request
         self.seen: list[arb.MatchEvent] = []
         self.tokens: dict[str, str] = {}
-        self.last = False  # no more matches are to be made
+        self.last = False  # no more matches are to be created
         self._server = server
         self._dice = dice
         self._numbers = count()
         self._asked: str = ""  # the request for a match that has not been answered
 
     @property
-    def untold(self) -> int:
-        """How many results are still to come: each match has one for either player."""
+    def outstanding(self) -> int:
+        """Return how many results have not been received: each match has one for each player."""
         return 2 * len(self.made) - len(self.exchanges.results)
 
     @property
     def over(self) -> bool:
-        """Whether no match is to be made any more, and all players know how all theirs have ended."""
-        return self.last and not self._asked and not self.untold
+        """Return whether no match is to be created any more, and all players have all their results."""
+        return self.last and not self._asked and not self.outstanding
 
     async def register(self) -> None:
-        """Make the players."""
+        """Register the players."""
         async with arb.Client(self._server.address, token=self._server.admin_token) as client:
             self.tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
 
@@ -118,9 +120,9 @@ class Workload:
                     await making
 
     async def _make(self, client: arb.Client) -> None:
-        """Make matches, so that so many are always open; a request that was not answered is the next one's."""
+        """Create matches, so that always the same number is open; an unanswered request is repeated first."""
         while True:
-            await self.exchanges.until(lambda: bool(self._asked) or (self.untold < 2 * AT_ONCE and not self.last))
+            await self.exchanges.until(lambda: bool(self._asked) or (self.outstanding < 2 * AT_ONCE and not self.last))
             request = self._asked = self._asked or str(next(self._numbers))
             dice = random.Random(request)
             match = await client.create_match(
@@ -140,9 +142,9 @@ class Workload:
 async def run_until_killed(
     server: CrashingServer, workload: Workload, plan: CrashPlan, dice: random.Random
 ) -> EventKind | None:
-    """Run the server until it is killed; return the kind of record at which it was, None if from outside."""
+    """Run the server until it is killed; return the kind of record at which it was killed, None if from outside."""
     if not await server.begin(plan):
-        return plan.kind  # it was killed while it recovered
+        return plan.kind  # the server was killed while it recovered
     if plan.kind is EventKind.INTERRUPTED:
         assert server.matches < plan.nth, f"every match was interrupted, and {plan} did not come"
     async with workload.playing():
@@ -157,7 +159,7 @@ async def run_until_killed(
 
 
 async def _outlives(exchanges: Exchanges, answers: int, death: asyncio.Task[int]) -> bool:
-    """Return whether players receive so many more answers before the server is killed."""
+    """Return whether players receive this many more answers before the server is killed."""
     enough = len(exchanges.answers) + answers
     given = asyncio.create_task(exchanges.until(lambda: len(exchanges.answers) >= enough))
     await asyncio.wait([given, death], timeout=LONGEST_S, return_when=asyncio.FIRST_COMPLETED)
@@ -167,7 +169,7 @@ async def _outlives(exchanges: Exchanges, answers: int, death: asyncio.Task[int]
 
 
 async def kill_repeatedly(server: CrashingServer, crash_plans: Sequence[CrashPlan], dice: random.Random) -> None:
-    """Kill a server from outside, then by each plan; check that nothing was lost once all matches are over."""
+    """Kill a server from outside, then by each plan; check that nothing was lost once all matches have ended."""
     workload = Workload(server, dice)
     assert await server.begin(CrashPlan())
     await workload.register()
@@ -196,7 +198,7 @@ async def kill_repeatedly(server: CrashingServer, crash_plans: Sequence[CrashPla
     assert await server.ended() == 0
 
 
-@pytest.mark.timeout(0)  # a thousand kills take their time; each step has its own limit
+@pytest.mark.timeout(0)  # a thousand kills take long; each step has its own limit
 async def test_nothing_is_lost_whenever_the_server_is_killed(tmp_path: Path, kills: int) -> None:
     dice = random.Random(kills)
     async with crashing_server(tmp_path) as server:
@@ -204,7 +206,7 @@ async def test_nothing_is_lost_whenever_the_server_is_killed(tmp_path: Path, kil
 
 
 async def check(server: CrashingServer, workload: Workload) -> None:
-    """Compare the record with what everybody received."""
+    """Compare the record with what all players and the observer received."""
     async with arb.Client(server.address, token=server.admin_token) as client:
         info = await client.server_info()
         known = await client.list_matches(most=2 * len(workload.made))
@@ -216,7 +218,7 @@ async def check(server: CrashingServer, workload: Workload) -> None:
     matches = {match_id: events_of(text) for match_id, text in lines.items()}
     for events in matches.values():
         check_match(events, server.ends)
-    acts = check_told(workload.exchanges, matches)
+    acts = check_received(workload.exchanges, matches)
     print(f"{len(server.ends)} ends, {len(matches)} matches, {acts}, {workload.exchanges.repeats} repeats")
     assert workload.exchanges.repeats
     await asyncio.wait_for(

@@ -1,4 +1,4 @@
-"""The conversations that the page of the lines bridge shows, held by two programs that say what stands there."""
+"""Two programs have the conversations that the page of the lines bridge shows, line by line."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def talk(folder: Path) -> list[str]:
 
 
 def _compare_lines(page: list[str], said: list[str]) -> None:
-    """Compare what lines begin with: those before the first turn, a turn in the middle, and those after the last."""
+    """Compare the first words of lines: before the first turn, at a turn in the middle, and after the last turn."""
     expected, found = ([" ".join(line.split()[:2]) for line in lines] for lines in (page, said))
     first, end = expected.index("> turn"), expected.index("> end")
     assert found[:first] == expected[:first]
@@ -89,7 +89,7 @@ def _compare_lines(page: list[str], said: list[str]) -> None:
 
 
 def _compare_objects(page: list[str], said: list[str]) -> None:
-    """Compare the objects of each kind: their fields, and the types of what is in these."""
+    """Compare the objects of each kind: their fields, and the types of the values."""
     expected, found = ([json.loads(line[2:]) for line in lines] for lines in (page, said))
     kinds = {each["kind"] for each in expected}
     assert {each["kind"] for each in found} == kinds

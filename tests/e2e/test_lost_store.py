@@ -1,4 +1,4 @@
-"""A server makes no new store beside the keys of a lost one unasked, and serves no record that was changed."""
+"""A server replaces a lost store, whose keys are still there, only on request; it serves no edited record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.long
 
 
 def create_match(server: Server) -> None:
-    """Create a match of two players, who never come."""
+    """Create a match of two players who never connect."""
     with server.client() as client:
         for name in ("alice", "bob"):
             client.create_token(name)
@@ -25,14 +25,14 @@ def create_match(server: Server) -> None:
 
 @pytest.fixture
 def played(server: Server) -> Server:
-    """A server that has stored a match, and was stopped."""
+    """Return a server that has stored a match, and was stopped."""
     create_match(server)
     assert server.stop() == 0
     return server
 
 
 def refused(server: Server) -> str:
-    """Start the server, which does not start; return what it says."""
+    """Start the server, which does not start; return its message."""
     store = f"sqlite:///{server.folder / 'arbiter.db'}"
     command = [BIN / "arbiter", "serve", "--listen", server.address, "--store", store]
     ran = subprocess.run(command, env=server.environment, capture_output=True, text=True, check=False, timeout=240)
@@ -40,7 +40,7 @@ def refused(server: Server) -> str:
     return " ".join((ran.stdout + ran.stderr).split())
 
 
-def test_a_store_that_was_deleted_is_begun_anew_only_when_asked_for(played: Server) -> None:
+def test_a_deleted_store_is_replaced_by_a_new_one_only_on_request(played: Server) -> None:
     for file in played.folder.glob("arbiter.db*"):
         file.unlink()
     said = refused(played)
@@ -53,7 +53,7 @@ def test_a_store_that_was_deleted_is_begun_anew_only_when_asked_for(played: Serv
     played.start()
 
 
-def test_an_old_copy_is_served_only_when_asked_for(played: Server) -> None:
+def test_an_old_copy_is_served_only_on_request(played: Server) -> None:
     store = played.folder / "arbiter.db"
     copy = played.folder / "copy.db"
     shutil.copy(store, copy)
@@ -66,19 +66,19 @@ def test_an_old_copy_is_served_only_when_asked_for(played: Server) -> None:
     assert "it is an old copy" in refused(played)
 
 
-def test_a_log_that_was_deleted_after_a_kill_is_noticed(server: Server) -> None:
+def test_a_log_that_is_deleted_after_a_kill_is_noticed(server: Server) -> None:
     create_match(server)
     mark = server.folder / "arbiter.keys.mark"
     with sqlite3.connect(server.folder / "arbiter.db") as store:
         [(records,)] = store.execute("SELECT max(sequence) FROM event").fetchall()
     store.close()
-    until(lambda: f'"records": {records},' in mark.read_text())  # it is written every second
+    until(lambda: f'"records": {records},' in mark.read_text())  # the watermark is written every second
     server.kill()
     (server.folder / "arbiter.db-wal").unlink()
     assert "records, and has held" in refused(server)
 
 
-def test_a_record_that_was_changed_is_refused_by_name_and_not_for_another_attempt(played: Server) -> None:
+def test_an_edited_record_is_refused_by_name_and_not_retried(played: Server) -> None:
     with sqlite3.connect(played.folder / "arbiter.db") as store:
         [(match_id,)] = store.execute("SELECT match_id FROM event WHERE revision = 1").fetchall()
         store.execute("UPDATE event SET body = replace(body, 'hop-it', 'hop-at') WHERE revision = 1")

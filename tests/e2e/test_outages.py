@@ -1,6 +1,6 @@
-"""What a server's surroundings do while it is played on: its disk is read-only, its database killed, a client stopped.
+"""The server's disk becomes read-only, its database is killed, or a client is suspended, during play.
 
-What is refused is refused by name, clocks stand still meanwhile, and play goes on without a restart.
+Requests are refused with their reason, clocks stop meanwhile, and play goes on without a restart.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pytest
 from arbiter.runtime.loopback import free_port
 from tests.e2e.evidence import Event
 from tests.e2e.processes import Server
-from tests.e2e.test_stop import Waiting, at_the_board, new_match, record
+from tests.e2e.test_stop import Waiting, connected, new_match, record
 from tests.processes import children, wait_for_end
 from tests.store.postgres import Cluster
 
@@ -43,7 +43,7 @@ arb.run(First())
 
 
 async def refused_until(player: Waiting, end: float) -> None:
-    """Send the player's move again and again for some time, until an instant of the monotonic clock: it is refused."""
+    """Send the player's move again and again until a time of the monotonic clock; assert that it is always refused."""
     while not player.refused or time.monotonic() < end:
         known = len(player.answers)
         await player.move()
@@ -54,7 +54,7 @@ async def refused_until(player: Waiting, end: float) -> None:
             assert answer.refusal.facts["retry_after_ms"] == "1000"
 
 
-async def taken_at_last(player: Waiting) -> None:
+async def until_accepted(player: Waiting) -> None:
     """Send the player's move until it is acknowledged."""
     receipts = player.receipts
     while player.receipts == receipts:
@@ -77,7 +77,7 @@ async def moves_next(player: Waiting, match_id: str) -> bool:
 
 
 def check_outage(events: list[Event], moves: int) -> None:
-    """Hold that every acknowledged move is there once, and that no player was charged for the outage."""
+    """Assert that every acknowledged move is on record once, and that no player was charged for the outage."""
     moved = [event for event in events if event["kind"] == "moved"]
     assert len(moved) == moves
     assert [event["reason"] for event in events if event["kind"] == "interrupted"]
@@ -86,7 +86,7 @@ def check_outage(events: list[Event], moves: int) -> None:
 
 async def play_through(server: Server, outage: Callable[[], None], recover: Callable[[], None]) -> None:
     """Play a match through an outage, and stop the server."""
-    async with at_the_board(server) as (anna, ben):
+    async with connected(server) as (anna, ben):
         match_id = await new_match(server)
         await anna.told("turn")
         await anna.move()
@@ -96,9 +96,9 @@ async def play_through(server: Server, outage: Callable[[], None], recover: Call
             await refused_until(ben, time.monotonic() + OUTAGE_S)
         finally:
             recover()
-        await taken_at_last(ben)
+        await until_accepted(ben)
         await anna.until(lambda: sum(item.HasField("turn") for item in anna.items) >= 2)
-        await taken_at_last(anna)
+        await until_accepted(anna)
         check_outage(await record(server, match_id), anna.receipts + ben.receipts)
     assert server.stop() == 0
 
@@ -106,8 +106,8 @@ async def play_through(server: Server, outage: Callable[[], None], recover: Call
 # -- a disk that can't be written -------------------------------------------------------------------------------------
 
 
-async def test_a_disk_that_turns_read_only_while_it_is_played_on(server: Server) -> None:
-    """The kernel lets the server write in no file at all, and later lets it again.
+async def test_a_disk_becomes_read_only_during_play(server: Server) -> None:
+    """The kernel forbids the server to write to any file, and later allows it again.
 
     A file system can't be remounted for this: while files are open for writing, the kernel refuses that (EBUSY).
     """
@@ -126,7 +126,7 @@ async def test_a_disk_that_turns_read_only_while_it_is_played_on(server: Server)
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """A PostgreSQL of this test's own."""
+    """A PostgreSQL server for this test."""
     made = Cluster()
     yield made
     if not made.runs:
@@ -140,10 +140,10 @@ def kill(cluster: Cluster) -> None:
     workers = children(cluster._process.pid)
     cluster.stop(signal.SIGKILL)
     for worker in workers:
-        wait_for_end(worker)  # they notice that it is gone, and end
+        wait_for_end(worker)  # its processes notice that the main one is gone, and end
 
 
-async def test_postgresql_is_killed_and_comes_back_while_it_is_played_on(tmp_path: Path, cluster: Cluster) -> None:
+async def test_postgresql_is_killed_and_comes_back_during_play(tmp_path: Path, cluster: Cluster) -> None:
     server = Server(tmp_path, free_port(), store=cluster.fresh())
     server.surroundings = {"ARBITER_KEYS": str(tmp_path / "arbiter.keys")}
     server.start()
@@ -157,11 +157,11 @@ async def test_postgresql_is_killed_and_comes_back_while_it_is_played_on(tmp_pat
 # -- a client that is stopped -----------------------------------------------------------------------------------------
 
 
-async def test_a_client_that_is_stopped_loses_its_own_time_alone(server: Server) -> None:
+async def test_a_suspended_client_loses_only_its_own_time(server: Server) -> None:
     bot = server.folder / "bot.py"
     bot.write_text(BOT)
     surroundings = {"ARBITER_NAME": "sleeper"}
-    async with at_the_board(server) as (anna, ben), at_the_board(server, "carl", "dora") as (carl, _):
+    async with connected(server) as (anna, ben), connected(server, "carl", "dora") as (carl, _):
         with server.running([sys.executable, str(bot)], server.folder, surroundings) as sleeper:
             await asyncio.to_thread(server.wait_for_players, "sleeper")
             slow = await new_match(server, "sleeper", "carl")

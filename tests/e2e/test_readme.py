@@ -1,4 +1,4 @@
-"""What the README promises, typed as it stands there."""
+"""The commands and code of the README, typed literally."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def test_a_match_in_fifteen_lines(server: Server) -> None:
     assert server.stop() == 0
 
 
-def test_the_same_bot_is_what_the_next_commands_take(tmp_path: Path) -> None:
+def test_the_next_commands_use_the_same_bot(tmp_path: Path) -> None:
     code = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[0]
-    tmp_path.chmod(0o755)  # a bot that root starts in a sandbox is another user
+    tmp_path.chmod(0o755)  # a bot that root starts in a sandbox runs as another user
     (tmp_path / "my_bot.py").write_text(code)
     (tmp_path / "cup.toml").write_text(CUP.replace("PYTHON", sys.executable))
     arbiter = [sys.executable, "-m", "arbiter"]

@@ -1,4 +1,4 @@
-"""A stock gRPC client, which knows nothing but reflection, finds its way."""
+"""A generic gRPC client plays a match: it knows the services only from reflection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 
 
 def call(server: Server, method: str, token: str = "", **request: Any) -> dict[str, Any]:
-    """Call a method by `buf curl` and return the last message of the answer, or the error."""
+    """Call a method with `buf curl` and return the last message of the answer, or the error."""
     command = [BIN / "buf", "curl", "--http2-prior-knowledge", "--protocol", "grpc", "--data", json.dumps(request)]
     if token:
         command += ["--header", f"authorization: Bearer {token}"]
@@ -23,7 +23,7 @@ def call(server: Server, method: str, token: str = "", **request: Any) -> dict[s
         capture_output=True,
         text=True,
         check=False,
-        cwd=server.folder,  # away from the proto files: only reflection tells what there is
+        cwd=server.folder,  # in a folder without the proto files, so that only reflection describes the services
         timeout=240,
     )
     text, decoder, messages = run.stdout or run.stderr, json.JSONDecoder(), []

@@ -1,4 +1,4 @@
-"""How a server stops: by one signal, by two, and killed; and what is left of it."""
+"""How a server stops: after one signal, after two, and when it is killed."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ STUCK = 8  #: streams that nobody reads, of a megabyte each
 
 
 class Waiting(BotClient):
-    """A player that moves when it is told to."""
+    """A player that moves when the test says so."""
 
     async def choose(self, turn: play_pb2.Turn) -> None:
-        """Leave the turn for later."""
+        """Do nothing at the turn."""
 
     async def move(self) -> None:
         """Play at the last turn that came."""
@@ -38,12 +38,12 @@ class Waiting(BotClient):
 
     @property
     def receipts(self) -> int:
-        """How many moves of this player were acknowledged."""
+        """Return how many moves of this player were acknowledged."""
         return sum(answer.HasField("receipt") for answer in self.answers)
 
 
 @asynccontextmanager
-async def at_the_board(server: Server, first: str = "anna", second: str = "ben") -> AsyncIterator[tuple[Waiting, ...]]:
+async def connected(server: Server, first: str = "anna", second: str = "ben") -> AsyncIterator[tuple[Waiting, ...]]:
     """Connect two players."""
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(arb.Client(server.address, token=server.admin_token))
@@ -57,7 +57,7 @@ async def at_the_board(server: Server, first: str = "anna", second: str = "ben")
 
 
 async def new_match(server: Server, first: str = "anna", second: str = "ben") -> str:
-    """Make a match of two players; return its id."""
+    """Create a match of two players; return its id."""
     async with arb.Client(server.address, token=server.admin_token) as client:
         return (await client.create_match(GAME, (first, second), time_control="1m+1s")).match_id
 
@@ -69,8 +69,8 @@ async def record(server: Server, match_id: str) -> list[Event]:
 
 
 @asynccontextmanager
-async def stuck(server: Server) -> AsyncIterator[None]:
-    """Have clients that never end what they began: answers that nobody reads, and a connection that says nothing."""
+async def blocked_clients(server: Server) -> AsyncIterator[None]:
+    """Have clients that do not end: streams that nobody reads, and a connection that sends nothing."""
     host, _, port = server.address.rpartition(":")
     with socket.create_connection((host, int(port))):
         async with grpc.aio.insecure_channel(server.address) as channel:
@@ -78,7 +78,7 @@ async def stuck(server: Server) -> AsyncIterator[None]:
             line = game_pb2.LineOfPlay(game="elevation")
             calls = [games.LegalMoves(game_pb2.LegalMovesRequest(line=line, with_steps=True)) for _ in range(STUCK)]
             for call in calls:
-                await call.initial_metadata()  # the server is at it
+                await call.initial_metadata()  # the server is writing to them
             yield
             for call in calls:
                 call.cancel()
@@ -86,7 +86,7 @@ async def stuck(server: Server) -> AsyncIterator[None]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
 async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, number: signal.Signals) -> None:
-    async with at_the_board(server) as (anna, ben), stuck(server):
+    async with connected(server) as (anna, ben), blocked_clients(server):
         match_id = await new_match(server)
         begun = asyncio.Event()
         watching = asyncio.create_task(watch(server, match_id, begun))
@@ -95,15 +95,15 @@ async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, 
         await anna.move()
         await ben.told("turn")
         await ben.move()
-        server.signal(number)  # the move is on its way
+        server.signal(number)  # the move is on its way to the server
         await anna.until(lambda: bool(anna.ends))
         await ben.until(lambda: bool(ben.ends))
         assert {end.reason for end in anna.ends + ben.ends} == {"DRAINING"}
         assert [notice.facts["retry_after_ms"] for notice in anna.notices + ben.notices] == ["1000", "1000"]
-        assert await asyncio.to_thread(server.ended) == 0  # though some read nothing, and some say nothing
+        assert await asyncio.to_thread(server.ended) == 0  # though some clients read nothing, and one sends nothing
         assert writing_to(server.log) == {}
     await asyncio.to_thread(server.start)
-    async with at_the_board(server) as (again_anna, again_ben):
+    async with connected(server) as (again_anna, again_ben):
         seen = await watching
         events = await record(server, match_id)
         assert seen == [event["kind"] for event in events[: len(seen)]]
@@ -120,7 +120,7 @@ async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, 
 
 
 async def watch(server: Server, match_id: str, begun: asyncio.Event) -> list[str]:
-    """Return the kinds of a match's events up to where it resumes, as an observer sees them through the restart."""
+    """Return the kinds of a match's events until it resumes, as an observer receives them across the restart."""
     kinds = []
     async with arb.Client(server.address, token=server.admin_token) as client:
         async for event in client.observe(match_id):
@@ -132,8 +132,8 @@ async def watch(server: Server, match_id: str, begun: asyncio.Event) -> list[str
 
 
 @pytest.mark.parametrize("second", [pytest.param(signal.SIGTERM, marks=pytest.mark.soak), signal.SIGINT])
-async def test_a_second_signal_ends_a_server_that_waits_for_others(server: Server, second: signal.Signals) -> None:
-    async with stuck(server):
+async def test_a_second_signal_ends_a_server_that_waits_for_clients(server: Server, second: signal.Signals) -> None:
+    async with blocked_clients(server):
         server.signal(signal.SIGTERM)
         assert (await asyncio.to_thread(server.line)).startswith("Stopping")
         server.signal(second)
@@ -144,7 +144,7 @@ async def test_a_second_signal_ends_a_server_that_waits_for_others(server: Serve
 
 def test_a_server_that_is_killed_leaves_nothing_running(server: Server) -> None:
     before = writing_to(server.log)
-    assert len(before) > 1  # the server, and workers for its rules
+    assert len(before) > 1  # the server, and the workers for its rules
     server.kill()
     for process in before:
         wait_for_end(process)

@@ -1,4 +1,4 @@
-"""A server process is suspended and continues later (SIGSTOP): this is an outage, and nobody is charged for it."""
+"""A server process is suspended and resumed (SIGSTOP, SIGCONT): this is an outage, and no player is charged for it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 from arbiter_protos.v1 import server_pb2, server_pb2_grpc
 
 from tests.e2e.processes import Server
-from tests.e2e.test_stop import at_the_board, new_match, record
+from tests.e2e.test_stop import connected, new_match, record
 
 pytestmark = pytest.mark.long
 
-HELD_UP_S = 3.0  #: longer than the two seconds from which on a server counts as held up
+HELD_UP_S = 3.0  #: longer than the two seconds after which a server counts the time as an outage
 
 
 async def no_answer(server: Server) -> None:
-    """Ask the server who it is, which it does not say for as long as the call waits."""
+    """Call the server, which does not answer while the call waits."""
     async with grpc.aio.insecure_channel(server.address) as channel:
         stub = server_pb2_grpc.ServerServiceStub(channel)
         with pytest.raises(grpc.aio.AioRpcError) as refused:
@@ -25,8 +25,8 @@ async def no_answer(server: Server) -> None:
         assert refused.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
-async def test_what_a_stopped_server_took_is_charged_to_nobody(server: Server) -> None:
-    async with at_the_board(server) as (anna, ben):
+async def test_the_time_of_a_suspension_is_charged_to_no_player(server: Server) -> None:
+    async with connected(server) as (anna, ben):
         match_id = await new_match(server)
         await anna.told("turn")
         await anna.move()
@@ -36,7 +36,7 @@ async def test_what_a_stopped_server_took_is_charged_to_nobody(server: Server) -
             await no_answer(server)
         finally:
             server.signal(signal.SIGCONT)
-        await ben.until(lambda: sum(item.HasField("turn") for item in ben.items) == 2)  # it is his turn once more
+        await ben.until(lambda: sum(item.HasField("turn") for item in ben.items) == 2)  # ben has the same turn again
         await ben.move()
         await ben.until(lambda: ben.receipts == 1)
         events = await record(server, match_id)
@@ -44,7 +44,7 @@ async def test_what_a_stopped_server_took_is_charged_to_nobody(server: Server) -
     assert [event["kind"] for event in after] == ["moved", "interrupted", "resumed", "moved"]
     before, interrupted, resumed, answer = after
     assert interrupted["reason"] == "restart"
-    assert interrupted["at"] - before["at"] >= HELD_UP_S * 1_000 - 1  # instants are whole milliseconds
+    assert interrupted["at"] - before["at"] >= HELD_UP_S * 1_000 - 1  # times in the record are whole milliseconds
     assert resumed["clocks"] == before["clocks"]
     assert answer["ledger"]["started"] == resumed["at"]
     assert answer["ledger"]["charged"] < HELD_UP_S * 1_000

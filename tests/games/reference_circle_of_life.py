@@ -1,4 +1,4 @@
-"""Circle of Life once more, straight from the rule sheet with sets and dictionaries: slow, simple, shares no code."""
+"""Circle of Life a second time, from the rule sheet with sets and dictionaries: slow, simple, shares no code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHAPES = [
 
 
 def _axial(name):
-    """(q, r) of a cell: r is the row, q counts along the row."""
+    """Return (q, r) of a cell: r is the row, q counts along the row."""
     row = "abcdefghi".index(name[0])
     x = 2 * (int(name[1:]) - 1) + abs(4 - row)
     return (x - row) // 2, row
@@ -41,7 +41,7 @@ def neighbours(name):
 
 
 def canonical(places):
-    """The least of the twelve turned and mirrored forms of a shape, moved to the origin."""
+    """Return the least of the twelve rotated and reflected forms of a shape, moved to the origin."""
     forms = []
     for mirrored in (False, True):
         shape = [(r, q) if mirrored else (q, r) for q, r in places]

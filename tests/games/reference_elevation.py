@@ -1,4 +1,4 @@
-"""Elevation once more, slow and plain, written from the rules alone to be compared with the engine.
+"""Elevation a second time, slow and simple, written from the rules alone, to compare the engine with it.
 
 Squares are pairs (file, rank); the board is a dict of heights and a dict of pieces; every candidate turn is tried.
 """
@@ -28,7 +28,7 @@ def adjacent(square):
 
 
 class Reference:
-    """One game: a state that is replaced by every play, and the list of all states so far."""
+    """A game: a state that every play replaces, and the list of all states so far."""
 
     def __init__(self, text):
         board, turn, plies = text.split(" ")
@@ -53,7 +53,7 @@ class Reference:
         ]
         return f"{'/'.join(rows)} {self.turn} {self.plies}"
 
-    # Operations work on one state (heights, men) and give the states that come out, each with the operation's text.
+    # Operations change one state (heights, men) and yield the new states, each with the operation's text.
 
     def digs(self, heights, men, at):
         for taken, put in product(adjacent(at), repeat=2):
@@ -128,7 +128,7 @@ class Reference:
         self.outcome = self.find_outcome()
 
     def find_outcome(self):
-        """Return what the rules say after a turn of the seat that is not to move, as the console writes it."""
+        """Return the outcome after a turn of the seat that is not to move, as the console writes it."""
         if not any(seat_of(letter) == self.turn for letter in self.men.values()):
             return f"{3 - self.turn} all_captured"
         if not self.turns():

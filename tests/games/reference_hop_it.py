@@ -1,4 +1,4 @@
-"""Hop It! once more, straight from the rule sheet with sets and dictionaries: slow, simple, shares no code.
+"""Hop It! a second time, written from the rule sheet with sets and dictionaries: slow, simple, shares no code.
 
 Every hop is carried out on a copy of the board before the next one is looked for.
 """
@@ -48,7 +48,7 @@ class Reference:
                     yield f"{cell}-{target}", after, False
 
     def hops(self, seat):
-        """Every path of hops, with the board after it and whether it hops over an enemy."""
+        """Yield every path of hops, with the board after it and whether it hops over an enemy."""
         for cell, piece in self.board.items():
             if piece == OWNED[seat][1]:
                 board = dict(self.board)
@@ -56,7 +56,8 @@ class Reference:
                 yield from self._longer(seat, cell, cell, board, frozenset(), False)
 
     def _longer(self, seat, path, cell, board, hopped, capture):
-        """`board` is without the frog that hops; `hopped` holds the cells of the pieces hopped over before."""
+        """Yield longer paths; `board` is without the hopping frog, and `hopped` has the cells of the pieces hopped over
+        so far."""
         frog = OWNED[seat][1]
         for direction in DIRECTIONS:
             over = step(cell, direction)
@@ -74,7 +75,7 @@ class Reference:
                 yield from self._longer(seat, f"{path}x{target}", target, after, hopped | {over}, capture or enemy)
 
     def results(self, seat=None):
-        """The legal moves other than a pass, each with the board after it, before the lily rule."""
+        """Return the legal moves other than a pass, each with the board after it, before the lily rule."""
         seat = seat or self.turn
         every = [*self.swims(seat), *self.hops(seat)]
         if self.duty == "player" and any(capture for _, _, capture in every):

@@ -1,4 +1,4 @@
-"""Pods again, slow and simple: sets of coordinates, written straight from the rules text and sharing no code.
+"""Pods a second time, slow and simple: sets of coordinates, written from the rules text without shared code.
 
 A cell is (X, row) as in the chapter on cells; a position is (dict from cell to seat, seat to move, plies).
 """
@@ -51,7 +51,7 @@ class Reference:
         return beside.count(seat) - beside.count(3 - seat)
 
     def ends(self, start: Cell) -> set[Cell]:
-        """Where the pod on `start` can end its migration."""
+        """Return the cells where the pod on `start` can end its migration."""
         seat = self.pods[start]
         lifted = {cell: owner for cell, owner in self.pods.items() if cell != start}
         found, waiting = {start}, [start]
@@ -65,7 +65,7 @@ class Reference:
         return found - {start}
 
     def rule_moves(self) -> set[str]:
-        """The moves, whether or not the game is over."""
+        """Return the moves, whether or not the game is over."""
         empty = self.cells - set(self.pods)
         if len(self.pods) < 2:
             return {self.name[cell] for cell in empty - {self.centre}}

@@ -1,7 +1,7 @@
-"""Pondlife a second time, slow and simple, straight from the rules text: the check on the engine.
+"""Pondlife a second time, slow and simple, written from the rules text, to compare the engine with it.
 
-It shares no code with the engine: cells are (file, Y) pairs, the board is a dictionary, and every move is tried out on
-a copy of the board. Only well-formed texts are understood; what the rules call malformed raises ValueError.
+It shares no code with the engine: cells are (file, Y) pairs, the board is a dictionary, and every move is tried on a
+copy of the board. It reads only well-formed texts; a malformed one raises ValueError.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def plus(cell: Cell, way: Cell, times: int = 1) -> Cell:
 
 
 def slide(board: Board, start: Cell, way: Cell) -> list[Cell]:
-    """The cells where a slide that begins after `start` may end: empty ones, and the first piece."""
+    """Return the cells where a slide that begins after `start` may end: empty ones, and the first piece."""
     ends = []
     cell = plus(start, way)
     while cell in CELLS:
@@ -84,7 +84,7 @@ class Reference:
     # The table
 
     def goals(self, board: Board, cell: Cell) -> set[tuple[Cell, int]]:
-        """Where the piece on a cell goes by the table, with the facing or face that it then has."""
+        """Return where the piece on a cell may go by the table, with the facing or face that it then has."""
         seat, letter, facing = board[cell]
         found = list(self.steps_and_jumps(board, cell))
         turns = {
@@ -142,7 +142,7 @@ class Reference:
     # Moves
 
     def legal(self, state: State) -> dict[str, tuple[Board, str]]:
-        """The legal moves with the board that each makes and what it leaves behind, even if the game has ended."""
+        """Return the legal moves with the board after each and what it leaves behind, even if the game has ended."""
         seat = state.turn
         found: dict[str, tuple[Board, str]] = {}
         for cell, (owner, letter, _) in state.board.items():
