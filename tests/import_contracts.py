@@ -1,6 +1,6 @@
-"""Two kinds of import contract that import-linter does not have; pyproject.toml names them and says what they hold.
+"""Two kinds of import contract that import-linter does not have; pyproject.toml uses and describes them.
 
-Both look at direct imports, those for types too.
+Both look at direct imports, including those for types.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlinter.domain.helpers import module_expressions_to_modules
 
 
 class _Listing(Contract):
-    """A contract that is broken by single imports, and lists them."""
+    """A contract that single imports break; it lists them."""
 
     ignore_imports = fields.SetField(subfield=fields.ImportExpressionField(), required=False)
 
@@ -23,7 +23,7 @@ class _Listing(Contract):
         raise NotImplementedError
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
-        """Say whether the contract is kept."""
+        """Return whether the contract is kept."""
         ignored = remove_ignored_imports_and_report(graph, self.ignore_imports, AlertLevel.ERROR)
         found = [
             f"{importer} -> {imported} (l.{detail['line_number']})"
@@ -38,24 +38,25 @@ class _Listing(Contract):
         )
 
     def render_broken_contract(self, check: ContractCheck) -> None:
-        """Print what breaks it."""
+        """Print the imports that break it."""
         for line in check.metadata["found"]:
             output.print_error(f"-   {line}", bold=False)
         output.new_line()
 
 
 class AllowedImports(_Listing):
-    """Packages that import nothing but what is allowed.
+    """Packages that may import only what is listed.
 
-    source_modules: the packages. allowed_modules: what they may import, each with everything below it.
-    ignore_imports: single imports that are allowed as well; one that is not there is an error.
+    source_modules: the packages.
+    allowed_modules: what they may import, each with everything below it.
+    ignore_imports: single imports that are allowed as well; one that does not exist is an error.
     """
 
     source_modules = fields.ListField(subfield=fields.ModuleExpressionField())
     allowed_modules = fields.SetField(subfield=fields.StringField())
 
     def broken(self, graph: ImportGraph) -> Iterator[tuple[str, str]]:
-        """Yield the imports of what is not allowed."""
+        """Yield the imports that are not allowed."""
         for source in module_expressions_to_modules(graph, self.source_modules):
             for importer in {source.name, *graph.find_descendants(source.name)}:
                 for imported in graph.find_modules_directly_imported_by(importer):
@@ -64,13 +65,14 @@ class AllowedImports(_Listing):
 
 
 class Families(_Listing):
-    """Modules of one package that stand side by side, each with its companions, and do not know one another.
+    """Modules of one package, each with its companions, that do not import each other.
 
-    A module whose name goes on from the name of another (`pods_grid` from `pods`) belongs to the family of that one.
-    A family imports from the package itself and what is shared, and nothing else of the package.
+    A module whose name continues the name of another (`pods_grid` and `pods`) belongs to that one's family. A family
+    may import the package itself and its shared modules, and nothing else of the package.
 
-    package: the package. shared: its modules that every family may import. outside: its modules that are no family, and
-    may import any.
+    package: the package.
+    shared: its modules that every family may import.
+    outside: its modules that belong to no family, and may import any.
     """
 
     package = fields.ModuleField()
@@ -78,7 +80,7 @@ class Families(_Listing):
     outside = fields.SetField(subfield=fields.StringField())
 
     def broken(self, graph: ImportGraph) -> Iterator[tuple[str, str]]:
-        """Yield the imports from one family to another, or to a module that is none."""
+        """Yield the imports from one family to another, or to a module of no family."""
         package = self.package.name
         modules = {child.removeprefix(f"{package}."): child for child in graph.find_children(package)}
         family = {name: _family(name, modules) for name in modules}
@@ -96,5 +98,5 @@ def _within(module: str, package: str) -> bool:
 
 
 def _family(name: str, names: Iterable[str]) -> str:
-    """Return the shortest of some names that a name is or goes on from."""
+    """Return the shortest of some names that a name equals or continues."""
     return min((other for other in names if name == other or name.startswith(f"{other}_")), key=len)

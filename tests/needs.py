@@ -1,7 +1,7 @@
-"""What the tests need beside Python: `python -m tests.needs` installs it where it may, and lists what it leaves out.
+"""What the tests need beside Python: `python -m tests.needs` installs it if it can, and lists what is missing.
 
-A program is found on the PATH, a library by one of its files, or, as root with apt, it is installed from the operating
-system's packages. In CI (CI=true) leaving anything out is a failure.
+A program is looked for on the PATH, a library by one of its files; as root with apt, missing ones are installed from
+the operating system's packages. In CI (CI=true) a missing one is a failure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class Need(NamedTuple):
-    """A program, or a file by its whole path, the Debian package that brings it, and what it is for."""
+    """A program, or the absolute path of a file; the Debian package that has it, and what the tests use it for."""
 
     program: str
     package: str
@@ -24,7 +24,7 @@ class Need(NamedTuple):
 
     @property
     def met(self) -> bool:
-        """Whether it is there."""
+        """Return whether it is installed."""
         return Path(self.program).exists() if self.program.startswith("/") else shutil.which(self.program) is not None
 
 
@@ -59,7 +59,7 @@ def missing() -> list[Need]:
 
 
 def install(needs: list[Need]) -> str:
-    """Try to install packages; return why that was not possible, or ''."""
+    """Try to install packages; return why that failed, or ''."""
     if os.geteuid() != 0:
         return "not root"
     if shutil.which("apt-get") is None:
@@ -73,7 +73,7 @@ def install(needs: list[Need]) -> str:
 
 
 def main() -> int:
-    """Install what is missing; list what stays out. Returns the exit status."""
+    """Install what is missing; list what can't be installed. Returns the exit status."""
     needs = missing()
     why = install(needs) if needs else ""
     left_out = missing()

@@ -1,4 +1,4 @@
-"""Processes that need not be children of a test's, as Linux shows them."""
+"""Processes, also those that are not children of a test's process, as Linux's /proc shows them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 
 from arbiter.store.database import opened
 
-WAIT_S = 240  #: only a test that hangs takes that long, however busy the machine
-LOOK_S = 0.05  #: between two looks at what other processes do, which need the processor for it
+WAIT_S = 240  #: seconds; only a hanging test takes that long, however busy the machine
+LOOK_S = 0.05  #: seconds between two checks of other processes, which need the processor meanwhile
 
 
 def empty_store(folder: Path) -> None:
-    """Put a store into a folder that has its tables and nothing else: a server starts sooner than without one."""
+    """Make a store with empty tables in a folder: a server starts sooner with it than without a store."""
     (folder / "arbiter.db").write_bytes(_tables())
 
 
@@ -31,19 +31,19 @@ def _tables() -> bytes:
 
 
 def writing_to(place: Path) -> dict[int, str]:
-    """Return the command lines, by number, of the processes whose standard error is a file, or in a folder."""
+    """Return the command lines, by process id, of the processes whose standard error is a file, or is in a folder."""
     found = {}
     for entry in Path("/proc").iterdir():
-        with suppress(OSError):  # it ended while we looked
+        with suppress(OSError):  # the process has ended meanwhile
             if entry.name.isdigit() and (entry / "fd/2").readlink().is_relative_to(place):
                 found[int(entry.name)] = _command(entry)
     return found
 
 
 def children(parent: int) -> dict[int, str]:
-    """Return the command lines, by number, of the processes that a process has started."""
+    """Return the command lines, by process id, of the children of a process."""
     found = {}
-    with suppress(OSError):  # it ended while we looked
+    with suppress(OSError):  # the process has ended meanwhile
         for thread in Path(f"/proc/{parent}/task").iterdir():
             for number in (thread / "children").read_text().split():
                 found[int(number)] = _command(Path("/proc", number))
@@ -51,13 +51,13 @@ def children(parent: int) -> dict[int, str]:
 
 
 def descendants(process: int) -> dict[int, str]:
-    """Return the command lines, by number, of all processes that a process has started, and those have."""
+    """Return the command lines, by process id, of all descendants of a process."""
     found = children(process)
     return found | {number: line for child in found for number, line in descendants(child).items()}
 
 
 def wait_for_end(process: int) -> None:
-    """Wait until a process is no more. Raises AssertionError if it goes on."""
+    """Wait until a process has ended. Raises AssertionError if it does not end."""
     with suppress(ProcessLookupError):
         handle = os.pidfd_open(process)
         try:
@@ -67,7 +67,7 @@ def wait_for_end(process: int) -> None:
 
 
 def until(true: Callable[[], object]) -> None:
-    """Wait until what other processes do makes something true. Raises AssertionError if they never do."""
+    """Wait until other processes make a condition true. Raises AssertionError if it stays false."""
     give_up_s = time.monotonic() + WAIT_S
     while not true():
         assert time.monotonic() < give_up_s, "it never became true"

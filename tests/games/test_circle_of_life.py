@@ -1,4 +1,4 @@
-"""Circle of Life: the rules one by one, and the engine against the reference."""
+"""Circle of Life: the rules one by one, and the engine compared with the reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOARD = hexagon_rows(5)
 
 
 def text(first="", second="", turn=1, eaten=(0, 0)):
-    """The text of a position with stones of seat 1 and seat 2 on cells listed by name."""
+    """Return the text of a position with stones of seat 1 and seat 2 on named cells."""
     signs = {**dict.fromkeys(first.split(), "S"), **dict.fromkeys(second.split(), "s")}
     rows = "/".join("".join(signs.get(BOARD.names[cell], ".") for cell in line) for line in BOARD.lines)
     return f"{rows} {turn} {eaten[0]} {eaten[1]}"
@@ -33,7 +33,7 @@ def refused(call, *arguments):
 
 
 def swap(position_text):
-    """The same position with the seats exchanged."""
+    """Return the same position with the seats exchanged."""
     rows, turn, first, second = position_text.split(" ")
     return f"{rows.swapcase()} {3 - int(turn)} {second} {first}"
 
@@ -149,10 +149,10 @@ def test_all_adjacent_prey_is_eaten_and_prey_farther_away_is_not():
 
 
 def test_only_the_critter_of_the_placed_stone_eats_and_eating_does_not_chain():
-    # The pair e5 e6 stands next to the singleton f6 already; placing elsewhere does not feed it.
+    # The pair e5 e6 is already next to the singleton f6; placing a stone elsewhere does not make it eat.
     start = GAME.parse(text("e5 e6", "f6"))
     assert GAME.text(GAME.play(start, "a1")) == text("a1 e5 e6", "f6", turn=2)
-    # The new pair b2 b3 eats c3; the pair e5 e6 does not move on to f6.
+    # The new pair b2 b3 eats c3; the pair e5 e6 does not go on to eat f6.
     start = GAME.parse(text("b2 e5 e6", "c3 f6"))
     assert GAME.text(GAME.play(start, "b3")) == text("b2 b3 e5 e6", "f6", turn=2, eaten=(1, 0))
 
@@ -190,7 +190,7 @@ def test_the_target_is_a_parameter(target, over):
     assert (after.outcome is not None) is over
 
 
-def test_a_text_is_judged_with_the_other_seat_as_the_last_mover():
+def test_a_text_is_judged_as_if_the_other_seat_had_moved_last():
     assert str(GAME.parse(text("e5", turn=1, eaten=(0, 20))).outcome) == "2 target_eaten"
     assert str(GAME.parse(text("e5", turn=2, eaten=(20, 0))).outcome) == "1 target_eaten"
     # The seat to move has eaten enough, but did not move last: the game goes on, and its next move ends it.
@@ -211,12 +211,12 @@ def test_who_has_no_cell_to_place_on_wins(turn):
     assert list(GAME.moves(position)) == []
 
 
-def test_an_empty_cell_that_no_own_critter_may_grow_into_is_no_cell_to_place_on():
+def test_an_empty_cell_where_every_own_critter_would_grow_too_large_is_not_open():
     rows = full_board(1).replace("SSSSSSSSS", "SSSS.SSSS")
     assert str(GAME.parse(rows).outcome) == "1 cannot_evolve"
 
 
-def test_the_target_is_asked_before_the_open_cells():
+def test_the_target_is_tested_before_the_open_cells():
     assert str(GAME.parse(full_board(1, eaten=(0, 20))).outcome) == "2 target_eaten"
 
 
@@ -288,7 +288,7 @@ def test_steps_pieces_and_counters():
     assert GAME.counters(position) == {"eaten by seat 1": 4, "eaten by seat 2": 7}
 
 
-# Against the reference
+# Comparison with the reference
 
 
 def agree(game, position, other):

@@ -1,4 +1,4 @@
-"""The console: one command a line in, exactly one line out, whatever comes in."""
+"""The console: each line of input has one command and gets exactly one line of output, whatever the input."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_an_ended_game_has_an_empty_line_of_moves() -> None:
     assert console.answer("play a1").startswith("error: MOVE_ILLEGAL ")
 
 
-def test_repetition_looks_back_to_new_or_set() -> None:
+def test_repetition_looks_back_to_the_last_new_or_set() -> None:
     console = Console(registry.game("hop-it"))
     back_and_forth = "play b2-c2 f2-e2 c2-b2 e2-f2"
     console.answer(back_and_forth)
@@ -51,7 +51,7 @@ def test_repetition_looks_back_to_new_or_set() -> None:
     assert console.answer("outcome") == "none"
 
 
-def test_a_bad_move_among_good_ones_plays_none_of_them(console: Console) -> None:
+def test_one_bad_move_of_several_plays_none_of_them(console: Console) -> None:
     console.answer("play e5")
     before = console.answer("moves")
     answer = console.answer("play a1 a2 e5 a3")

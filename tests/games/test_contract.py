@@ -1,4 +1,4 @@
-"""The parts of the contract that games share: parameters, names of variants, refusals, outcomes."""
+"""What all games share: parameters, names of variants, refusals, outcomes."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_parameters_read_what_they_allow(parameter: Parameter, word: str, value:
 
 
 @pytest.mark.parametrize("word", ["", "2", "11", "07", "+7", "-7", " 7", "7 ", "7.0", "٧", "²", "1" * 10_000])
-def test_numbers_outside_their_bounds_are_no_values(word: str) -> None:
+def test_numbers_outside_their_bounds_are_refused(word: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(word)}$"):
         NUMBER.read(word)
 
 
 @pytest.mark.parametrize(("parameter", "word"), [(FLAG, "True"), (FLAG, "1"), (CHOICE, "none"), (WORD, "aa")])
-def test_words_that_are_not_choices_are_no_values(parameter: Parameter, word: str) -> None:
+def test_words_that_are_not_choices_are_refused(parameter: Parameter, word: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(word)}$"):
         parameter.read(word)
 
@@ -52,7 +52,7 @@ def test_a_choice_defaults_to_its_first() -> None:
     assert WORD.read("ba") == "ba"
 
 
-def test_outcomes_read_as_the_console_writes_them() -> None:
+def test_outcomes_are_written_as_the_console_writes_them() -> None:
     assert str(Outcome(1, "territory")) == "1 territory"
     assert str(Outcome(0, "repetition")) == "draw repetition"
 

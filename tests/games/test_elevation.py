@@ -1,4 +1,4 @@
-"""Elevation: the rules one by one, and the engine against the reference."""
+"""Elevation: the rules one by one, and the engine compared with the reference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ VARIANTS = {
 
 
 def text(men, heights="", turn=1, plies=0, ground=0):
-    """The text of a position. `men` and `heights` list squares: `Da1 fc3`, `a1=2 b2=10`; other squares are ground."""
+    """Return the text of a position.
+
+    `men` and `heights` list squares: `Da1 fc3`, `a1=2 b2=10`; other squares are ground.
+    """
     letters = {word[1:]: word[0] for word in men.split()}
     tall = dict(word.split("=") for word in heights.split())
     rows = [",".join(f"{tall.get(f + r, ground)}{letters.get(f + r, '')}" for f in "abcdef") for r in "654321"]
@@ -43,7 +46,7 @@ def refused(call, *arguments):
 
 
 def legal(position, move):
-    """Whether a move is played, and listed: both must say the same."""
+    """Return whether a move is legal; assert that playing it and the list of legal moves agree."""
     listed = move in GAME.moves(position)
     if not listed:
         assert refused(GAME.play, position, move).reason == Reason.MOVE_ILLEGAL
@@ -59,7 +62,7 @@ def play(position, *moves):
 
 
 def swap(position_text):
-    """The same position seen from the other side of the board: ranks turned over, seats exchanged."""
+    """Return the same position from the other side of the board: ranks reversed, seats exchanged."""
     rows, turn, plies = position_text.split(" ")
     return f"{'/'.join(reversed(rows.split('/'))).swapcase()} {3 - int(turn)} {plies}"
 
@@ -69,13 +72,13 @@ def swap_move(move):
 
 
 def flip(position_text):
-    """The same position in a mirror: files turned over."""
+    """Return the position reflected: files reversed."""
     rows, rest = position_text.split(" ", 1)
     return f"{'/'.join(','.join(reversed(row.split(','))) for row in rows.split('/'))} {rest}"
 
 
 def flip_move(move):
-    """A file's letter is one before a rank's number; the `d` of a dig is not."""
+    """Return the move reflected. A file's letter is followed by a rank's number; the `d` of a dig is not."""
     return "".join(
         "fedcba"["abcdef".index(char)] if move[place + 1 : place + 2] in tuple("123456") and char in "abcdef" else char
         for place, char in enumerate(move)
@@ -83,7 +86,7 @@ def flip_move(move):
 
 
 def random_text(rng):
-    """A position of any kind, possible or not: sparse and crowded, flat and steep, small and nine digits high."""
+    """Draw a position of any kind, reachable or not: sparse or crowded, flat or steep, low or nine digits high."""
     steep, ground = rng.choice((0, 1, 2, 2, 3, 4, 9)), rng.choice((0, 0, 0, 0, 999_999_980))
     density, letters = rng.choice((0.05, 0.1, 0.2, 0.4, 0.8)), rng.choice(("FDSfds", "SSSsss", "FSfs", "DSds", "FFFd"))
     rows = [
@@ -144,7 +147,7 @@ def test_without_tiles_only_dragons_with_two_moves_can_act():
         ("b2:da2a4,mb1", False),
         ("b2:dd4a1,mb1", False),
         ("b2:mb1,da2a1", True),
-        ("b2:mb1,da2a3", False),  # adjacent to where the piece stands by then
+        ("b2:mb1,da2a3", False),  # adjacent to where the piece is after its move
         ("b2:mb1,da2b2", True),  # the square that it left is empty
         ("b2:mb1,db2a1", True),
     ],
@@ -199,7 +202,7 @@ def test_a_capture_takes_the_piece_and_resets_the_plies():
 def test_a_dig_next_to_the_piece_can_not_make_the_drop_of_a_capture():
     position = at("Fb2 sc1 se6", "b2=2 c1=1 a1=1 e5=1")
     assert not legal(position, "b2:da1a2,mc1")
-    assert not legal(position, "b2:dc1a2,mc1")  # not from under an enemy
+    assert not legal(position, "b2:dc1a2,mc1")  # an enemy occupies the square
     assert legal(at("Fb2 sc1 se6", "b2=3 c1=1 a1=1 e5=1"), "b2:da1a2,mc1")
 
 
@@ -327,7 +330,7 @@ def test_who_has_no_pieces_has_lost():
     assert at("", turn=1).outcome == Outcome(2, "all_captured")
 
 
-def test_only_the_opponent_of_the_last_mover_is_asked():
+def test_only_the_opponent_of_the_last_mover_can_have_lost():
     assert at("Sa1", "b1=1", turn=1).outcome is None
 
 
@@ -344,7 +347,7 @@ def test_a_dragon_that_could_only_come_back_has_no_legal_turn():
     assert list(GAME.moves(at("Da1 Sa2 Sb2 Sc1 sf6"))) == ["a1:mb1,mc2"]
 
 
-def test_no_moves_is_found_out_before_no_progress():
+def test_no_moves_is_tested_before_no_progress():
     assert at("Sa1 sf6", plies=200).outcome == Outcome(2, "no_moves")
     assert at("", plies=200).outcome == Outcome(2, "all_captured")
 
@@ -403,7 +406,7 @@ def test_repetition_comes_before_no_progress():
     assert position.outcome == Outcome(0, "repetition")
 
 
-def test_the_reasons_stand_in_the_order_of_the_rules():
+def test_the_reasons_have_the_order_of_the_rules():
     assert [reason.name for reason in GAME.facts.reasons] == ["all_captured", "no_moves", "repetition", "no_progress"]
 
 
@@ -432,7 +435,7 @@ def test_a_capture_ends_what_repetition_looks_back_on():
         "a" * 100_000, "a1:da2b1,ma2" * 10_000,
     ],
 )  # fmt: skip
-def test_texts_that_are_no_move(move):
+def test_malformed_moves(move):
     assert refused(GAME.play, GAME.initial(), move).reason == Reason.MOVE_MALFORMED
     assert refused(GAME.steps, GAME.initial(), move).reason == Reason.MOVE_MALFORMED
 
@@ -442,7 +445,7 @@ def test_squares_without_an_own_piece_and_too_short_turns(move):
     assert not legal(GAME.initial(), move)
 
 
-def test_a_refusal_says_what_is_in_the_way():
+def test_a_refusal_says_what_prevents_the_move():
     position = at("Sb2 Sc2 sc3", "b2=1 a2=1 c2=2 c3=2 b3=3 c1=1")
     for move, why in {
         "b2:da1a2,mb1": "a1 has no tile",
@@ -502,7 +505,7 @@ def test_a_refusal_says_what_is_in_the_way():
         (lambda t: t + "\n", "the plies without capture"),
     ],
 )
-def test_texts_that_are_no_position(change, where):
+def test_malformed_positions(change, where):
     refusal = refused(GAME.parse, change(START))
     assert refusal.reason == Reason.POSITION_MALFORMED
     assert refusal.facts["where"] == where
@@ -533,11 +536,11 @@ def test_positions_are_values():
     twin = play(at("Da1 df6"), *ROUND)
     assert position == twin
     assert hash(position) == hash(twin)
-    assert position != at("Da1 df6", plies=4)  # they look back on different games
+    assert position != at("Da1 df6", plies=4)  # they have different histories
     assert pickle.loads(pickle.dumps(position)) == position
 
 
-# The reference
+# Comparison with the reference
 
 
 @pytest.mark.long
@@ -593,14 +596,14 @@ def test_set_positions_agree_with_the_reference(seed):
 
 
 def _mutated(move, rng):
-    """A move with one of its squares exchanged for any other."""
+    """Return a move with one of its squares exchanged for any other."""
     places = [place for place, char in enumerate(move) if char in "123456"]
     place = rng.choice(places)
     return move[: place - 1] + rng.choice(NAMES) + move[place + 1 :]
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_both_seats_and_both_hands_are_treated_alike(seed):
+def test_seats_and_reflections_are_treated_alike(seed):
     rng = random.Random(1000 + seed)
     for turned, turn_move in ((swap, swap_move), (flip, flip_move)):
         position = GAME.parse(random_text(rng))

@@ -1,4 +1,4 @@
-"""Texts that are nearly positions, moves or variants: read as what they say, or refused by name, and never slowly."""
+"""Nearly correct positions, moves and variants: each is read correctly or refused with a reason, and never slowly."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ pytestmark = pytest.mark.long
 
 VARIANTS = ("circle-of-life", "elevation", "hop-it", "hop-it(start=frogs)", "pods(size=3)", "pods", "pondlife")
 NAMES = (*VARIANTS, "pods(size=5)", "elevation(tiles=20,start=SSDDFF)", "pondlife(eel=true,lines=3,without=FFW)")
-READABLE = 1_000  #: characters of a text that no position and no move comes near
+READABLE = 1_000  #: characters of a text that is longer than any position or move
 COMMANDS = ("new", "set ", "play ", "moves", "outcome", "perft", "help", "quit")
 
 
-def test_every_bundled_game_is_here() -> None:
+def test_every_bundled_game_is_fuzzed() -> None:
     assert {registry.game(variant).facts.id for variant in VARIANTS} == set(registry.BUNDLED)
 
 
 @cache
 def seen(variant: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return texts of positions and of moves that came about in a few games of a variant."""
+    """Return texts of positions and of moves from a few games of a variant."""
     game = registry.game(variant)
     positions: list[str] = []
     moves: list[str] = []
@@ -45,7 +45,7 @@ def seen(variant: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def refusal_of(refusal: Refusal, *reasons: Reason) -> None:
-    """Assert that a refusal is one of these reasons, in one line, with a text that can be sent."""
+    """Assert that a refusal has one of these reasons, and one line of text that can be sent."""
     assert refusal.reason in reasons
     assert "\n" not in refusal.message
     assert all(len(fact) < 2 * READABLE for fact in refusal.facts.values()), refusal.facts
@@ -92,7 +92,7 @@ def test_moves(variant: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("size", [READABLE, 1_000_000])
-def test_long_texts_are_refused_unread(variant: str, size: int) -> None:
+def test_long_texts_are_refused_without_being_parsed(variant: str, size: int) -> None:
     game = registry.game(variant)
     positions, moves = seen(variant)
     for text in ("1" * size, positions[0] * size, positions[0].ljust(size), moves[0] * size, moves[0].ljust(size, "x")):
@@ -116,7 +116,7 @@ def test_variants(text: str) -> None:
     assert game.parse(game.text(game.initial())).turn == 1
 
 
-def test_names_that_are_asked_for_are_not_all_kept() -> None:
+def test_variant_names_are_not_all_cached() -> None:
     for number in range(2_000):
         with pytest.raises(Refusal):
             registry.game(f"pods(size={number + 1_000})")

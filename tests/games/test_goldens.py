@@ -1,4 +1,4 @@
-"""Three nets for the rules of every registered game: count, order, story. A game without them fails here."""
+"""Golden files of the rules of every registered game: counts, order of moves, playthroughs. Each must exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arbiter.games.playthrough import ScriptError, order_snapshot, read_script, 
 from arbiter.testing import goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-MANY = 50_000  #: positions, which take longer to count than `make quick` has time for
+MANY = 50_000  #: positions, which take too long to count for `make quick`
 COUNTS = [
     pytest.param(count, marks=pytest.mark.long if count.expected >= MANY else ())
     for game in registry.BUNDLED
@@ -31,7 +31,7 @@ outcome 1 target_eaten
 
 
 @pytest.mark.parametrize("game", registry.BUNDLED)
-def test_a_game_has_all_three_nets(game: str) -> None:
+def test_a_game_has_all_golden_files(game: str) -> None:
     assert goldens.missing(GOLDEN / game) == []
 
 
@@ -41,7 +41,7 @@ def test_counts(count: goldens.Count) -> None:
 
 
 @pytest.mark.parametrize("game", registry.BUNDLED)
-def test_stories_and_the_order_of_moves_are_as_kept(game: str) -> None:
+def test_playthroughs_and_the_order_of_moves_are_as_kept(game: str) -> None:
     folder = GOLDEN / game
     for path, text in goldens.generated(folder).items():
         assert path.is_file(), f"{path} is missing: make golden"
@@ -49,7 +49,7 @@ def test_stories_and_the_order_of_moves_are_as_kept(game: str) -> None:
     assert goldens.stale(folder) == []
 
 
-def test_a_story_tells_moves_steps_counts_and_outcome() -> None:
+def test_a_playthrough_shows_moves_steps_counts_and_outcome() -> None:
     told = story(read_script(SCRIPT))
     assert told.startswith("# A stone eats the stone beside it.\nvariant circle-of-life(target=4)\n")
     assert "\n1. seat 1 e5: place S e5\n" in told
@@ -76,13 +76,13 @@ def test_scripts_of_another_form_are_refused(script: str) -> None:
         read_script(script)
 
 
-def test_a_script_may_look_at_a_position_without_a_move() -> None:
+def test_a_script_may_show_a_position_without_a_move() -> None:
     script = read_script(SCRIPT.replace("play e5\n", "").replace("1 target_eaten", "none"))
     assert script.moves == ()
     assert story(script).endswith("\noutcome none\n")
 
 
-def test_a_script_whose_outcome_or_moves_are_wrong_has_no_story() -> None:
+def test_a_script_with_a_wrong_outcome_or_move_is_refused() -> None:
     with pytest.raises(ScriptError, match="the outcome is '1 target_eaten', and the script says 'none'"):
         story(read_script(SCRIPT.replace("1 target_eaten", "none")))
     with pytest.raises(Refusal) as caught:
@@ -90,7 +90,7 @@ def test_a_script_whose_outcome_or_moves_are_wrong_has_no_story() -> None:
     assert caught.value.reason == Reason.MOVE_ILLEGAL
 
 
-def test_a_snapshot_follows_its_headers() -> None:
+def test_a_snapshot_matches_its_headers() -> None:
     header = "# circle-of-life(target=60) | ...../....../......./......../........./......../......./....../..... 1 0 0"
     snapshot = order_snapshot(f"{header}\nwrong\n")
     assert snapshot.splitlines()[0] == header
@@ -114,7 +114,7 @@ def test_snapshots_of_another_form_are_refused(snapshot: str) -> None:
         order_snapshot(snapshot)
 
 
-def test_regenerate_writes_what_differs_and_removes_what_is_left_over(
+def test_regenerate_writes_what_differs_and_removes_what_is_unused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "circle-of-life"
@@ -135,7 +135,7 @@ def test_regenerate_writes_what_differs_and_removes_what_is_left_over(
     assert "eats.txt: MOVE_ILLEGAL" in capsys.readouterr().err
 
 
-def test_recount_tells_the_slow_counts_and_fails_where_one_differs(
+def test_recount_counts_the_slow_positions_and_fails_if_one_differs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     perft = tmp_path / "pods" / "perft.json"

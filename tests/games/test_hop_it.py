@@ -1,4 +1,4 @@
-"""Hop It!: the rules one by one, and the engine against the reference."""
+"""Hop It!: the rules one by one, and the engine compared with the reference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOARD = GAME.board
 
 
 def text(pieces, turn=1, quiet=0):
-    """The text of a position with pieces given like `Fd3 ta2`."""
+    """Return the text of a position with pieces given like `Fd3 ta2`."""
     signs = {item[1:]: item[0] for item in pieces.split()}
     empty = {name: "_" if name in reference.LILIES else "." for name in BOARD.names}
     rows = "/".join("".join({**empty, **signs}[BOARD.names[cell]] for cell in line) for line in BOARD.lines)
@@ -44,7 +44,7 @@ def refused(call, *arguments):
 
 
 def swap(position_text):
-    """The same position with the seats exchanged and the board upside down."""
+    """Return the same position with the seats exchanged and the board upside down."""
     rows, turn, quiet = position_text.split(" ")
     return f"{'/'.join(reversed(rows.split('/'))).swapcase()} {3 - int(turn)} {quiet}"
 
@@ -172,7 +172,7 @@ def test_without_duty_nothing_is_forced():
 
 
 def test_the_duty_looks_along_paths_of_several_hops():
-    # b2 hops over its own b3 first, and only from b4 over the enemy on b5.
+    # b2 hops over its own b3 first, and only then, from b4, over the enemy on b5.
     position = at("Fb2 Tb3 tb5 Fe4 fg4 fg5")
     assert set(GAME.moves(position)) == {"b2xb4xb6"}
     assert refused(GAME.play, position, "b2xb4").reason is Reason.MOVE_ILLEGAL
@@ -231,7 +231,7 @@ def test_pass_is_illegal_while_there_is_a_move():
 
 
 def test_the_lily_rule_applies_to_a_pass():
-    # The frog on a1 can't leave: b1 is a lily, a2 and b2 are taken, and the cells behind those as well.
+    # The frog on a1 can't leave: b1 is a lily, a2 and b2 are occupied, and so are the cells behind those.
     pieces = "Fa1 Ta2 Ta3 Ta4 Ta5 tb2 tb3 tb4 tb5 tb6 tc2 fg4"
     position = at(pieces)
     assert list(GAME.moves(position)) == ["pass"]
@@ -242,13 +242,13 @@ def test_the_lily_rule_applies_to_a_pass():
 
 
 def test_extinction_ends_the_move_at_once():
-    # The second hop leaves one enemy; a third one, over the own tadpole on c5, would be there.
+    # The second hop leaves one enemy; a third hop, over the own tadpole on c5, would be possible.
     pieces = "Fb2 fb3 fb5 Tc5 tg4 Ta5 Fa1"
     position = at(pieces)
     assert "b2xb4xb6" in GAME.moves(position)
     after = GAME.play(position, "b2xb4xb6")
     assert str(after.outcome) == "1 extinction"
-    # The lily rule is not applied: the frog on a1 is still there.
+    # The lily rule is not applied: the frog on a1 is still on the board.
     assert GAME.text(after) == text("Fb6 Tc5 tg4 Ta5 Fa1", turn=2)
     refusal = refused(GAME.play, position, "b2xb4xb6xd5")
     assert "no further" in refusal.message
@@ -269,21 +269,21 @@ def test_hops_over_tadpoles_alone_do_not_end_the_game():
     [
         ("Fd3 Fd4 fg4", 1, "1 extinction"),  # the last mover has one piece left: after the lily rule, the opponent wins
         ("Fd3 Fd4 fg4", 2, "1 extinction"),  # the seat to move has one piece left: the last mover wins
-        ("Fd3 fg4", 1, "2 extinction"),  # both: the last mover is asked first
+        ("Fd3 fg4", 1, "2 extinction"),  # both: the last mover is tested first
         ("Fd3 fg4", 2, "1 extinction"),
         ("Fd3 Fd4", 1, "1 extinction"),
         ("", 1, "2 extinction"),
         ("Ta2 Ta3 tg2 tg3", 1, None),
     ],
 )
-def test_the_outcome_of_a_text(pieces, turn, outcome):
+def test_the_outcome_of_a_position_from_text(pieces, turn, outcome):
     position = at(pieces, turn)
     assert (str(position.outcome) if position.outcome else None) == outcome
     assert (len(GAME.moves(position)) == 0) is (outcome is not None)
 
 
 def full_board(turn=1, quiet=0):
-    """Tadpoles on all water, and nothing on the lilies: nobody has a move."""
+    """Return a position with tadpoles on all water and nothing on the lilies: nobody has a move."""
     rows = "/".join(
         "".join("_" if BOARD.names[c] in reference.LILIES else "T" if BOARD.names[c] < "d" else "t" for c in line)
         for line in BOARD.lines
@@ -298,7 +298,7 @@ def test_neither_player_has_a_move():
         assert refused(GAME.play, position, "pass").reason is Reason.MOVE_ILLEGAL
 
 
-def test_the_third_time_of_a_board_is_a_draw():
+def test_the_third_occurrence_of_a_board_is_a_draw():
     position = GAME.initial()
     shuffle = ["b4-c3", "f4-e3", "c3-b4", "e3-f4"]
     for move in shuffle + shuffle[:-1]:
@@ -310,8 +310,8 @@ def test_the_third_time_of_a_board_is_a_draw():
     assert GAME.parse(GAME.text(position)).outcome is None  # a text has no history
 
 
-def test_the_same_board_with_the_other_player_to_move_is_another():
-    # White passes each time, so boards come about with either player to move.
+def test_the_same_board_with_the_other_player_to_move_is_another_position():
+    # White passes each time, so boards occur with either player to move.
     position = at(BLOCKED + " fg3")
     seen = [GAME.text(position)[:-2]]
     while position.outcome is None:
@@ -332,7 +332,7 @@ def test_one_hundred_plies_without_progress_are_a_draw():
     assert (after.outcome, after.quiet) == (None, 0)
 
 
-def test_repetition_is_asked_before_no_progress():
+def test_repetition_is_tested_before_no_progress():
     position = at("Fd3 Fd4 fg3 fg5", quiet=92)
     for move in ["d3-c2", "g3-g4", "c2-d3", "g4-g3"] * 2:
         position = GAME.play(position, move)
@@ -357,7 +357,7 @@ def test_nothing_is_legal_after_the_end():
         "b2" + "xb4xb2" * 30, "x" * 1_000_000,
     ],
 )  # fmt: skip
-def test_a_text_that_is_no_move_is_malformed(move):
+def test_malformed_moves(move):
     assert refused(GAME.play, GAME.initial(), move).reason is Reason.MOVE_MALFORMED
     assert refused(GAME.steps, GAME.initial(), move).reason is Reason.MOVE_MALFORMED
 
@@ -456,20 +456,20 @@ CORNERS = {"b2", "b4", "b6", "d1", "d3", "d5", "d7", "f2", "f4", "f6"}  #: the c
 
 @pytest.mark.parametrize("enemy", [False, True])
 def test_one_move_among_very_many_is_judged_without_listing_them(enemy):
-    """Pieces everywhere between the cells that the frog on d3 can land on: 228,079 paths, and answers at once."""
+    """Pieces between all cells where the frog on d3 can land: 228,079 paths, and single moves are judged at once."""
     between = [name for name in BOARD.names if name[0] in "bcdef" and name not in CORNERS]
     pieces = " ".join(("F" if name in reference.LILIES else "T") + name for name in between) + " Fd3 tg3 tg4"
     position = at(pieces.replace("Tf5", "tf5") if enemy else pieces)
     assert position.outcome is None
     assert GAME.parse(GAME.text(position)) == position
     assert GAME.play(position, "d3xd5xf4xf6xd5").turn == 2
-    if enemy:  # the piece on f5, far from the frog, binds it
+    if enemy:  # the piece on f5, far from the frog, makes it hop
         assert refused(GAME.play, position, "d3xd5xf4").reason is Reason.MOVE_ILLEGAL
     else:
         assert GAME.play(position, "d3xd5xf4").turn == 2
 
 
-# Against the reference
+# Comparison with the reference
 
 
 def agree(game, position, other):
@@ -557,7 +557,7 @@ def test_frogs_that_can_be_hopped_over_are_threatened():
 
 
 def test_a_frog_behind_the_last_but_one_is_out_of_reach():
-    # The hop over a3 leaves one enemy piece: the game is over there.
+    # The hop over a3 leaves one enemy piece: then the game is over.
     assert threats(at("Fa2 fa3 fa5 Tg4")) == {"!": {"a3"}}
     assert threats(at("Fa2 fa3 fa5 tg2 Tg4")) == {"!": {"a3", "a5"}}
 
@@ -569,7 +569,7 @@ def test_own_frogs_on_lilies_have_to_move():
 
 @pytest.mark.parametrize("duty", ["player", "frog", "none"])
 @pytest.mark.parametrize("seed", range(4))
-def test_threats_are_what_legal_moves_take(seed, duty):
+def test_threats_are_what_legal_moves_remove(seed, duty):
     game, lots = HopIt(duty=duty, start="frogs"), random.Random(seed)
     position = game.initial()
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""The laws that every game obeys, over every registered game and variants that bend each rule."""
+"""The laws that every game obeys, on every registered game and on variants with extreme parameters."""
 
 from __future__ import annotations
 
@@ -117,9 +117,7 @@ class StepsOffTheBoard(CircleOfLife):
         (StepsOffTheBoard, laws.pieces_and_steps_are_well_formed),
     ],
 )
-def test_a_law_finds_a_game_that_was_broken_on_purpose(
-    broken: type[CircleOfLife], law: Callable[[Any, laws.Choose], None]
-) -> None:
+def test_a_law_finds_a_game_with_a_fault(broken: type[CircleOfLife], law: Callable[[Any, laws.Choose], None]) -> None:
     with pytest.raises(AssertionError, match="circle-of-life"):
         law(broken(), Random(1).randrange)
 
@@ -127,7 +125,7 @@ def test_a_law_finds_a_game_that_was_broken_on_purpose(
 @pytest.mark.interpreted
 def test_a_law_finds_positions_that_change() -> None:
     class Position:
-        """A position that playing changes, as no game's may."""
+        """A position that playing changes, which no game allows."""
 
         def __init__(self) -> None:
             self.turn, self.outcome = 1, None

@@ -1,4 +1,4 @@
-"""Lines of play: a game, a start and the moves since."""
+"""Lines of play: a game, an initial position, and the moves since."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arbiter.games.line import replay
 START = "...../....../......./......../........./......../......./....../..... 1 0 0"
 
 
-def test_a_line_holds_every_position() -> None:
+def test_a_line_has_every_position() -> None:
     line = replay("circle-of-life", None, ["e5", "a1"], most=2)
     assert len(line.positions) == 3
     assert line.game.text(line.positions[0]) == START
@@ -18,7 +18,7 @@ def test_a_line_holds_every_position() -> None:
     assert line.final.turn == 1
 
 
-def test_a_line_may_start_from_a_text_and_hold_no_moves() -> None:
+def test_a_line_may_start_from_a_text_and_have_no_moves() -> None:
     assert replay("circle-of-life", START, [], most=0).positions == (replay("circle-of-life", None, [], 0).final,)
 
 
@@ -33,7 +33,7 @@ def test_a_line_may_start_from_a_text_and_hold_no_moves() -> None:
         ("circle-of-life", None, ["a1", "a2", "a3", "a4"], Reason.ARGUMENT_INVALID, ("what", "4")),
     ],
 )
-def test_a_bad_line_says_what_and_where(
+def test_a_wrong_line_is_refused_with_its_place(
     variant: str, start: str | None, moves: list[str], reason: Reason, fact: tuple[str, str]
 ) -> None:
     with pytest.raises(Refusal) as caught:
@@ -42,7 +42,7 @@ def test_a_bad_line_says_what_and_where(
     assert caught.value.facts[fact[0]] == fact[1]
 
 
-def test_repetition_is_seen_because_the_line_looks_back() -> None:
+def test_repetition_uses_the_positions_of_the_line() -> None:
     moves = ["b2-c2", "f2-e2", "c2-b2", "e2-f2"]
     line = replay("hop-it", None, moves * 2, most=8)
     assert str(line.final.outcome) == "draw repetition"

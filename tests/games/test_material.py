@@ -1,4 +1,4 @@
-"""What games count as material."""
+"""The material count of each game."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_capture_counts() -> None:
     assert rules.material(rules.parse(text.replace("3F", "3", 1))) in ((5, 6), (6, 5))
 
 
-def test_a_piece_that_hatches_is_not_won() -> None:
+def test_a_hatched_piece_is_not_material_won() -> None:
     rules = game("pondlife")
     position = rules.initial()
     hatching = [move for move in rules.moves(position) if "=F" in move]
@@ -31,7 +31,7 @@ def test_a_piece_that_hatches_is_not_won() -> None:
     assert {rules.material(rules.play(position, move)) for move in hatching} == {rules.material(position)}
 
 
-def test_where_counting_says_nothing() -> None:
+def test_games_without_a_material_count() -> None:
     rules = game("pods")
     assert {name for name in BUNDLED if not game(name).facts.material} == {"pods"}
     with pytest.raises(NotImplementedError):

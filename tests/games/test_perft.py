@@ -1,4 +1,4 @@
-"""Counting sequences of moves."""
+"""Counts of the sequences of moves."""
 
 from __future__ import annotations
 

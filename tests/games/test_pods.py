@@ -1,4 +1,4 @@
-"""Pods: the rules one by one, the grid, and the engine against the reference."""
+"""Pods: the rules one by one, the grid, and the engine compared with the reference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCKED_3 = ".P./p..p/...../P..P/.p."
 
 
 def text(first="", second="", turn=1, plies=9, size=5):
-    """The text of a position with pods of seat 1 and seat 2 on cells listed by name."""
+    """Return the text of a position with pods of seat 1 and seat 2 on named cells."""
     board = hexagon_rows(size)
     signs = {**dict.fromkeys(first.split(), "P"), **dict.fromkeys(second.split(), "p")}
     rows = "/".join("".join(signs.get(board.names[cell], ".") for cell in line) for line in board.lines)
@@ -34,7 +34,7 @@ def at(first="", second="", turn=1, plies=9, size=5):
 
 
 def ends(position, start, size=5):
-    """The ends of the migrations from a cell, as names."""
+    """Return the ends of the migrations from a cell, by name."""
     return {move.split("-")[1] for move in GAMES[size].moves(position) if move.startswith(f"{start}-")}
 
 
@@ -58,7 +58,7 @@ def line(game, position, moves):
 # Setup
 
 
-def test_a_setup_pod_stands_anywhere_but_on_a_pod_or_the_centre():
+def test_a_setup_pod_may_be_on_any_cell_without_a_pod_except_the_centre():
     for game in GAMES.values():
         start = game.initial()
         assert len(game.moves(start)) == game.board.size - 1
@@ -84,7 +84,7 @@ def test_in_setup_the_seat_of_the_text_places_whoever_owns_the_first_pod():
     assert GAME.play(at("a1", turn=2), "e2").outcome is None
 
 
-def test_a_first_pod_that_a_text_puts_on_the_centre_is_taken_as_it_stands():
+def test_a_text_may_put_the_first_pod_on_the_centre():
     assert len(GAME.moves(at("e5", turn=2))) == 60
 
 
@@ -127,12 +127,12 @@ def test_nothing_is_placed_on_a_pod():
 # Migrating
 
 
-def test_a_dive_follows_a_pod_of_either_colour():
+def test_a_dive_needs_a_pod_of_either_colour_beside_it():
     assert ends(at("d3", "d4"), "d3") == {"c3", "c4", "d5", "e4", "e5"}
     assert ends(at("d3 d4", "i1"), "d3") == {"c3", "c4", "d5", "e4", "e5"}
 
 
-def test_a_pod_with_no_pod_beside_it_stays():
+def test_a_pod_with_no_pod_beside_it_does_not_migrate():
     assert ends(at("d3", "i1"), "d3") == set()
 
 
@@ -143,11 +143,11 @@ def test_the_lifted_pod_is_no_friend_of_the_cells_it_dives_to():
     assert "e4" in ends(at("d3 e3", "d4 f4 i1"), "d3")
 
 
-def test_the_lifted_pod_does_not_lead_its_own_dives():
+def test_the_lifted_pod_does_not_support_its_own_dives():
     assert ends(at("c3 d3", "i1"), "c3") == {"c2", "d2", "d4", "e3", "e4"}
 
 
-def test_a_pair_of_enemies_bars_the_two_cells_beside_both():
+def test_a_pair_of_enemies_blocks_the_two_cells_beside_both():
     assert ends(at("d3 a5", "d4 d5"), "d3") == {"c3", "e4"}
 
 
@@ -192,13 +192,13 @@ def test_malformed_moves_are_refused_in_every_position(move):
 # Territory and the end
 
 
-def test_a_player_without_pods_can_enter_nothing():
+def test_a_player_without_pods_can_enter_no_cell():
     assert at("a1 a2", "").outcome == Outcome(1, "territory")
     assert at("", "a1 a2").outcome == Outcome(2, "territory")
     assert GAME.territory(at("a1 a2", "")) == (61, 0)
 
 
-def test_in_the_open_both_can_enter_everything():
+def test_on_an_open_board_both_can_enter_every_cell():
     assert GAME.territory(at("c3", "g3")) == (1, 1)
 
 
@@ -211,7 +211,7 @@ def test_the_last_cell_over_half_wins_and_the_one_below_does_not():
     assert GAMES[3].territory(nine) == (9, 9)
 
 
-def test_blocked_where_every_cell_is_balanced_and_no_two_pods_touch():
+def test_a_position_where_every_cell_is_balanced_and_no_two_pods_touch_is_blocked():
     for turn in (1, 2):
         position = GAMES[3].parse(f"{BLOCKED_3} {turn} 0")
         assert position.outcome == Outcome(0, "blocked")
@@ -236,7 +236,7 @@ def test_positions_before_the_one_that_was_set_do_not_count():
 
 
 def test_the_other_player_to_move_makes_another_position():
-    # One player returns in three moves while the other does in two: the same board, with the other player to move.
+    # One player comes back after three moves, the other after two: the same board, with the other player to move.
     there = ["a3-a1", "a2-b1", "a1-b2", "b1-a2", "b2-a3"]
     back = ["a2-b3", "a3-c4", "b3-b4", "c4-a3", "b4-a2"]
     game = GAMES[3]
@@ -266,13 +266,13 @@ def test_two_thousand_plies_are_a_draw():
     assert game.bound == 2000
 
 
-def test_repetition_is_tested_before_length_and_territory_before_both():
+def test_territory_is_tested_before_repetition_and_repetition_before_length():
     game = GAMES[3]
     assert line(game, game.parse(f"{PAIR} 1 1992"), CYCLE * 2).outcome == Outcome(0, "repetition")
     assert game.parse(".../..../...../..../PP. 1 2000").outcome == Outcome(1, "territory")
 
 
-def test_plies_never_outgrow_their_nine_digits():
+def test_plies_stay_within_nine_digits():
     position = GAMES[3].play(GAMES[3].parse(f"{EMPTY_3} 1 999999999"), "a1")
     assert GAMES[3].parse(GAMES[3].text(position)) == position
 
@@ -389,7 +389,7 @@ def test_positions_are_values():
 
 
 @pytest.mark.parametrize("size", GAMES)
-def test_shifts_are_the_neighbours_of_the_board(size):
+def test_shifts_reach_the_neighbours_of_the_board(size):
     table, board = grid(size), hexagon_rows(size)
     for cell, bit in enumerate(table.bits):
         near = table.around(1 << bit)
@@ -417,7 +417,7 @@ def test_bit_sliced_numbers_add_and_compare():
             assert exceeds(count, other) & 1 == (number > second)
 
 
-# Against the reference
+# Comparison with the reference
 
 
 def random_text(rng, size):
@@ -435,7 +435,7 @@ def swapped(position_text):
 
 
 def agree(game, position, reference):
-    """Compare everything that can be seen; return the moves."""
+    """Compare everything observable; return the moves."""
     moves = game.moves(position)
     assert game.text(position) == reference.text()
     assert len(set(moves)) == len(moves)
@@ -489,7 +489,7 @@ def test_games_agree_with_the_reference(size, placing):
 
 @pytest.mark.long
 def test_repetition_agrees_with_the_reference():
-    """A few pods on the smallest board that migrate as they like come back to where they were soon enough."""
+    """A few pods that migrate at random on the smallest board soon repeat a position."""
     rng = random.Random(3)
     game = GAMES[3]
     outcomes = set()

@@ -1,4 +1,4 @@
-"""Pondlife: the rules one by one, and the engine against the reference."""
+"""Pondlife: the rules one by one, and the engine compared with the reference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VARIANTS = [
 
 
 def text(pieces, turn=1, off="- -", eggs="1 1", hatched="0 0", quiet=0, handicap=0):
-    """The text of a position with pieces such as `e1N` or `e5t3`; both nests have an egg if nothing else is said."""
+    """Return the text of a position with pieces such as `e1N` or `e5t3`; by default both nests have an egg."""
     on = {word[:2]: word[2:] for word in pieces.split()}
     assert set(on) <= set(BOARD.names)
     files = "/".join("".join(on.get(BOARD.names[cell], ".") for cell in line) for line in BOARD.lines)
@@ -38,7 +38,7 @@ def at(pieces, game=GAME, **rest):
 
 
 def goals(position, source, game=GAME):
-    """The cells to which the piece on a cell may go, of a nest once each."""
+    """Return the cells to which the piece on a cell may go; of a nest, each cell once."""
     return {move[3:5] for move in game.moves(position) if move.startswith(source)}
 
 
@@ -86,7 +86,7 @@ NESTS = "a2N i2n"
         ("H", 2, "e6 f5 f4 e4 d4 d5 f6 g7 g4 i3 f3 g1 d3 c1 c4 a3 d6 c7"),
     ],
 )
-def test_every_piece_goes_where_the_table_says(piece, lines, expected):
+def test_every_piece_goes_to_the_cells_of_the_table(piece, lines, expected):
     game = Pondlife(lines=lines)
     assert goals(at(f"{NESTS} e5{piece}", game), "e5", game) == set(expected.split())
 
@@ -114,7 +114,7 @@ def test_a_slide_ends_on_the_first_enemy_piece_and_before_an_own_one():
     illegal(position, "e5-d4", "a piece of the same player")
 
 
-def test_a_long_slide_jumps_over_its_first_cell_whatever_stands_there():
+def test_a_long_slide_jumps_over_its_first_cell_whatever_is_on_it():
     position = at(f"{NESTS} e5D0 f5t3 d5T0 b5t0", GAME)
     assert goals(position, "e5") == {"g5", "h5", "i5", "c5", "b5"}
     illegal(position, "e5-f5", "does not move like that")
@@ -140,7 +140,7 @@ def test_a_nest_hatches_with_any_facing_or_face_or_pays_an_egg():
     assert goals(position, "e1") == {"e2", "d1", "f1"}
 
 
-def test_hatching_takes_the_piece_and_counts_it():
+def test_hatching_removes_the_piece_from_the_reserve_and_counts_it():
     position = after(at("e1N e9n", off="FFW -", quiet=7), "e1-e2=F4")
     assert GAME.text(position) == text("e2N e1F4 e9n", turn=2, off="FW -", hatched="1 0")
 
@@ -186,12 +186,12 @@ def test_a_pinned_piece_keeps_to_the_line():
     illegal(position, "e4-d4", "the nest would be under attack")
 
 
-def test_against_check_a_piece_steps_in_takes_the_attacker_or_the_nest_goes():
+def test_check_is_answered_by_a_block_a_capture_or_a_move_of_the_nest():
     position = at("e1N a5n e8s d3S c6F3")
     assert set(GAME.moves(position)) == {"d3-e4", "d3-e3", "c6-e8", "c6-e6", "e1-d1=egg", "e1-f1=egg"}
 
 
-def test_what_a_nest_hatches_shields_it_and_an_egg_does_not():
+def test_a_hatched_piece_blocks_a_check_and_an_egg_does_not():
     position = at("e2N a5n e9s", off="F -")
     assert {move for move in GAME.moves(position) if move.startswith("e2-e1")} == {"e2-e1=F3", "e2-e1=F4"}
     illegal(position, "e2-e1=egg", "the nest would be under attack")
@@ -203,13 +203,13 @@ def test_a_long_slide_gives_check_over_the_piece_between():
     assert at("e1N a5n e2T0 e3d4", eggs="0 1").outcome == Outcome(2, "nest_trapped")
 
 
-def test_a_line_that_two_pieces_close_pins_neither():
+def test_a_line_with_two_pieces_on_it_pins_neither():
     position = at("e1N a5n e3T0 e5T0 e8s", eggs="0 0")
     assert {"e3-d3", "e5-d5"} <= set(GAME.moves(position))
 
 
-def test_a_piece_that_may_not_move_attacks_all_the_same():
-    # The snake on e2 holds the snake on e7, which gives check all the same.
+def test_a_pinned_piece_attacks_nevertheless():
+    # The snake on e2 pins the snake on e7, which gives check nevertheless.
     assert GAME.moves(at("c7N e9n e7s e2S", eggs="0 1")) == ["e2-e7"]
 
 
@@ -223,7 +223,7 @@ def test_a_tadpole_attacks_aside_and_never_straight_ahead():
 SNAKES = "a2N i2n c4S g4s"
 
 
-def test_a_board_that_stood_before_is_illegal_the_start_included():
+def test_a_board_that_occurred_before_is_illegal_including_the_initial_one():
     position = after(at(SNAKES), "c4-c5", "g4-g5", "c5-c4")
     illegal(position, "g5-g4", "the board that it makes has stood before")
 
@@ -240,14 +240,14 @@ def test_eggs_are_no_part_of_the_board():
 
 
 def test_a_captured_and_hatched_piece_can_restore_a_board():
-    # Yellow's frog takes the snake on e5 and goes home; Blue's nest goes round and hatches another there.
+    # Yellow's frog captures the snake on e5 and goes home; Blue's nest goes round and hatches another one there.
     start = at("a2N e6n e5s e3F3", off="- S", eggs="1 9")
     position = after(start, "e3-e5", "e6-f5=egg", "e5-g4", "f5-f4=egg", "g4-g2", "f4-e5=egg", "g2-e3")
     illegal(position, "e5-e6=S", "the board that it makes has stood before")
     assert "e5-e4=S" in GAME.moves(position)
 
 
-def test_a_capture_of_a_tadpole_forgets_what_cannot_come_about_again():
+def test_the_capture_of_a_tadpole_forgets_boards_that_cannot_occur_again():
     position = after(at("a2N i2n c4S g4s c6t3"), "c4-c5", "g4-g5", "c5-c6")
     assert len(position.stood) == 1
     assert "g5-g4" in GAME.moves(position)
@@ -324,11 +324,11 @@ def test_handicap_moves_may_attack_and_yellow_answers_after_the_last():
     assert set(GAME.moves(position)) == {"b1-b2", "b1-c2"}
 
 
-def test_a_handicap_without_a_move_is_over_and_the_text_says_so():
+def test_a_handicap_without_a_legal_move_is_over_and_the_text_says_so():
     blocked = at("a5N e1n e2t3 d1T0 f1T0", turn=2, handicap=4, eggs="1 0")
     assert (blocked.turn, blocked.handicap, blocked.outcome) == (1, 0, None)
     assert GAME.text(blocked).endswith(" 0 0")
-    # After a handicap move as well: the tadpole reaches the edge.
+    # Also after a handicap move: the tadpole reaches the edge.
     position = after(at("a5N i1n e2t3", turn=2, handicap=4, eggs="1 0"), "e2-e1")
     assert (position.turn, position.handicap, position.outcome) == (1, 0, None)
 
@@ -465,7 +465,7 @@ def test_malformed_positions_are_refused_with_a_place(bad, where):
     assert refusal.facts["where"] == where
 
 
-def test_a_position_need_not_be_one_that_a_game_reaches():
+def test_a_position_need_not_be_reachable():
     odd = text("a2N i2n e5E0", off="FFFFFFFFFF EEH", eggs="999999999 0", hatched="999999999 7", quiet=3)
     position = GAME.parse(odd)
     assert GAME.text(position) == odd
@@ -485,7 +485,7 @@ def test_pieces_are_shown_in_the_order_of_the_cells():
     assert pieces["a1"] == Piece(0, "")
 
 
-def test_steps_show_what_arrives_what_hatches_and_who_pays():
+def test_steps_show_arrivals_hatched_pieces_and_paid_eggs():
     position = at("a2N i2n e5F3", off="W -")
     assert GAME.steps(position, "e5-e7") == [Step("move", "e5", "e7", "F", 4)]
     assert GAME.steps(position, "a2-a3=egg") == [Step("move", "a2", "a3", "N"), Step("pay", "", "a3", "N")]
@@ -494,7 +494,7 @@ def test_steps_show_what_arrives_what_hatches_and_who_pays():
     assert refused(GAME.steps, position, "b2-b3").reason == Reason.MOVE_ILLEGAL
 
 
-def test_counters_show_what_lies_beside_the_board():
+def test_counters_show_the_reserve():
     counters = GAME.counters(GAME.initial())
     assert counters["Yellow eggs"] == 7
     assert counters["Blue eggs"] == 8
@@ -507,7 +507,7 @@ def test_counters_show_what_lies_beside_the_board():
 
 
 def random_text(rng):
-    """A random position: few or many pieces, odd counters, sometimes with handicap moves left."""
+    """Draw a position: few or many pieces, odd counters, sometimes with handicap moves left."""
     cells = list(BOARD.names)
     rng.shuffle(cells)
     words = [f"{cells.pop()}N", f"{cells.pop()}n"]
@@ -529,7 +529,7 @@ def random_text(rng):
 
 
 def compare(game, naive, position, state, rng, plies):
-    """Play on in both, and compare text, moves and outcome at every ply."""
+    """Play on in both, and compare text, moves and outcome after every ply."""
     for _ in range(plies):
         assert game.text(position) == naive.text(state)
         moves = game.moves(position)
@@ -571,7 +571,7 @@ def test_random_positions_agree_with_the_reference(values):
 
 @pytest.mark.long
 def test_games_that_go_back_and_forth_agree_with_the_reference():
-    """Seats take back their moves when they can, so that boards that stood before come up all the time."""
+    """Seats take back their moves when they can, so that boards repeat all the time."""
     rng = Random(14)
     naive = reference.Reference()
     forbidden = 0
@@ -613,7 +613,7 @@ def swap_move(move):
 
 
 def swap_text(line):
-    """The same position with the board turned by half and the seats exchanged."""
+    """Return the same position with the board rotated by half a turn and the seats exchanged."""
     _, turn, off_1, off_2, eggs_1, eggs_2, hatched_1, hatched_2, quiet, handicap = line.split(" ")
     assert handicap == "0"
     pieces = zip(BOARD.names, GAME.pieces(GAME.parse(line)), strict=True)

@@ -1,4 +1,4 @@
-"""Variants' names: what builds which game, and what is refused by which name."""
+"""Names of variants: which game each name builds, and with what reason a wrong name is refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_rules_text_comes_with_the_package(name: str) -> None:
 
 @pytest.fixture
 def fresh() -> Iterator[None]:
-    """Let a test see the registry before anything was looked up, and leave nothing of it behind."""
+    """Give a test an empty registry, and restore it afterwards."""
     remembered = (registry._places, registry._load, registry._build)
     for lookup in remembered:
         lookup.cache_clear()
@@ -47,7 +47,7 @@ def fresh() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("fresh")
-def test_a_package_adds_a_game_and_replaces_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_can_add_a_game_and_replace_none(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = [EntryPoint(name, "arbiter.games.pods:Pods", registry.GROUP) for name in ("zebra", "hop-it", "ants")]
     monkeypatch.setattr(registry, "entry_points", lambda *, group: installed if group == registry.GROUP else [])
     assert list(registry.classes()) == [*registry.BUNDLED, "ants", "zebra"]

@@ -1,7 +1,7 @@
-"""A small whole game to try matches on: taking stones from a heap.
+"""A small complete game for tests of matches: taking stones from a heap.
 
-Players take 1 to 3 stones in turn; whoever takes the last one wins. With a handicap, seat 1 takes that many times
-before seat 2 first does. An even heap of ten or fewer may be claimed as a draw; draws may be offered.
+Players take 1 to 3 stones in turn; the player who takes the last one wins. With a handicap, seat 1 takes that many
+times before seat 2 first does. An even heap of ten or fewer may be claimed as a draw; draws may be offered.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class WordyHeap(Heap):
 
 
 class DriftingHeap(Heap):
-    """The same game by other rules: what a log says no longer holds."""
+    """The same game with other rules: a log of the original game does not follow from them."""
 
     def play(self, position: HeapPosition, move: str) -> HeapPosition:
         return super().play(position, move)._replace(free=7)
@@ -124,7 +124,7 @@ class DriftingHeap(Heap):
 
 @cache
 def games(variant: str) -> AnyGame:
-    """Find the heap too, beside the games that come with the arbiter."""
+    """Find this game too, beside the bundled games."""
     if variant == "wordy-heap":
         return WordyHeap()
     found = re.fullmatch(r"heap(?:\((.*)\))?", variant)

@@ -1,4 +1,4 @@
-"""A table at which one match is played: keeps the log, and compares its replay with the live match."""
+"""A match for tests: it keeps its log, and compares a replay of the log with the live match."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOON = 1_800_000_000_000
 
 
 class Table:
-    """One match of `game` between alice and bob, or others; `now` moves only as the test says."""
+    """A match of `game` between alice and bob, or others; only the test changes `now`."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Table:
         return [event.kind.value for event in self.do(command, after_ms).events]
 
     def play(self, move: str, after_ms: int = 0, request: str = "", seat: Seat | None = None) -> Decision:
-        """Play a move of the seat to move (or another) that arrives `after_ms` from now, without a stream."""
+        """Play a move of the seat to move (or another) that arrives in `after_ms`, without a stream."""
         name = request or f"move {self.match.revision}"
         command = Play(seat or self.match.turn, name, self.match.ply, move, self.now + after_ms)
         return self.do(command, after_ms)
@@ -76,7 +76,7 @@ class Table:
         return replay((read(data) for data in self.log), games)
 
     def check(self) -> None:
-        """Assert that the log is whole and makes this match again, read on trust too."""
+        """Assert that the log is complete and gives this match again, also when it is read on trust."""
         assert check_chain(self.log) == self.events
         assert self.replayed() == self.match
         trusted = replay((read(data) for data in self.log), games, trust=True)
@@ -91,7 +91,7 @@ def started(
     players: tuple[str, str] = ("alice", "bob"),
     rules: AdjudicationRules | None = None,
 ) -> Table:
-    """Return a table with both players present and the first clock running."""
+    """Return a match with both players present and the first clock running."""
     table = Table(game, time, policy, opening=opening, players=players, rules=rules)
     table.do(Arrive(1))
     table.do(Arrive(2))

@@ -1,4 +1,4 @@
-"""Ends by rule: each comes with the ply that brings it about, and a reader of the record finds the same."""
+"""Ends by adjudication: each happens at the right ply, and every reader of the record computes the same end."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ EVALUATION, LEVEL = "adjudicated_evaluation", "adjudicated_level"
 
 
 def ruled(rules: AdjudicationRules, game: str = "heap(stones=1000)", opening: tuple[str, ...] = ()) -> Table:
-    """Return a table with rules, at which comments can be sealed."""
+    """Return a match with adjudication rules and encrypted comments."""
     table = started(game, rules=rules, opening=opening)
     table.match = replace(table.match, secret=SECRET)
     return table
@@ -54,7 +54,7 @@ def say(table: Table, *evaluations: int | None, move: str = "1") -> None:
 
 
 def verified(events: Sequence[Event]) -> Match:
-    """Verify events as an auditor does; their bytes aside."""
+    """Verify events as an auditor does, without their bytes."""
     retracing = Verification(games)
     for event in events:
         retracing.step(replace(event), "")
@@ -64,7 +64,7 @@ def verified(events: Sequence[Event]) -> Match:
 
 
 def end(table: Table) -> tuple[str, int]:
-    """Return reason and winner of the end, having asked every reader of the record about it."""
+    """Return the reason and winner of the end; assert that every reader of the record computes the same."""
     match = table.match
     assert match.result is not None
     assert (match.result.cause, match.result.party, match.result.by) == (Cause.ORGANISER, Party.ORGANISER, "")
@@ -89,7 +89,7 @@ class TestLength:
         table.play("1")
         assert end(table) == (LENGTH, 0)
 
-    def test_the_rules_of_the_game_come_first(self) -> None:
+    def test_the_rules_of_the_game_are_applied_first(self) -> None:
         table = started("heap(stones=2)", rules=AdjudicationRules(plies=2))
         table.play("1")
         table.play("1")
@@ -98,7 +98,7 @@ class TestLength:
         verified(table.events)
         table.check()
 
-    def test_a_record_that_goes_on_too_long_is_found(self) -> None:
+    def test_a_record_that_goes_on_after_its_maximal_length_is_found(self) -> None:
         table = ruled(AdjudicationRules(plies=2))
         table.play("1")
         table.play("1")
@@ -131,7 +131,7 @@ class TestMaterial:
         table.play("1")
         assert end(table) == (MATERIAL, 2)
 
-    def test_nothing_is_forgotten_over_a_restart(self) -> None:
+    def test_a_restart_keeps_the_count(self) -> None:
         table = ruled(AdjudicationRules(material=2, material_plies=4), "heap(stones=30)")
         for _ in range(3):
             table.play("1")
@@ -139,7 +139,7 @@ class TestMaterial:
         assert trusted.position is None
         table.match = trusted
         table.do(Interrupt(Interruption.RESTART))
-        table.play("1")  # the move before which the arbiter looks at the board again
+        table.play("1")  # before this move the arbiter computes the material again
         assert end(table) == (MATERIAL, 1)
 
     def test_the_opening_counts_for_nothing(self) -> None:
@@ -155,9 +155,9 @@ class TestMaterial:
 
 
 class TestEvaluation:
-    def test_both_bots_say_the_same_for_long_enough(self) -> None:
+    def test_the_match_ends_when_both_bots_have_agreed_for_long_enough(self) -> None:
         table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=4))
-        say(table, 800, 200, 810, 201)  # the last one is not sure enough
+        say(table, 800, 200, 810, 201)  # the last evaluation is too low
         assert table.match.result is None
         say(table, 800, 200, 900)
         assert table.match.result is None
@@ -170,7 +170,7 @@ class TestEvaluation:
         assert end(table) == (EVALUATION, 2)
 
     @pytest.mark.parametrize("break_", [None, 500, 200, 799])
-    def test_one_word_less_begins_anew(self, break_: int | None) -> None:
+    def test_one_missing_evaluation_restarts_the_count(self, break_: int | None) -> None:
         table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=3))
         say(table, 900, 100, break_, 100, 900)
         assert table.match.result is None
@@ -193,13 +193,13 @@ class TestEvaluation:
         say(table, 500)
         assert end(table) == (LEVEL, 0)
 
-    def test_what_nobody_can_read_ends_nothing(self) -> None:
+    def test_comments_that_can_not_be_decrypted_end_nothing(self) -> None:
         table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
         table.match = replace(table.match, secret=b"")
         say(table, 1_000, 0, 1_000, 0)
         assert table.match.result is None
 
-    def test_an_end_that_the_comments_do_not_bear_out_is_found(self) -> None:
+    def test_an_end_that_the_comments_contradict_is_found(self) -> None:
         table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
         say(table, 900, 100)
         *before, ended = table.events
@@ -221,8 +221,8 @@ class TestSaying:
     RULES = AdjudicationRules(evaluation=200, evaluation_plies=3, draw_evaluation=50, draw_plies=3, draw_from_ply=4)
 
     @given(st.lists(st.tuples(st.sampled_from((1, 2)), st.none() | st.integers(0, 1_000)), max_size=9))
-    def test_by_the_book(self, told: list[tuple[int, int | None]]) -> None:
-        """What is said, in order of plies; the rule once more, word by word."""
+    def test_a_literal_implementation_of_the_rule_agrees(self, told: list[tuple[int, int | None]]) -> None:
+        """`said` are the evaluations in order of plies. The test implements the rule again, literally."""
         said = [ScoreClaim(ply, seat, evaluation) for ply, (seat, evaluation) in enumerate(told)]
         winner, level = 0, False
         for most in range(3, len(said) + 1):
@@ -258,7 +258,7 @@ class TestSaying:
         (AdjudicationRules(draw_from_ply=9), "hop-it", "draw_plies"),
     ],
 )
-def test_rules_of_no_use_are_refused(rules: AdjudicationRules, game: str, where: str) -> None:
+def test_invalid_adjudication_rules_are_refused(rules: AdjudicationRules, game: str, where: str) -> None:
     with pytest.raises(Refusal) as caught:
         check(rules, registered(game))
     assert (caught.value.reason, caught.value.facts["where"]) == (Reason.PARAMETER_INVALID, f"adjudication.{where}")
@@ -266,7 +266,7 @@ def test_rules_of_no_use_are_refused(rules: AdjudicationRules, game: str, where:
         create("m1", Create(game, ("a", "b"), "1m", "org", "r", adjudication=rules), NOON)
 
 
-def test_no_rules_leave_nothing_on_record() -> None:
+def test_a_match_without_rules_records_none() -> None:
     plain = create("m1", Create("pods", ("a", "b"), "1m", "org", "r"), NOON).events
     empty = create("m1", Create("pods", ("a", "b"), "1m", "org", "r", adjudication=AdjudicationRules()), NOON).events
     assert empty == plain
@@ -274,7 +274,7 @@ def test_no_rules_leave_nothing_on_record() -> None:
     assert plain[0].adjudication is None
 
 
-def test_an_end_by_rule_without_a_rule_can_not_have_happened() -> None:
+def test_an_end_by_adjudication_without_rules_is_found() -> None:
     table = started()
     ended = ruled(AdjudicationRules(plies=1))
     ended.play("1")

@@ -1,4 +1,4 @@
-"""Clock arithmetic: a worked example for every control, and what holds for all."""
+"""Clock arithmetic: a worked example for every time control, and properties of all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.matches.test_time_control import CONTROLS
 FALLEN = None
 
 EXAMPLES: list[tuple[str, list[tuple[int, SeatClock | None]]]] = [
-    # control, and moves one after the other: milliseconds charged, the clock after it
+    # time control, and consecutive moves: milliseconds charged, the clock after the move
     ("none", [(10**12, SeatClock(0)), (0, SeatClock(0))]),
     ("5m", [(100_000, SeatClock(200_000)), (199_999, SeatClock(1)), (0, SeatClock(1)), (1, FALLEN)]),
     ("5m+3s", [(1_000, SeatClock(302_000)), (301_999, SeatClock(3_001)), (3_001, FALLEN)]),
@@ -87,7 +87,7 @@ def test_available_on_the_first_move(text: str, milliseconds: int) -> None:
 
 
 def most_gain(control: TimeControl) -> int:
-    """Return how much more may be available for a move than was left over by the move before, whatever happens."""
+    """Return by how much the time for a move may exceed what the move before left over, whatever happens."""
     match control:
         case Increment():
             return control.increment_ms
@@ -104,7 +104,7 @@ def most_gain(control: TimeControl) -> int:
 
 
 @given(CONTROLS, st.lists(st.floats(0, 1.05) | st.just(1.0) | st.just(0.0), max_size=30))
-def test_whatever_is_played(control: TimeControl, shares: list[float]) -> None:
+def test_properties_of_any_sequence_of_moves(control: TimeControl, shares: list[float]) -> None:
     clock = start(control)
     for share in shares:
         limit = available(control, clock)

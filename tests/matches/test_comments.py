@@ -1,4 +1,4 @@
-"""Comments of bots on moves: encrypted during the match, readable after its end, and no reason to refuse a move."""
+"""Comments of bots on moves: encrypted during the match, public after its end, and never a reason to refuse a move."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SAID = Comment(612, ("2", "1", "3"))
 
 
 def sealing(game: str = "heap", secret: bytes = SECRET) -> Table:
-    """Return a table at which comments can be sealed."""
+    """Return a match in which comments can be encrypted."""
     table = started(game, policy=policy(illegal_moves=2))
     table.match = replace(table.match, secret=secret)
     return table
 
 
 def say(table: Table, move: str, comment: Comment | None, request: str = "") -> Moved | Event:
-    """Play a move and say something with it; return its event."""
+    """Play a move with a comment; return its event."""
     match = table.match
     name = request or f"r{match.revision}"
     decision = table.do(Play(match.turn, name, match.ply, move, table.now, comment=comment))
@@ -41,7 +41,7 @@ def say(table: Table, move: str, comment: Comment | None, request: str = "") -> 
 
 
 def verified(events: list[Event]) -> None:
-    """Verify events as an auditor does; their bytes aside."""
+    """Verify events as an auditor does, without their bytes."""
     retracing = Verification(games)
     for event in events:
         retracing.step(replace(event), "")
@@ -59,7 +59,7 @@ comments = st.builds(Comment, st.none() | st.integers(0, 1_000), st.lists(words,
 
 
 @given(comments, st.binary(min_size=32, max_size=32), st.integers(0, 10_000))
-def test_what_is_sealed_opens_with_its_key_alone(comment: Comment, key: bytes, ply: int) -> None:
+def test_a_comment_is_decrypted_with_its_key_alone(comment: Comment, key: bytes, ply: int) -> None:
     sealed = seal(comment, key, ply)
     assert len(sealed) % 128 == 0
     assert unseal(sealed, key, ply) == comment
@@ -69,7 +69,7 @@ def test_what_is_sealed_opens_with_its_key_alone(comment: Comment, key: bytes, p
 
 
 @given(st.none() | st.integers(), st.lists(st.text()))
-def test_whatever_is_said_fits_or_is_left_out(evaluation: int | None, line: list[str]) -> None:
+def test_a_comment_within_the_limits_is_kept_and_a_larger_one_left_out(evaluation: int | None, line: list[str]) -> None:
     kept = fitting(evaluation, line)
     if kept is not None:
         assert list(kept.line) == line[: len(kept.line)]
@@ -97,18 +97,18 @@ def test_limits(evaluation: int | None, line: list[str], kept: Comment | None) -
 
 
 @pytest.mark.parametrize("sealed", ["", "0", "zz", "AB" * 64, "00" * 64])
-def test_what_is_no_comment(sealed: str) -> None:
+def test_malformed_comments(sealed: str) -> None:
     with pytest.raises(MalformedRecordError):
         unseal(sealed, SECRET, 0)
 
 
 @pytest.mark.parametrize("key", ["", "00", KEY.upper(), KEY + "00", "x" * 64])
-def test_what_is_no_key(key: str) -> None:
+def test_malformed_keys(key: str) -> None:
     with pytest.raises(MalformedRecordError):
         key_of(key)
 
 
-def test_nothing_is_seen_before_the_end_and_everything_after_it() -> None:
+def test_comments_are_secret_before_the_end_and_public_after_it() -> None:
     table = sealing()
     say(table, "1", SAID)
     say(table, "2", None)
@@ -127,7 +127,7 @@ def test_nothing_is_seen_before_the_end_and_everything_after_it() -> None:
 
 
 @pytest.mark.parametrize("end", [Resign(1, "e"), Abort("boss", "e"), ClaimDraw(2, "e"), Play(2, "e", 1, "3", 0)])
-def test_every_end_discloses_the_key_and_says_so_again(end: Resign | Abort | ClaimDraw | Play) -> None:
+def test_every_kind_of_end_discloses_the_key(end: Resign | Abort | ClaimDraw | Play) -> None:
     table = sealing("heap(stones=7)" if isinstance(end, ClaimDraw) else "heap(stones=4)")
     say(table, "1", SAID)
     answer = receipt(table.do(end))
@@ -137,7 +137,7 @@ def test_every_end_discloses_the_key_and_says_so_again(end: Resign | Abort | Cla
     verified(table.events)
 
 
-def test_the_last_move_may_be_the_one_that_says_something() -> None:
+def test_the_last_move_may_be_the_only_one_with_a_comment() -> None:
     table = sealing("heap(stones=1)")
     say(table, "1", SAID)
     assert ended(table).key == KEY
@@ -151,8 +151,8 @@ def test_a_match_without_comments_discloses_nothing() -> None:
     assert ended(table).key == ""
 
 
-def test_a_comment_is_no_part_of_what_was_asked() -> None:
-    """A move that is sent again with another comment is the same request, and what came first stands."""
+def test_a_comment_is_no_part_of_a_request() -> None:
+    """A move that is sent again with another comment is the same request, and the first comment remains."""
     table = sealing()
     say(table, "1", SAID, "r")
     before = table.match
@@ -171,14 +171,14 @@ def test_a_comment_on_a_move_that_is_not_played_is_not_kept() -> None:
     assert table.match.comments == ()
 
 
-def test_without_a_key_a_move_is_played_and_nothing_is_kept() -> None:
+def test_without_a_key_a_move_is_played_and_its_comment_is_dropped() -> None:
     table = sealing(secret=b"")
     moved = say(table, "1", SAID)
     assert isinstance(moved, Moved)
     assert moved.comment == ""
 
 
-def test_a_key_that_was_lost_meanwhile_is_not_disclosed_and_what_was_said_stays_sealed() -> None:
+def test_a_lost_key_is_not_disclosed_and_its_comments_stay_encrypted() -> None:
     table = sealing()
     say(table, "1", SAID)
     table.match = replace(table.match, secret=b"\x07" * 32)
@@ -189,7 +189,7 @@ def test_a_key_that_was_lost_meanwhile_is_not_disclosed_and_what_was_said_stays_
 
 
 @pytest.mark.parametrize("key", ["07" * 32, KEY[:-1], "nonsense"])
-def test_a_key_that_opens_nothing_is_objected_to(key: str) -> None:
+def test_a_disclosed_key_that_decrypts_nothing_is_found(key: str) -> None:
     table = sealing()
     say(table, "1", SAID)
     table.do(Resign(1, "e"))
@@ -200,7 +200,7 @@ def test_a_key_that_opens_nothing_is_objected_to(key: str) -> None:
         replay([replace(event) for event in forged], games)
 
 
-def test_a_key_without_comments_is_objected_to() -> None:
+def test_a_disclosed_key_without_comments_is_found() -> None:
     table = sealing()
     table.do(Resign(1, "e"))
     with pytest.raises(ContradictionError, match="no comments that it opens"):

@@ -1,4 +1,4 @@
-"""What is read from files and requests: time controls, JSON, events, transcripts, texts for people, key files."""
+"""Fuzz tests of what is read from files and requests: time controls, JSON, events, transcripts, texts, key files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def values() -> st.SearchStrategy[Any]:
 
 @st.composite
 def changed(draw: st.DrawFn, line: bytes) -> bytes:
-    """Draw a line of a transcript that has been meddled with: a field put, taken, renamed, or bytes changed."""
+    """Draw a line of a transcript with a change: a field added, removed or renamed, or bytes changed."""
     value: Any = json.loads(line)
     change = draw(st.integers(0, 4))
     if change == 4:
@@ -78,18 +78,18 @@ def changed(draw: st.DrawFn, line: bytes) -> bytes:
 
 
 def one_line(error: Exception, longest: int = 2_000) -> None:
-    """Assert that an error says in one short line what is wrong."""
+    """Assert that an error is one short line."""
     assert 0 < len(str(error)) <= longest
     assert "\n" not in str(error)
 
 
 def check_reason(refusal: Refusal, reason: Reason) -> None:
-    """Assert why something is refused."""
+    """Assert the reason of a refusal."""
     assert refusal.reason is reason
 
 
 def check_line(line: int, last: int) -> None:
-    """Assert that an error names a line that is there, or the one that is missing."""
+    """Assert that an error names a line of the file, or the missing one."""
     assert 1 <= line <= last
 
 
@@ -129,7 +129,7 @@ def test_json_and_events(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [DEEP, b'{"a":' * 100_000, b"9" * 100_000, b"\xff", b"", b"null", b"1e5", b"NaN"])
-def test_json_that_hurts(data: bytes) -> None:
+def test_extreme_json(data: bytes) -> None:
     for reader in (read, read_keys):
         with pytest.raises(RecordError) as caught:
             reader(data)
@@ -159,7 +159,7 @@ def test_transcripts(name: str, data: st.DataObject) -> None:
         one_line(error)
         check_line(error.line, len(wrong) + 1)
     else:
-        assert told == b"".join(line + b"\n" for line in true), verified  # nothing else holds
+        assert told == b"".join(line + b"\n" for line in true), verified  # every other transcript is refused
     try:
         records, _ = split(told)
         evolution.replay(map(read, records), trust=True)
@@ -176,7 +176,7 @@ def written(name: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 @effort(0.3)
 @given(data=st.data())
-def test_texts_for_people(name: str, data: st.DataObject) -> None:
+def test_matches_as_text(name: str, data: st.DataObject) -> None:
     try:
         game = notation.read(data.draw(near([written(name)], 3)))
     except notation.NotationError as error:
@@ -199,7 +199,7 @@ def test_files_of_public_keys(data: st.DataObject) -> None:
 
 
 class Ring(NamedTuple):
-    """A file of signing keys that a test may spoil, and what stood in it."""
+    """A file of signing keys that a test may damage, and its original content."""
 
     path: Path
     content: bytes

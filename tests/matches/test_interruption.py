@@ -1,4 +1,4 @@
-"""The server goes away and comes back: nobody pays for it, and nobody can hold the match for ever."""
+"""The server stops and starts again: no player is charged for it, and no player can block the match for ever."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESTART = Interrupt(Interruption.RESTART)
 HOUR = 3_600_000
 
 
-def test_the_outage_and_the_interrupted_thought_cost_nothing() -> None:
+def test_the_outage_and_the_interrupted_turn_are_charged_to_nobody() -> None:
     table = started(time="1m+1s")
     table.play("1", after_ms=5_000)
     table.do(Interrupt(Interruption.DRAIN), after_ms=50_000)
@@ -27,7 +27,7 @@ def test_the_outage_and_the_interrupted_thought_cost_nothing() -> None:
     table.check()
 
 
-def test_the_clock_waits_for_the_player_to_move_alone() -> None:
+def test_the_clock_waits_only_for_the_player_to_move() -> None:
     table = started()
     table.do(RESTART)
     assert table.kinds(Arrive(2)) == ["arrived"]
@@ -35,7 +35,7 @@ def test_the_clock_waits_for_the_player_to_move_alone() -> None:
     assert table.kinds(Arrive(1), after_ms=1) == ["arrived", "resumed"]
 
 
-def test_a_player_who_stays_away_does_not_hold_the_match() -> None:
+def test_a_player_who_stays_away_does_not_block_the_match() -> None:
     table = started(policy=policy(resume_ms=30_000))
     table.do(RESTART)
     assert deadline(table.match) == table.now + 30_000
@@ -47,7 +47,7 @@ def test_a_player_who_stays_away_does_not_hold_the_match() -> None:
     table.check()
 
 
-def test_a_new_interruption_gives_the_time_to_come_back_again() -> None:
+def test_a_new_interruption_restarts_the_time_to_come_back() -> None:
     table = started(policy=policy(resume_ms=30_000))
     table.do(Interrupt(Interruption.DRAIN))
     table.do(RESTART, after_ms=HOUR)
@@ -55,8 +55,8 @@ def test_a_new_interruption_gives_the_time_to_come_back_again() -> None:
     assert deadline(table.match) == table.now + 30_000
 
 
-def test_a_move_may_come_before_its_player_is_seen() -> None:
-    """It was on its way when the server went down, or comes by a call: the turn begins anew with it."""
+def test_a_move_may_arrive_before_its_player_connects() -> None:
+    """The move was sent before the server stopped, or is made by a call: the turn restarts with it."""
     table = started()
     table.do(RESTART, after_ms=10_000)
     move = Play(1, "r", 0, "1", table.now + 500)
@@ -79,7 +79,7 @@ def test_a_wrong_move_while_interrupted() -> None:
     table.check()
 
 
-def test_an_offer_and_the_strikes_outlast_an_interruption() -> None:
+def test_an_offer_and_the_strikes_survive_an_interruption() -> None:
     table = started()
     table.do(OfferDraw(2, "a"))
     table.play("x")
@@ -101,7 +101,7 @@ def test_the_outage_is_nobody_s_absence() -> None:
     table.check()
 
 
-def test_who_was_never_seen_has_not_abandoned_the_match() -> None:
+def test_a_player_who_never_connected_has_not_abandoned_the_match() -> None:
     table = Table(time="10m", policy=policy(start=ClockStart.AT_ONCE, abandon_ms=1_000))
     table.do(RESTART)
     table.do(Tick(), after_ms=30_000)
@@ -110,7 +110,7 @@ def test_who_was_never_seen_has_not_abandoned_the_match() -> None:
 
 
 @pytest.mark.parametrize("reason", Interruption)
-def test_waiting_for_the_players_begins_again(reason: Interruption) -> None:
+def test_the_time_to_wait_for_players_restarts(reason: Interruption) -> None:
     table = Table(policy=policy(no_show_ms=1_000))
     table.do(Arrive(1))
     table.do(Interrupt(reason), after_ms=999)
@@ -122,8 +122,8 @@ def test_waiting_for_the_players_begins_again(reason: Interruption) -> None:
     table.check()
 
 
-def test_no_match_is_without_a_next_instant_before_its_end() -> None:
-    """No match can be stuck: in every phase but the last something is due, and doing it leads to the end."""
+def test_every_match_has_a_next_deadline_before_its_end() -> None:
+    """No match can be stuck: every phase but the last has a deadline, and passing the deadlines leads to the end."""
     for time in ("none", "1m", "40/30m"):
         for begin in (lambda time=time: Table(time=time), lambda time=time: started(time=time)):
             table = begin()

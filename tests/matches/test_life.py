@@ -1,4 +1,4 @@
-"""The life of a match, from its creation to each of its ends."""
+"""A match from its creation to each kind of end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.matches.table import NOON, Table, policy, receipt, refusal, started
 
 
 def end(table: Table) -> tuple[object, ...]:
-    """Return what the end of the match says: winner, result, reason, cause, party, responsible seat."""
+    """Return the fields of the match's end: winner, result, reason, cause, party, responsible seat."""
     assert table.match.phase is Phase.ENDED
     assert deadline(table.match) is None
     result = table.match.result
@@ -66,7 +66,7 @@ def test_a_match_is_created_with_canonical_names() -> None:
         ({"creator": ""}, Reason.ARGUMENT_INVALID),
     ],
 )
-def test_a_match_that_can_not_be(values: dict[str, object], reason: Reason) -> None:
+def test_a_match_that_is_impossible_is_refused(values: dict[str, object], reason: Reason) -> None:
     good: dict[str, object] = {
         "game": "heap", "players": ("alice", "bob"), "time": "1m", "creator": "organiser", "request": "r",
     }  # fmt: skip
@@ -94,7 +94,7 @@ def test_it_starts_at_once() -> None:
     table.check()
 
 
-def test_to_the_last_stone() -> None:
+def test_a_game_is_played_to_the_last_stone() -> None:
     table = started("heap(stones=4)")
     first = receipt(table.play("1", after_ms=1_000))
     assert (first.kind, first.ply, first.result) == (EventKind.MOVED, 1, None)
@@ -142,7 +142,7 @@ def test_the_flag_falls_without_a_move() -> None:
     table = started(time="10s")
     due = deadline(table.match)
     assert due is not None
-    assert due == table.now + 10_000 + 100 + 300  # with all the credit that a move on its way might get
+    assert due == table.now + 10_000 + 100 + 300  # including all the credit that a move on its way might get
     assert table.kinds(Tick(), after_ms=due - table.now - 1) == []
     assert table.kinds(Tick(), after_ms=1) == ["ended"]
     assert end(table) == (2, "win", "time", "time", "player", 1)
@@ -184,7 +184,7 @@ def test_a_player_does_not_show_up(present: int, no_show: NoShow, expected: tupl
     assert end(table) == expected
 
 
-def test_a_player_who_stays_away_has_abandoned_the_match() -> None:
+def test_a_player_who_stays_away_abandons_the_match() -> None:
     table = started(time="10m", policy=policy(abandon_ms=1_000))
     table.do(Leave(2), after_ms=100)
     assert deadline(table.match) == table.now + 1_000
@@ -193,7 +193,7 @@ def test_a_player_who_stays_away_has_abandoned_the_match() -> None:
     assert end(table) == (1, "win", "abandonment", "absence", "player", 2)
 
 
-def test_who_comes_back_in_time_or_moves_has_not_abandoned_it() -> None:
+def test_a_player_who_comes_back_in_time_or_moves_does_not_abandon_it() -> None:
     table = started(time="10m", policy=policy(abandon_ms=1_000))
     table.do(Leave(1))
     table.do(Arrive(1), after_ms=999)
@@ -203,7 +203,7 @@ def test_who_comes_back_in_time_or_moves_has_not_abandoned_it() -> None:
     assert deadline(table.match) == table.now + 1_000
 
 
-def test_who_left_first_has_abandoned_it() -> None:
+def test_the_player_who_left_first_abandons_it() -> None:
     table = started(time="10m", policy=policy(abandon_ms=1_000))
     table.do(Leave(2))
     table.do(Leave(1), after_ms=1)
@@ -211,7 +211,7 @@ def test_who_left_first_has_abandoned_it() -> None:
     assert end(table) == (1, "win", "abandonment", "absence", "player", 2)
 
 
-def test_both_left_at_once() -> None:
+def test_both_players_leave_at_the_same_time() -> None:
     table = started(time="10m", policy=policy(abandon_ms=1_000))
     table.do(Leave(2))
     table.do(Leave(1))
@@ -227,7 +227,7 @@ def test_the_flag_comes_before_a_later_abandonment() -> None:
     assert end(table) == (2, "win", "time", "time", "player", 1)
 
 
-def test_absence_can_be_allowed() -> None:
+def test_a_policy_can_allow_absence() -> None:
     table = started(time="10m", policy=policy(abandon_ms=0))
     table.do(Leave(2))
     assert table.kinds(Tick(), after_ms=599_000) == []
@@ -247,7 +247,7 @@ def test_absence_can_be_allowed() -> None:
     ],
 )
 @pytest.mark.parametrize("stage", [Table, started])
-def test_ends_from_outside(stage: Callable[[], Table], command: Command, expected: tuple[object, ...]) -> None:
+def test_an_organiser_ends_a_match(stage: Callable[[], Table], command: Command, expected: tuple[object, ...]) -> None:
     table = stage()
     table.do(command)
     assert end(table) == expected
@@ -270,7 +270,7 @@ def test_ends_from_outside(stage: Callable[[], Table], command: Command, expecte
         Abort("boss", ""),
     ],
 )
-def test_an_organiser_is_told_what_is_wrong(command: Command) -> None:
+def test_an_organiser_gets_the_reason_of_a_refusal(command: Command) -> None:
     table = started()
     assert refusal(table.do(command)).reason is Reason.ARGUMENT_INVALID
     assert table.match.phase is Phase.ACTIVE
@@ -279,14 +279,14 @@ def test_an_organiser_is_told_what_is_wrong(command: Command) -> None:
 def test_events_never_run_backwards_in_time() -> None:
     table = started()
     table.play("1", after_ms=2_000)
-    table.now -= 60_000  # somebody set the system's clock back
+    table.now -= 60_000  # the system's clock was set back
     table.play("1")
     assert [event.at for event in table.events] == sorted(event.at for event in table.events)
     assert [clock.remaining_ms for clock in table.match.clocks] == [58_000, 60_000]
     table.check()
 
 
-def test_the_first_events_are_sealed_from_nothing() -> None:
+def test_the_first_events_have_no_predecessor() -> None:
     decision = create("m1", Create("heap", ("alice", "bob"), "1m", "organiser", "r"), NOON, games)
     (sealed,) = seal_first("m1", decision.events)
     assert sealed.revision == 1

@@ -1,4 +1,4 @@
-"""Random matches against what must always hold, with players who misbehave and a server that goes away."""
+"""Random matches, with misbehaving players and a server that restarts, keep the invariants of matches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TIMES = ("none", "20s", "5s+2s", "5s+1sd", "5s+1sb", "500ms/move+5s", "3s+2x2s",
 
 
 class MatchMachine(RuleBasedStateMachine):
-    """One match; every request is remembered with its answer, and asked again."""
+    """A match; every request is remembered with its answer, and repeated."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,7 +152,7 @@ class MatchMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """Go on with the match as its log makes it, the position on trust."""
+        """Go on with a replay of the match's log, the position read on trust."""
         replayed = self.table.replayed()
         assert replayed == self.table.match
         self.table.match = replayed
@@ -193,11 +193,11 @@ class MatchMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         table = self.table
         table.check()
-        _check_story(table)
+        _check_events(table)
 
 
 def first_moves(game: AnyGame, plies: int) -> tuple[str, ...]:
-    """Return an opening of so many plies: the first legal move each time."""
+    """Return an opening of this many plies: always the first legal move."""
     position, moves = game.initial(), []
     for _ in range(plies):
         moves.append(game.moves(position)[0])
@@ -209,8 +209,8 @@ def _said(answer: Receipt | Refusal) -> object:
     return (answer.reason, answer.message, answer.facts) if isinstance(answer, Refusal) else answer
 
 
-def _check_story(table: Table) -> None:
-    """Assert what a reader of the log would: turns have one start, moves follow turns, charges fit, one end."""
+def _check_events(table: Table) -> None:
+    """Assert what any log has: every turn starts once, moves follow turns, charges are consistent, there is one end."""
     begun: int | None = None
     plies = len(table.match.created.opening)
     limit = most_credit(table.match.created.policy.credit, 10_000)

@@ -1,4 +1,4 @@
-"""A move: the order of its tests, strikes, the ledger, the flag."""
+"""A move: the order of its checks, strikes, the ledger, the flag."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from arbiter.matches.policy import ClockStart
 from tests.matches.table import Table, policy, receipt, refusal, started
 
 
-def test_a_move_is_told_first_what_is_most_wrong() -> None:
-    """The ply comes before the seat, the seat before the flag, the flag before the move itself."""
+def test_a_move_is_refused_for_the_most_serious_reason() -> None:
+    """The ply is checked before the seat, the seat before the flag, the flag before the move itself."""
     table = started("heap(stones=4)", time="1s")
     late = table.now + 5_000
     wrong_everything = refusal(table.do(Play(2, "a", 7, "rubbish", late)))
@@ -31,7 +31,7 @@ def test_a_move_is_told_first_what_is_most_wrong() -> None:
 
 
 @pytest.mark.parametrize("ply", [-1, 1, 2**31 - 1])
-def test_a_ply_that_is_not_the_match_s(ply: int) -> None:
+def test_a_move_for_another_ply_is_refused(ply: int) -> None:
     table = started()
     assert refusal(table.do(Play(1, "a", ply, "1", table.now))).reason is Reason.PLY_MISMATCH
 
@@ -60,7 +60,7 @@ def test_strikes_are_counted_by_player_and_over_the_whole_match() -> None:
     assert table.match.phase is Phase.ENDED
 
 
-def test_the_clock_runs_on_through_refusals() -> None:
+def test_the_clock_keeps_running_through_refusals() -> None:
     table = started(time="10s")
     table.play("x", after_ms=4_000)
     table.play("1", after_ms=5_000)
@@ -68,7 +68,7 @@ def test_the_clock_runs_on_through_refusals() -> None:
 
 
 @pytest.mark.parametrize("move", ["", "x" * 201, "é" * 100_000, "\ud800", "\0", "1 ", "１"])
-def test_hostile_texts_are_kept_in_small(move: str) -> None:
+def test_hostile_texts_are_recorded_in_part(move: str) -> None:
     table = started()
     decision = table.play(move, request="r")
     assert refusal(decision).reason is Reason.MOVE_MALFORMED
@@ -79,7 +79,7 @@ def test_hostile_texts_are_kept_in_small(move: str) -> None:
     table.check()
 
 
-def test_a_long_text_is_known_by_its_digest() -> None:
+def test_a_long_text_is_recorded_by_its_digest() -> None:
     table = started()
     table.play("x" * 300, request="r")
     assert f'"move_digest":"{digest(b"x" * 300)}"'.encode() in table.log[-1]
@@ -107,7 +107,7 @@ def test_a_move_without_a_stream_gets_no_credit() -> None:
     assert table.match.clocks[0].remaining_ms == 59_000
 
 
-def test_a_move_that_arrived_before_its_turn_costs_nothing() -> None:
+def test_a_move_that_arrived_before_its_turn_is_charged_nothing() -> None:
     table = started()
     table.play("1", after_ms=100)
     ledger = receipt(table.do(Play(2, "r", 1, "1", table.now - 90))).ledger
@@ -116,14 +116,14 @@ def test_a_move_that_arrived_before_its_turn_costs_nothing() -> None:
     table.check()
 
 
-def test_an_arrival_in_the_future_counts_as_now() -> None:
+def test_an_arrival_time_in_the_future_counts_as_now() -> None:
     table = started(time="1s")
     ledger = receipt(table.do(Play(1, "r", 0, "1", table.now + 10**9), after_ms=400)).ledger
     assert ledger is not None
     assert ledger.charged == 400
 
 
-def test_a_move_that_arrived_in_time_is_in_time_however_late_it_is_decided() -> None:
+def test_a_move_is_in_time_by_its_arrival_however_late_it_is_decided() -> None:
     table = started(time="1s")
     decision = table.do(Play(1, "r", 0, "1", table.now + 999), after_ms=60_000)
     assert [event.kind for event in decision.events] == [EventKind.MOVED]
@@ -139,7 +139,7 @@ def test_credit_can_save_a_move() -> None:
     table.check()
 
 
-def test_a_move_that_comes_too_late_is_answered_with_the_end() -> None:
+def test_a_late_move_is_answered_with_the_end() -> None:
     table = started(time="1s")
     begun = table.now
     late = Play(1, "r", 0, "1", begun + 1_400, begun + 100, 300)
@@ -152,7 +152,7 @@ def test_a_move_that_comes_too_late_is_answered_with_the_end() -> None:
     table.check()
 
 
-def test_the_deadline_leaves_room_for_the_credit_in_the_bank() -> None:
+def test_the_deadline_includes_the_credit_in_the_bank() -> None:
     table = started(time="5s", policy=policy(abandon_ms=0))
     for ply in range(0, 4, 2):
         table.do(Play(1, f"r{ply}", ply, "1", table.now + 300, table.now, 300), after_ms=300)
@@ -162,10 +162,10 @@ def test_the_deadline_leaves_room_for_the_credit_in_the_bank() -> None:
     assert available_ms(table.match, 1) == 5_000
 
 
-def test_a_draw_offer_stands_until_the_opponent_moves() -> None:
+def test_a_draw_offer_is_open_until_the_opponent_moves() -> None:
     table = started()
     assert receipt(table.do(OfferDraw(1, "a"))).kind is EventKind.DRAW_OFFERED
-    table.play("1")  # the move of the player who offers leaves it standing
+    table.play("1")  # a move of the player who offers leaves it open
     assert table.match.offer is not None
     table.play("1")
     assert table.match.offer is None
@@ -177,7 +177,7 @@ def test_a_draw_offer_stands_until_the_opponent_moves() -> None:
     table.check()
 
 
-def test_one_offer_at_a_time_and_one_a_ply() -> None:
+def test_a_seat_may_offer_one_draw_at_a_time_and_one_in_a_ply() -> None:
     table = started()
     table.do(OfferDraw(1, "a"))
     assert refusal(table.do(OfferDraw(2, "b"))).facts == {"why": "an offer stands already"}
@@ -202,7 +202,7 @@ def test_a_draw_offer_does_not_make_a_move_stale() -> None:
     assert receipt(table.do(move)).kind is EventKind.MOVED
 
 
-def test_a_claim_that_the_rules_do_not_grant() -> None:
+def test_a_wrong_claim_of_a_draw() -> None:
     table = started("heap(stones=11)")
     assert claimable(table.match) is None
     assert refusal(table.do(ClaimDraw(1, "a"))).reason is Reason.DRAW_NOT_AVAILABLE
@@ -214,7 +214,7 @@ def test_a_claim_that_the_rules_do_not_grant() -> None:
 
 
 @pytest.mark.parametrize("command", [Arrive(1), Arrive(2)])
-def test_being_there_is_noted_once(command: Command) -> None:
+def test_an_arrival_is_recorded_once(command: Command) -> None:
     table = Table(policy=policy(start=ClockStart.AT_ONCE))
     assert table.kinds(command) == ["arrived"]
     unchanged = receipt(table.do(command))

@@ -1,4 +1,4 @@
-"""Names in records: they are literals, and no renaming of a class or of a member changes the bytes of a record."""
+"""Names in records are literals: renaming a class or a member does not change the bytes of a record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from arbiter.matches.origins import Origin, asked, request_of
 from arbiter.matches.policy import Policy
 from tests.matches.table import Table, started
 
-#: what stands in records: command by class, and kind by event
+#: the names in records: of commands by class, of events by kind
 LITERALS: dict[type[Any], str] = {
     cmd.Play: "Play",
     cmd.OfferDraw: "OfferDraw",
@@ -57,7 +57,7 @@ REQUESTS: list[cmd.Request] = [
 ]
 
 
-def test_every_command_and_every_event_has_the_name_that_records_have_held_from_the_first_day() -> None:
+def test_commands_and_events_have_the_names_of_the_first_records() -> None:
     events = {kind for kind in vars(ev).values() if isinstance(kind, type) and issubclass(kind, ev.Event)} - {ev.Event}
     found = {command: name.value for command, name in NAMES.items()} | {event: event.kind.value for event in events}
     assert found == LITERALS
@@ -67,19 +67,19 @@ def test_every_command_and_every_event_has_the_name_that_records_have_held_from_
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=str)
-def test_a_request_can_be_made_again_from_what_it_asks_for(request_: cmd.Request) -> None:
+def test_a_request_can_be_made_again_from_its_fields(request_: cmd.Request) -> None:
     what = asked(request_)
     assert what.command is NAMES[type(request_)]
     seat, by = getattr(request_, "seat", None), getattr(request_, "by", "")
     assert request_of(Origin(what, request_.request, seat, by), 7) == request_
 
 
-def test_every_kind_of_request_is_among_those() -> None:
+def test_every_kind_of_request_is_listed() -> None:
     assert {type(request_) for request_ in REQUESTS} == set(get_args(cmd.Request))
 
 
 def records() -> list[bytes]:
-    """Return the records of a match in which every request of a player is rejected, and of one that is played."""
+    """Return the records of one match with a rejected request of every kind, and of one that is played."""
     waiting, playing = Table("heap(stones=9)"), started("heap(stones=9)")
     for number, request_ in enumerate(REQUESTS[:6]):
         name = f"request {number}"
@@ -91,7 +91,7 @@ def records() -> list[bytes]:
 
 @pytest.fixture
 def before() -> Iterator[list[bytes]]:
-    """Return records, and give every class of a command or an event another name after they are written."""
+    """Return records, then rename every class of a command or event."""
     written = records()
     names = {class_: class_.__name__ for class_ in LITERALS}
     for class_ in names:
@@ -108,8 +108,8 @@ def test_a_class_that_is_renamed_changes_no_byte(before: list[bytes]) -> None:
     assert records() == before
 
 
-def test_fields_whose_names_stand_in_records_keep_them() -> None:
-    """These are written by the names of their fields: a field that is renamed would change the bytes of records."""
+def test_fields_whose_names_are_in_records_keep_them() -> None:
+    """Records have the names of these fields: a renamed field would change their bytes."""
     policy = Policy().json()
     assert set(policy) == {
         "illegal_moves",

@@ -1,4 +1,4 @@
-"""Matches as text for people: what is written reads back as the same game, and what is no game is refused."""
+"""Matches as text for people: a written match is read back as the same game, and other texts are refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_what_is_written_reads_back(story: Story) -> None:
     assert max(map(len, text.splitlines())) <= 120
 
 
-def test_a_match_that_goes_on_and_one_that_is_given_up() -> None:
+def test_running_and_resigned_matches() -> None:
     table = started("heap(stones=4)")
     assert write(table.events).endswith('[Result "*"]\n\n*\n')
     table.do(Resign(1, "r"))
@@ -106,7 +106,7 @@ def test_dates(at: int) -> None:
         ('[Game "heap"]\n[OpeningPlies "some"]\n\n*', "OpeningPlies is 'some'"),
     ],
 )
-def test_what_is_no_game(text: str, complaint: str) -> None:
+def test_malformed_texts(text: str, complaint: str) -> None:
     with pytest.raises(NotationError, match=complaint):
         read(text, games)
 
@@ -118,7 +118,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             read(whole, games)
 
 
-def test_people_may_write_less() -> None:
+def test_texts_written_by_people_may_leave_tags_out() -> None:
     game = read(HEAP + "3 {well played!}\n 1\n0-1\n", games)
     assert game.moves == (WrittenMove("3"), WrittenMove("1"))
     assert game.position == "0 1 0"

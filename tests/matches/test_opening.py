@@ -1,4 +1,4 @@
-"""Openings: moves that are played before the clocks start, checked when the match is made, and in the record."""
+"""Openings: moves before the clocks start, checked when the match is created, and recorded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(*opening: str, game: str = "heap(stones=9)", start: ClockStart = ClockS
 
 
 def verified(table: Table) -> None:
-    """Hold that the record is what the arbiter would have written."""
+    """Assert that the record is valid and complete."""
     retracing = Verification(games)
     for number, data in enumerate(table.log, 1):
         after = table.log[number] if number < len(table.log) else None
@@ -53,7 +53,7 @@ def test_a_match_goes_on_from_its_opening() -> None:
     verified(table)
 
 
-def test_whose_turn_it_is_comes_from_the_position() -> None:
+def test_the_position_says_whose_turn_it_is() -> None:
     table = started("heap(stones=30,handicap=3)", opening=("1", "1"))
     assert (table.match.turn, table.match.turns) == (1, b"\1\1")
     verified(table)
@@ -78,8 +78,8 @@ def test_nobody_is_charged_for_an_opening() -> None:
     verified(table)
 
 
-def test_the_rules_look_back_on_it() -> None:
-    """The initial position stands for the second time after this opening, so the third time is the next one."""
+def test_repetition_counts_the_positions_of_an_opening() -> None:
+    """The initial position occurs twice in this opening, so its next occurrence is the third."""
     to_and_fro = ("a3xa1", "f2-e2", "a1xa3", "e2-f2")
     table = started("hop-it", opening=to_and_fro)
     for move in to_and_fro:
@@ -90,7 +90,7 @@ def test_the_rules_look_back_on_it() -> None:
     verified(table)
 
 
-def test_a_draw_that_the_opening_led_to_can_be_claimed() -> None:
+def test_a_draw_that_the_opening_leads_to_can_be_claimed() -> None:
     assert claimable(started("heap(stones=12)", opening=("1", "1")).match) == "even"
 
 
@@ -105,7 +105,7 @@ def test_a_draw_that_the_opening_led_to_can_be_claimed() -> None:
     ],
 )
 @pytest.mark.parametrize("start", list(ClockStart))
-def test_an_opening_that_can_not_be(
+def test_an_impossible_opening_is_refused(
     opening: tuple[str, ...], reason: Reason, facts: dict[str, str], start: ClockStart
 ) -> None:
     with pytest.raises(Refusal) as caught:
@@ -119,13 +119,13 @@ def test_the_longest_opening() -> None:
     assert replay([event], games).text == "1 1 0"
 
 
-def test_a_record_without_an_opening_is_as_it_was() -> None:
+def test_a_record_without_an_opening_is_unchanged() -> None:
     assert "opening" not in decode(Table().log[0])
     assert decode(Table(opening=("1",)).log[0])["opening"] == ["1"]
 
 
 @pytest.mark.parametrize("opening", [["3", "9"], ["1"] * 101, ["3", "3", "3"]])
-def test_a_record_whose_opening_can_not_be(opening: list[str]) -> None:
+def test_a_record_with_an_impossible_opening_is_refused(opening: list[str]) -> None:
     record = decode(Table("heap(stones=9)").log[0])
     event = read(encode(record | {"opening": opening}))
     for trust in (True, False):
@@ -136,13 +136,13 @@ def test_a_record_whose_opening_can_not_be(opening: list[str]) -> None:
 
 
 @pytest.mark.parametrize("opening", ["1", [1], {"1": "1"}])
-def test_what_is_no_opening(opening: object) -> None:
+def test_malformed_openings(opening: object) -> None:
     record = decode(Table().log[0])
     with pytest.raises(MalformedRecordError):
         read(encode(record | {"opening": opening}))
 
 
-def test_a_record_that_is_given_another_opening_does_not_hold() -> None:
+def test_a_record_with_another_opening_is_refused() -> None:
     table = started("heap(stones=30)", opening=("1", "1"))
     table.play("2")
     events = [read(data) for data in table.log]
@@ -152,7 +152,7 @@ def test_a_record_that_is_given_another_opening_does_not_hold() -> None:
         replay([forged, *events[1:]], games)
 
 
-def test_it_goes_on_after_a_restart() -> None:
+def test_the_match_goes_on_after_a_restart() -> None:
     table = started("heap(stones=9)", opening=("3",))
     table.do(Interrupt(Interruption.RESTART))
     table.match = replay((read(data) for data in table.log), games, trust=True)
@@ -164,7 +164,7 @@ def test_it_goes_on_after_a_restart() -> None:
     verified(table)
 
 
-def test_it_can_end_before_anybody_has_moved() -> None:
+def test_the_match_can_end_before_anybody_has_moved() -> None:
     table = started("heap(stones=9)", opening=("3",))
     table.do(Abort("organiser", "a"))
     assert table.match.ply == 1
@@ -172,7 +172,7 @@ def test_it_can_end_before_anybody_has_moved() -> None:
     verified(table)
 
 
-def test_the_text_says_what_nobody_played() -> None:
+def test_the_text_marks_the_moves_of_the_opening() -> None:
     table = started("heap(stones=9)", opening=("3", "1"))
     table.play("2", after_ms=1_500)
     text = write_text(table.events)

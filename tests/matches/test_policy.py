@@ -1,4 +1,4 @@
-"""The published policy."""
+"""The policy of a match, which is public."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def test_the_default_forgives_three_illegal_moves() -> None:
     assert Policy().illegal_moves == 4
 
 
-def test_every_value_goes_through_the_record() -> None:
+def test_every_value_is_recorded() -> None:
     policy = Policy(7, 8, 1, 0, 2, 3, ClockStart.AT_ONCE, NoShow.VOID, CreditRules(1, 2, 3, 4))
     values = decode(encode(policy.json()))
     assert read_policy(values) == policy
     assert values["credit"]["refill_ms"] == 4
 
 
-def test_what_a_request_leaves_out_is_the_default() -> None:
+def test_values_that_a_request_leaves_out_are_the_defaults() -> None:
     assert read_policy({"no_show_ms": 5, "of_tomorrow": 1}) == Policy(no_show_ms=5)
 
 

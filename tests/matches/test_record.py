@@ -1,4 +1,4 @@
-"""The record: its bytes, its chain, and what it can't say."""
+"""The record of a match: its bytes, its hash chain, and which records are invalid."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_bytes_of_the_first_event() -> None:
     )
 
 
-def test_every_kind_reads_as_it_was_written() -> None:
+def test_every_kind_of_event_is_read_as_it_was_written() -> None:
     table = eventful()
     for number, (data, event) in enumerate(zip(table.log, table.events, strict=True), 1):
         record = read_record(data)
@@ -102,22 +102,22 @@ def test_sealing_what_was_read_gives_the_same_bytes() -> None:
     ]
 
 
-def test_an_event_is_sealed_where_it_stands() -> None:
-    """The form that is kept with an event is not used in another place or match."""
+def test_an_event_is_sealed_at_its_own_place() -> None:
+    """The encoded form that is cached with an event is not used at another place or in another match."""
     table, other = started(), started(time="2m")
     event = table.play("1").events[0]
     data = seal(other.match, [event])[0].data
     assert read_record(data).previous == other.match.digest != read_record(table.log[-1]).previous
 
 
-def test_fields_of_tomorrow_are_passed_over() -> None:
+def test_unknown_fields_are_ignored() -> None:
     table = started()
     values = decode(table.log[-1])
     assert read(encode(values | {"weather": "fine"})) == table.events[-1]
 
 
 @pytest.mark.parametrize("number", range(15))
-def test_a_field_that_is_missing_or_wrong_is_named(number: int) -> None:
+def test_a_missing_or_wrong_field_is_named(number: int) -> None:
     table = eventful()
     optional = {"label", "move_digest", "late", "seat", "request", "note", "by"}
     values = decode(table.log[number])
@@ -131,12 +131,12 @@ def test_a_field_that_is_missing_or_wrong_is_named(number: int) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"7", b"{}", b'{"kind":"moved"}', b'{"kind":"exploded","at":1}', b"\xff"])
-def test_what_is_no_record(data: bytes) -> None:
+def test_malformed_records(data: bytes) -> None:
     with pytest.raises(MalformedRecordError):
         read(data)
 
 
-def test_a_format_of_tomorrow_is_not_guessed_at() -> None:
+def test_a_newer_format_is_refused() -> None:
     values = decode(Table().log[0])
     with pytest.raises(MalformedRecordError, match="format 2"):
         read(encode(values | {"format": 2}))
@@ -173,16 +173,14 @@ def changed(number: int, **values: Any) -> Damage:
         (changed(3, at=1), "record 4: is earlier"),
     ],
 )
-def test_the_chain_names_the_first_thing_that_is_wrong(damage: Damage, message: str) -> None:
+def test_the_chain_names_the_first_wrong_record(damage: Damage, message: str) -> None:
     with pytest.raises(RecordError, match=message):
         check_chain(damage(eventful().log))
 
 
-def test_every_change_of_every_field_breaks_the_chain_or_the_story() -> None:
-    """The last record has no successor to carry its hash: there the rules and the clocks object.
-
-    They know nothing of when it was decided, within bounds, and under which request id: that is left to a signature.
-    """
+def test_every_change_of_every_field_breaks_the_chain_or_the_match() -> None:
+    """The last record has no successor with its hash: its changes are found by the rules and the clocks. These do not
+    determine when it was decided, within bounds, nor its request id: only a signature covers those."""
     log = eventful().log
     for number, data in enumerate(log):
         for name, value in decode(data).items():
@@ -193,13 +191,13 @@ def test_every_change_of_every_field_breaks_the_chain_or_the_story() -> None:
                 replay(check_chain(changed(number, **{name: other})(log)), games)
 
 
-def test_errors_of_records_are_of_one_family() -> None:
+def test_errors_of_records_have_a_common_class() -> None:
     assert issubclass(BrokenChainError, RecordError)
     assert issubclass(MalformedRecordError, RecordError)
     assert issubclass(ContradictionError, RecordError)
 
 
-# A forger who reckons the whole chain again still has to make the rules and the clocks agree
+# A forger who computes the whole chain again still has to satisfy the rules and the clocks
 
 
 def forged(events: list[Event], number: int, event: Event) -> list[Event]:
@@ -265,7 +263,7 @@ def test_a_log_that_contradicts_itself(kind: type[Event], values: dict[str, Any]
         replay(forged(table.events, number, replace(table.events[number], **values)), games)
 
 
-def test_an_end_by_the_rules_can_not_be_made_up() -> None:
+def test_an_end_by_the_rules_can_not_be_invented() -> None:
     table = started("heap(stones=4)")
     table.do(ClaimDraw(1, "r"))
     for values in ({"reason": "odd"}, {"request": ""}, {"winner": 1}):
@@ -278,7 +276,7 @@ def test_an_end_by_the_rules_can_not_be_made_up() -> None:
         replay(forged(table.events, 5, resigned), games)
 
 
-def test_the_order_of_events_can_not_be_made_up() -> None:
+def test_events_can_not_be_reordered() -> None:
     table = started()
     table.do(Resign(1, "r"))
     with pytest.raises(ContradictionError, match="no left event in phase ended"):
@@ -289,13 +287,13 @@ def test_the_order_of_events_can_not_be_made_up() -> None:
         replay([], games)
 
 
-def test_other_rules_than_those_of_the_log_are_noticed() -> None:
+def test_a_log_of_other_rules_is_noticed() -> None:
     table = eventful()
     with pytest.raises(ContradictionError, match="position is 6 2 0, expected 6 2 7"):
         replay((read(data) for data in table.log), lambda variant: DriftingHeap(stones=9))
 
 
-def test_reading_on_trust_asks_the_rules_only_when_they_are_needed() -> None:
+def test_reading_on_trust_uses_the_rules_only_when_needed() -> None:
     table = started("heap(stones=9)")
     for _ in range(3):
         table.play("1")
@@ -312,7 +310,7 @@ def test_reading_on_trust_asks_the_rules_only_when_they_are_needed() -> None:
     table.check()
 
 
-def test_reasons_of_strikes_are_words_of_the_closed_list() -> None:
+def test_reasons_of_strikes_are_among_the_known_ones() -> None:
     values = decode(eventful().log[3 + 1])
     assert values["reason"] == Reason.MOVE_MALFORMED
     with pytest.raises(MalformedRecordError, match="reason"):

@@ -1,4 +1,4 @@
-"""Exactly once: the same request gets the same answer."""
+"""Exactly once: a repeated request gets the same answer."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from tests.matches.table import Table, policy, receipt, refusal, started
 
 
 def same(first: Receipt | Refusal, second: Receipt | Refusal) -> bool:
-    """Return whether two answers say the same."""
+    """Return whether two answers are equal."""
     if isinstance(first, Refusal) and isinstance(second, Refusal):
         return (first.reason, first.message, first.facts) == (second.reason, second.message, second.facts)
     return first == second
 
 
 def assert_repeats(table: Table, command: Command, answer: Receipt | Refusal) -> None:
-    """Assert that a request gets its answer again: now, after a restart, and never leaves a second trace."""
+    """Assert that a repeated request gets its answer, also after a restart, and adds nothing to the record."""
     for match in (table.match, table.replayed()):
         again = decide(match, command, table.now + 5)
         assert again.events == ()
@@ -98,7 +98,7 @@ def test_a_receipt_stays_the_same_when_the_match_ends_for_another_reason() -> No
     "command",
     [Play(1, "r", 0, "1", 0), OfferDraw(2, "r"), AnswerDraw(1, "r", False), ClaimDraw(1, "r"), Resign(2, "r")],
 )
-def test_what_was_refused_before_the_start_is_not_carried_out_after_it(command: Command) -> None:
+def test_a_request_refused_before_the_start_is_not_carried_out_after_it(command: Command) -> None:
     table = Table("heap(stones=2)")
     answer = refusal(table.do(command))
     assert (answer.reason, answer.facts) == (Reason.MATCH_NOT_ACTIVE, {"phase": "pending", "outcome": "none"})
@@ -120,7 +120,7 @@ def test_a_refused_move_is_not_played_when_its_ply_comes() -> None:
     assert receipt(table.do(Play(1, "in time", 2, "1", table.now))).kind is EventKind.MOVED
 
 
-def test_a_rejection_is_told_from_the_record_alone() -> None:
+def test_a_rejection_is_answered_from_the_record_alone() -> None:
     table = started()
     decision = table.do(Play(1, "r", 5, "1", table.now))
     assert decision.events == (
@@ -150,11 +150,11 @@ def test_a_match_keeps_as_many_refusals_of_a_player_as_its_policy_says() -> None
     table.play("1")
     for n, decision in enumerate(kept):
         assert_repeats(table, Play(1, f"kept {n}", 2, "1", table.now), decision.answer)
-    assert receipt(table.do(beyond)).kind is EventKind.MOVED  # judged anew
+    assert receipt(table.do(beyond)).kind is EventKind.MOVED  # judged again
     table.check()
 
 
-def test_what_no_match_could_carry_out_leaves_no_trace_and_is_always_said() -> None:
+def test_requests_that_no_match_could_carry_out_are_refused_and_not_recorded() -> None:
     table = started()
     requests: list[Command] = [
         Resign(1, ""),
@@ -171,7 +171,7 @@ def test_what_no_match_could_carry_out_leaves_no_trace_and_is_always_said() -> N
         assert_repeats(table, command, answer.answer)
 
 
-def test_after_the_end_every_refusal_is_the_same_for_ever() -> None:
+def test_after_the_end_every_refusal_stays_the_same() -> None:
     table = started("heap(stones=1)")
     table.play("1")
     for command in (Play(2, "a", 1, "1", table.now), Play(1, "b", 0, "1", table.now), OfferDraw(1, "c")):
@@ -212,7 +212,7 @@ def test_each_player_has_request_ids_of_its_own() -> None:
     assert (first.revision, second.revision, third.revision) == (5, 6, 7)
 
 
-def test_the_time_of_sending_is_not_what_was_asked() -> None:
+def test_the_time_of_sending_is_no_part_of_a_request() -> None:
     table = started()
     answer = table.do(Play(1, "r", 0, "1", table.now, table.now, 20)).answer
     assert_repeats(table, Play(1, "r", 0, "1", table.now + 9_999), answer)
@@ -237,7 +237,7 @@ def test_two_racing_moves() -> None:
     assert_repeats(table, loser, answer)
 
 
-def test_a_seat_that_was_not_to_move_is_told_so_for_ever() -> None:
+def test_a_seat_that_was_not_to_move_gets_the_same_refusal_for_ever() -> None:
     table = started("heap(stones=3,handicap=1)")
     hasty = Play(2, "hasty", 1, "1", table.now)
     table.play("1")
@@ -251,7 +251,7 @@ def test_a_seat_that_was_not_to_move_is_told_so_for_ever() -> None:
     assert_repeats(table, hasty, answer)
 
 
-def test_a_seat_that_was_not_to_move_when_the_match_ended_is_told_so_for_ever() -> None:
+def test_a_seat_that_was_not_to_move_at_the_end_gets_the_same_refusal_for_ever() -> None:
     table = started()
     hasty = Play(2, "hasty", 0, "1", table.now)
     answer = table.do(hasty).answer
@@ -269,7 +269,7 @@ def answered(number: int) -> Answered:
     return Answered(RequestContent(CommandName.PLAY, number, Text("1")), Receipt(number, EventKind.MOVED, number))
 
 
-def test_old_versions_do_not_see_what_came_later() -> None:
+def test_old_versions_of_a_match_do_not_change() -> None:
     empty = Requests()
     one = empty.with_answer("alice", "a", answered(1))
     two = one.with_answer("alice", "b", answered(2))
@@ -280,7 +280,7 @@ def test_old_versions_do_not_see_what_came_later() -> None:
     assert two.find("bob", "a") is None
 
 
-def test_going_on_from_an_old_version_parts_ways() -> None:
+def test_two_continuations_of_an_old_version_are_independent() -> None:
     one = Requests().with_answer("alice", "a", answered(1))
     two = one.with_answer("alice", "b", answered(2))
     other = one.with_answer("alice", "b", answered(3)).with_answer("alice", "c", answered(4))
@@ -291,7 +291,7 @@ def test_going_on_from_an_old_version_parts_ways() -> None:
     assert two == Requests().with_answer("alice", "a", answered(1)).with_answer("alice", "b", answered(2))
 
 
-def test_a_decision_that_was_never_stored_leaves_no_trace() -> None:
+def test_a_decision_that_was_not_stored_leaves_no_trace() -> None:
     table = started()
     lost = decide(table.match, Play(1, "r", 0, "3", table.now), table.now)
     evolve(table.match, lost.events[0])

@@ -36,8 +36,8 @@ def test_it_is_played_like_any_other() -> None:
 
 
 @pytest.mark.parametrize("seat", [1, 2])
-def test_a_request_is_known_from_whichever_seat_it_comes(seat: Seat) -> None:
-    """The player has moved meanwhile: what it asks again is put down to the seat to move, and is the same request."""
+def test_a_request_is_recognised_from_either_seat(seat: Seat) -> None:
+    """The player has moved meanwhile: a repeated request is attributed to the seat to move, and is the same request."""
     table = alone()
     first = table.play("3", request="r")
     again = table.do(Play(seat, "r", 0, "3", table.now))
@@ -60,7 +60,7 @@ def test_it_offers_itself_no_draw() -> None:
     answer = refusal(table.do(OfferDraw(1, "o")))
     assert answer.reason is Reason.DRAW_NOT_AVAILABLE
     assert refusal(table.do(OfferDraw(1, "o"))).message == answer.message
-    assert receipt(table.do(ClaimDraw(1, "c"))).result is not None  # by the rules it may have one
+    assert receipt(table.do(ClaimDraw(1, "c"))).result is not None  # the rules may give a draw
     table.check()
 
 
@@ -76,7 +76,7 @@ def test_the_seat_to_move_resigns_and_flags() -> None:
     assert (late.match.result.reason, late.match.result.seat) == ("time", 1)
 
 
-def test_nobody_comes_or_comes_back() -> None:
+def test_nobody_connects_or_comes_back() -> None:
     table = Table(players=ALONE)
     table.do(Tick(), 60_000)
     assert table.match.result is not None
@@ -99,7 +99,7 @@ def test_it_is_never_rated() -> None:
     assert caught.value.facts["where"] == "rated"
 
 
-def test_a_record_that_says_it_was_rated_does_not_hold() -> None:
+def test_a_rated_record_of_self_play_is_refused() -> None:
     event = read(encode(decode(Table(players=ALONE).log[0]) | {"rated": True}))
     with pytest.raises(ContradictionError, match="rated"):
         Verification(games).step(event, "0" * 64)

@@ -1,4 +1,4 @@
-"""The table of phase × command, cell by cell."""
+"""The transition table of matches, phase × command, cell by cell."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ STAGES: dict[Phase, Callable[[], Table]] = {
     Phase.ENDED: ended,
 }
 
-#: what happens, by command, in each of the four phases; None: MATCH_NOT_ACTIVE
+#: the result of each command in each of the four phases; None: MATCH_NOT_ACTIVE
 CELLS: list[tuple[Command, tuple[str | None, str | None, str | None, str | None]]] = [
     (Arrive(1), ("", "", "arrived resumed", None)),
     (Arrive(2), ("arrived started", "", "arrived", None)),
@@ -132,6 +132,6 @@ def test_not_active_says_why() -> None:
     assert answer.facts == {"phase": "pending", "outcome": "none"}
 
 
-def test_every_event_but_the_first_has_its_place() -> None:
+def test_every_event_but_the_first_has_a_phase() -> None:
     assert {kind for _, kind in _STEPS} == set(EventKind) - {EventKind.CREATED}
     assert not any(phase is Phase.ENDED for phase, _ in _STEPS)

@@ -71,7 +71,7 @@ def test_a_duration_is_shown_in_the_largest_unit_that_divides_it(text: str, cano
 
 
 @given(CONTROLS)
-def test_every_control_reads_as_it_is_written(control: TimeControl) -> None:
+def test_every_control_is_read_as_it_is_written(control: TimeControl) -> None:
     assert parse(str(control)) == control
 
 
@@ -83,7 +83,7 @@ def test_every_control_reads_as_it_is_written(control: TimeControl) -> None:
         "604800001ms", "5m+169h", "٣m", "5m\n", "9999999999ms", "5m+3s" + " " * 50, "1" * 100_000,
     ],
 )  # fmt: skip
-def test_what_is_no_control_is_refused(text: str) -> None:
+def test_malformed_controls(text: str) -> None:
     with pytest.raises(Refusal) as caught:
         parse(text)
     assert caught.value.reason is Reason.PARAMETER_INVALID
@@ -126,7 +126,7 @@ def test_odds_read_as_they_are_written(first: TimeControl, second: TimeControl) 
 
 
 @pytest.mark.parametrize("text", ["5m:", ":5m", "5m:5m:5m", "5m;1m", "5m :1m", "5m:soon", ""])
-def test_what_are_no_odds_is_refused(text: str) -> None:
+def test_malformed_odds(text: str) -> None:
     with pytest.raises(Refusal) as caught:
         parse_pair(text)
     assert (caught.value.reason, caught.value.facts["where"]) == (Reason.PARAMETER_INVALID, "time")

@@ -1,4 +1,4 @@
-"""Transcripts: the signed file of a match, and the verifier that finds the first thing that is wrong in it."""
+"""Transcripts: the signed file of a match, and the verifier, which reports the first wrong line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY = "test-key"
 
 
 def sign(statement: Statement) -> bytes:
-    """Sign with a scheme that a test can read; that of the arbiter is tested with its keys."""
+    """Sign with a scheme that a test can read; the tests of keys cover the arbiter's own."""
     return bytes.fromhex(digest(b"secret" + statement.message()))
 
 
@@ -39,7 +39,7 @@ def transcript(log: list[bytes], match: Match) -> bytes:
 
 @cache
 def eventful() -> tuple[bytes, ...]:
-    """Return the lines of a match in which every kind of event happened, with comments and a late move."""
+    """Return the lines of a match with every kind of event, comments and a late move."""
     table = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
     table.match = replace(table.match, secret=bytes(range(32)))
     table.play("x" * 300)
@@ -69,7 +69,7 @@ def verified(lines: list[bytes] | tuple[bytes, ...]) -> Verified:
 
 
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Yield the path to every string, number and boolean of a JSON value."""
+    """Yield the path of every string, number and boolean of a JSON value."""
     if isinstance(value, dict | list):
         for name, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from leaves(item, (*path, name))
@@ -78,7 +78,7 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 
 def flips(value: Any) -> list[Any]:
-    """Return other values of the same kind."""
+    """Return other values of the same type."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
@@ -87,7 +87,7 @@ def flips(value: Any) -> list[Any]:
 
 
 def flipped(line: bytes, path: tuple[str | int, ...], flip: int) -> bytes | None:
-    """Return a line with another value at a path; None if there is no such other value."""
+    """Return a line with another value at a path; None if there is no such value."""
     value = decode(line)
     inner: Any = value
     for name in path[:-1]:
@@ -99,7 +99,7 @@ def flipped(line: bytes, path: tuple[str | int, ...], flip: int) -> bytes | None
     return encode(value)
 
 
-def test_an_honest_transcript_holds() -> None:
+def test_an_unchanged_transcript_is_valid() -> None:
     lines = eventful()
     told = verified(lines)
     assert told.match == replay((read(line) for line in lines[:-1]), games)
@@ -110,7 +110,7 @@ def test_an_honest_transcript_holds() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(len(eventful())))
 def test_every_field_of_every_line_counts(number: int) -> None:
-    """The complaint is about the line that was changed, or the next one, which carries its hash."""
+    """The error names the changed line, or the next one, which has its hash."""
     lines = list(eventful())
     paths = list(leaves(decode(lines[number])))
     assert len(paths) > 5
@@ -141,14 +141,14 @@ def test_every_line_counts(number: int) -> None:
     lines = list(eventful())
     before, line, after = lines[:number], lines[number], lines[number + 1 :]
     damaged = [
-        [*before, *after],  # dropped
-        [*before, line, line, *after],  # doubled
+        [*before, *after],  # removed
+        [*before, line, line, *after],  # duplicated
         [*before, b"", line, *after],
         [*before, b"{}", line, *after],
         [*before, line + b"\r", *after],
         [*before, line[:-1], *after],
         [*before, b" " + line, *after],
-        lines[:number],  # the rest is gone
+        lines[:number],  # cut off
     ]
     damaged += [[*before, after[0], line, *after[1:]]] if after else []  # swapped
     for wrong in damaged:
@@ -168,7 +168,7 @@ def test_every_byte_counts() -> None:
             verify(data[:end], check, games)
 
 
-# An arbiter that lies has the key: it can reckon the chain again and sign. Then rules and clocks must object.
+# An arbiter that lies has the key: it can compute the chain again and sign. Rules and clocks find such changes.
 
 TOLD = {
     "created": {
@@ -189,11 +189,11 @@ TOLD = {
     "moved": {("request",), ("at",)},
     "ended": {("request",), ("at",), ("late", "move")},
 }  # fmt: skip
-"""What nothing else in a record bears on: there the word of whoever signs is all there is, within bounds."""
+"""Fields that nothing else in a record determines: within bounds, only the signature vouches for them."""
 
 
 def resigned(lines: list[bytes]) -> bytes:
-    """Return the transcript of changed events with the whole chain reckoned again, and signed."""
+    """Return the transcript of changed events with the whole chain computed again, and signed."""
     events = [read(line) for line in lines]
     match_id = decode(lines[0])["match"]
     log = [sealed.data for sealed in seal_first(match_id, events[:1])]
@@ -213,18 +213,18 @@ class _Chain:
 
 
 def arrived_before_its_turn(value: Any) -> bool:
-    """Return whether a move was on its way before its turn began: how long before is nobody's loss."""
+    """Return whether a move was sent before its turn began; how long before is charged to nobody."""
     ledger = value.get("ledger")
     return ledger is not None and ledger["charged"] == 0 and ledger["arrived"] < ledger["started"]
 
 
-def test_signing_again_what_is_true_holds() -> None:
+def test_a_true_record_that_is_signed_again_is_valid() -> None:
     assert resigned(list(eventful()[:-1])) == b"".join(line + b"\n" for line in eventful())
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(len(eventful()) - 1))
-def test_who_has_the_key_still_can_not_lie_about_rules_and_clocks(number: int) -> None:
+def test_a_changed_and_signed_record_contradicts_rules_or_clocks(number: int) -> None:
     lines = list(eventful()[:-1])
     value = decode(lines[number])
     asked = 0
@@ -245,7 +245,7 @@ def test_who_has_the_key_still_can_not_lie_about_rules_and_clocks(number: int) -
     assert asked or value["kind"] in ("left", "interrupted", "draw_declined", "draw_offered", "arrived")
 
 
-# What the complaints say
+# Error messages
 
 
 def complaint(lines: list[bytes]) -> str:
@@ -260,7 +260,7 @@ def changed(number: int, **values: Any) -> list[bytes]:
     return lines
 
 
-def test_complaints_name_line_field_and_what_was_expected() -> None:
+def test_errors_name_line_field_and_expected_value() -> None:
     lines = list(eventful())
     moved = next(n for n, line in enumerate(lines, 1) if b'"moved"' in line)
     ledger = decode(lines[moved - 1])["ledger"]
@@ -286,7 +286,7 @@ def test_complaints_name_line_field_and_what_was_expected() -> None:
     assert "key" in complaint([*lines[:-1], lines[-1].replace(b'"key":"t', b'"key":"T')])
 
 
-def test_other_rules_are_noticed() -> None:
+def test_a_transcript_of_other_rules_is_noticed() -> None:
     with pytest.raises(TranscriptError, match='position is "6 2 0", expected "6 2 7"'):
         verify(b"".join(line + b"\n" for line in eventful()), check, lambda variant: DriftingHeap(stones=9))
 
@@ -330,7 +330,7 @@ def test_signature_lines() -> None:
     assert read_signature(signature.line()) == signature
 
 
-def test_splitting_verifies_nothing() -> None:
+def test_splitting_a_transcript_verifies_nothing() -> None:
     lines = list(eventful())
     data = b"".join(line + b"\n" for line in lines)
     assert split(data) == (lines[:-1], read_signature(lines[-1]))
@@ -341,7 +341,7 @@ def test_splitting_verifies_nothing() -> None:
         split(b'{"kind":"signature","signature":""}\n')
 
 
-def test_a_match_that_neither_player_saw_holds_too() -> None:
+def test_a_match_that_neither_player_joined_is_valid_too() -> None:
     table = Table()
     table.do(Tick(), after_ms=60_000)
     assert verify(transcript(table.log, table.match), check, games).match.result is not None

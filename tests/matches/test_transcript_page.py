@@ -1,4 +1,4 @@
-"""What protos/TRANSCRIPT.md shows in blocks, done as it stands there: somebody writes a verifier from it."""
+"""The code of protos/TRANSCRIPT.md runs as printed: people write verifiers from that page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECOND = some.integers(0, 1_000)
 
 
 def page_credit(**values: int | None) -> dict[str, int]:
-    """Return what the page's lines make of these values, read as Python."""
+    """Return what the page's lines, run as Python, compute from these values."""
     lines = re.sub(r"\(after the move\)", "", block(PAGE, "own = network = 0").replace("−", "-"))
     names: dict[str, int] = dict(values)  # type: ignore[arg-type]
     exec(lines.replace("is there", "is not None"), {"__builtins__": {"min": min, "max": max}}, names)
@@ -31,7 +31,7 @@ def page_credit(**values: int | None) -> dict[str, int]:
     arrived=SECOND,
     round_trip=some.none() | some.integers(-10, 1_000),
 )
-def test_the_credit_is_reckoned_as_the_page_says(
+def test_the_credit_is_computed_as_the_page_says(
     rules: CreditRules, bank: int, handed_over: int | None, arrived: int, round_trip: int | None
 ) -> None:
     started = 500
@@ -42,7 +42,7 @@ def test_the_credit_is_reckoned_as_the_page_says(
     assert said["left"] == 5_000 - said["charged"]
 
 
-def test_a_comment_is_opened_as_the_page_says() -> None:
+def test_a_comment_is_decrypted_as_the_page_says() -> None:
     sealed = block(PAGE, "5d96d7940fdb7a84").strip()
     key = bytes(32)
     stream = shake_256(key + b"\n0").digest(len(sealed) // 2)

@@ -1,4 +1,4 @@
-"""Versions of bots on record: which arrived, and which one a match counts for."""
+"""Versions of bots in the record: which connected, and for which one a match is rated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.matches.table import Table, receipt
 
 
 def begun(one: str, two: str) -> Table:
-    """Return a table with both players at it, their bots of these versions."""
+    """Return a match with both players present, with bots of these versions."""
     table = Table()
     table.do(Arrive(1, one), 10)
     table.do(Arrive(2, two), 10)
@@ -26,7 +26,7 @@ def arrivals(table: Table) -> list[tuple[int, str]]:
     return [(event.seat, event.version) for event in map(read, table.log) if isinstance(event, Arrived)]
 
 
-def test_the_record_says_which_versions_arrived() -> None:
+def test_the_record_has_the_versions_that_arrived() -> None:
     table = begun("1.2", "")
     assert arrivals(table) == [(1, "1.2"), (2, "")]
     assert b'"kind":"arrived","match":"m1"' in table.log[2]
@@ -55,7 +55,7 @@ def test_a_match_counts_for_the_versions_that_played_the_first_moves() -> None:
     table.check()
 
 
-def test_a_bot_that_becomes_another_version_without_leaving_is_on_record() -> None:
+def test_a_bot_that_changes_its_version_while_connected_is_recorded() -> None:
     table = begun("1", "7")
     assert not table.do(Arrive(1, "1"), 10).events
     assert not table.do(Arrive(1), 10).events, "a call by somebody on no stream says nothing of the bot that is on one"
@@ -66,7 +66,7 @@ def test_a_bot_that_becomes_another_version_without_leaving_is_on_record() -> No
     table.check()
 
 
-def test_who_never_moved_counts_as_it_arrived_last_and_who_never_came_as_nobody_known() -> None:
+def test_a_player_who_never_moved_has_the_version_of_its_last_arrival() -> None:
     table = Table(policy=Policy(start=ClockStart.AT_ONCE))
     table.do(Arrive(2, "1"), 10)
     table.do(Arrive(2, "2"), 10)
@@ -76,7 +76,7 @@ def test_who_never_moved_counts_as_it_arrived_last_and_who_never_came_as_nobody_
 
 
 @pytest.mark.parametrize(("one", "two"), [("1.0", "x y"), ("", "2"), ("", "")])
-def test_the_text_for_people_names_them(one: str, two: str) -> None:
+def test_the_text_for_people_names_the_versions(one: str, two: str) -> None:
     text = write(begun(one, two).events)
     assert ('[Version1 "1.0"]' in text, '[Version2 "x y"]' in text) == (one == "1.0", two == "x y")
     assert text.count("[Version") == bool(one) + bool(two)

@@ -18,7 +18,7 @@ FIELD = {f"p{number}": 120.0 * number for number in range(6)}
 
 
 def honest(seed: int, games: int = 12) -> Counts:
-    """Return a round robin drawn from strengths, so many games a pair and seating."""
+    """Return a round robin drawn from strengths, with this many games for each pair and seating."""
     rng = np.random.default_rng(seed)
     pairs = []
     for a, b in combinations(FIELD, 2):
@@ -34,7 +34,7 @@ def found(counts: Counts, kind: FindingKind, given_up: tuple[GivenUp, ...] = ())
     return [each for each in arranged(counts, given_up) if each.kind is kind]
 
 
-def test_honest_records_are_left_in_peace() -> None:
+def test_honest_records_are_not_reported() -> None:
     early = tuple(GivenUp(a, b, 1) for a, b in combinations(FIELD, 2))
     assert [finding for seed in range(5) for finding in arranged(honest(seed), early)] == []
 
@@ -47,7 +47,7 @@ def test_players_who_play_only_each_other_are_a_cluster() -> None:
     assert "99%" in cluster.reason
 
 
-def test_a_weak_player_who_beats_the_strongest_all_the_time_is_improbable() -> None:
+def test_a_weak_player_who_always_beats_the_strongest_is_improbable() -> None:
     counts = honest(2).add([Game("p0", "p5", 1), Game("p5", "p0", 2)] * 25)
     (finding,) = found(counts, FindingKind.IMPROBABLE)
     assert finding.players == ("p0", "p5")
@@ -63,13 +63,13 @@ def test_wins_around_a_circle_are_a_ring() -> None:
     assert finding.games == 30
 
 
-def test_games_given_up_early_to_one_player_are_told() -> None:
+def test_early_resignations_to_one_player_are_reported() -> None:
     early = (GivenUp("p1", "p2", 20), GivenUp("p3", "p4", 1), GivenUp("p0", "nobody", 9))
     (finding,) = found(honest(4), FindingKind.GIVEN_UP, early)
     assert finding.players == ("p1", "p2")
     assert finding.games == 20
 
 
-def test_nobody_and_nothing() -> None:
+def test_empty_records_and_two_players_alone() -> None:
     assert arranged(Counts()) == ()
-    assert arranged(Counts.of([Game("a", "b", 1)] * 100)) == ()  # two are no cluster if there is nobody else
+    assert arranged(Counts.of([Game("a", "b", 1)] * 100)) == ()  # two players are no cluster if there are no others

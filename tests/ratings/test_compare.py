@@ -1,4 +1,4 @@
-"""Two players side by side, and leaderboards."""
+"""Comparisons of two players, and leaderboards."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RESULTS = [
 ]
 
 
-def test_games_of_two_are_told_by_game_and_seat() -> None:
+def test_games_of_two_players_are_counted_by_game_and_seat() -> None:
     assert head_to_head("ann", "bob", RESULTS) == (
         SeatScore("elevation", 1, WinsDrawsLosses(0, 0, 1)),
         SeatScore("pods", 1, WinsDrawsLosses(6, 0, 2)),
@@ -38,7 +38,7 @@ def test_games_of_two_are_told_by_game_and_seat() -> None:
     )
 
 
-def test_a_comparison_holds_what_the_ratings_say_and_what_the_pairs_say() -> None:
+def test_a_comparison_has_the_results_of_the_ratings_and_of_the_pairs() -> None:
     ratings = fit(counts_of(RESULTS, "pods"))
     meetings = [Meeting(f"opening {n}", seat, 2) for n in range(40) for seat in (1, 2)]
     found = compare("ann", "bob", RESULTS, ratings, meetings, Hypotheses(0, 100))
@@ -52,7 +52,7 @@ def test_a_comparison_holds_what_the_ratings_say_and_what_the_pairs_say() -> Non
     assert found.evidence.low > 0.5
 
 
-def test_seen_from_the_other_side_all_is_turned_around() -> None:
+def test_the_comparison_from_the_other_side_is_reversed() -> None:
     ratings = fit(counts_of(RESULTS))
     there, back = compare("ann", "bob", RESULTS, ratings), compare("bob", "ann", RESULTS, ratings)
     assert back.total == WinsDrawsLosses(*reversed(there.total))
@@ -61,7 +61,7 @@ def test_seen_from_the_other_side_all_is_turned_around() -> None:
     assert back.fitted.superiority == pytest.approx(1 - there.fitted.superiority, abs=1e-5)
 
 
-def test_who_has_no_rating_is_compared_without() -> None:
+def test_a_player_without_a_rating_is_compared_by_games_alone() -> None:
     found = compare("ann", "nobody", RESULTS, fit(counts_of(RESULTS)))
     assert found.fitted is None
     assert found.total.score is None
@@ -92,7 +92,7 @@ def test_every_game_is_in_a_pair_or_has_no_partner(meetings: list[Meeting]) -> N
     assert paired(turned) == (pairs.swapped, unpaired, repeated)
 
 
-def test_a_pair_that_was_played_before_counts_once() -> None:
+def test_a_repeated_pair_counts_once() -> None:
     pair = [Meeting("a", 1, 2, "x"), Meeting("a", 2, 2, "y")]
     copies = [each._replace(key=key) for key in "abcd" for each in pair]
     assert paired(copies) == (Pairs(two=1), 0, 3)
@@ -105,8 +105,8 @@ def test_a_pair_that_was_played_before_counts_once() -> None:
 
 
 @pytest.mark.long
-def test_equal_bots_without_chance_are_not_told_apart_by_copies(seeds: int) -> None:
-    """Equal bots on five openings, 300 pairs: with copies that counted, one would seem better in most records."""
+def test_copies_of_games_do_not_make_equal_deterministic_bots_differ(seeds: int) -> None:
+    """Equal bots on five openings, 300 pairs: if copies counted, one would seem better in most records."""
     rng, decided = random.Random(5), 0
     for _ in range(max(40, seeds)):
         points = {(opening, seat): rng.choice((0, 1, 2)) for opening in range(5) for seat in (1, 2)}
@@ -122,13 +122,13 @@ def test_equal_bots_without_chance_are_not_told_apart_by_copies(seeds: int) -> N
 
 
 @pytest.mark.parametrize("points", [-1, 3])
-def test_no_game_has_other_points(points: int) -> None:
+def test_only_the_points_of_games_are_accepted(points: int) -> None:
     with pytest.raises(Refusal) as caught:
         paired([Meeting("a", 1, points)])
     assert caught.value.reason is Reason.ARGUMENT_INVALID
 
 
-def test_nobody_is_compared_with_itself() -> None:
+def test_a_player_is_not_compared_with_itself() -> None:
     with pytest.raises(Refusal):
         compare("ann", "ann", RESULTS)
 
@@ -144,7 +144,7 @@ class TestLeaderboard:
         assert next(row for row in rows if row.player == "ann").forfeits == Forfeits(timeouts=2)
         assert rows[-1].above_next is None
 
-    def test_neighbours_are_grouped_unless_their_order_is_established(self) -> None:
+    def test_neighbours_share_a_place_unless_their_order_is_established(self) -> None:
         sure = [WIN._replace(games=150), WIN._replace(winner=2, games=50)]
         sure += [each._replace(player_1="bob", player_2="ann", winner=3 - each.winner) for each in sure]
         close = [WIN._replace(player_1="bob", player_2="cid", winner=w, games=100) for w in (1, 2)]

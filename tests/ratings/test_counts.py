@@ -22,7 +22,7 @@ def test_games_are_counted_by_pair_and_seat() -> None:
 
 
 @given(GAMES, st.integers(0, 30), st.randoms(use_true_random=False))
-def test_neither_order_nor_portions_matter(games: list[Game], cut: int, chance: random.Random) -> None:
+def test_counts_depend_neither_on_order_nor_on_portions(games: list[Game], cut: int, chance: random.Random) -> None:
     whole = Counts.of(games)
     shuffled = chance.sample(games, len(games))
     assert Counts.of(shuffled[:cut]).add(shuffled[cut:]) == whole
@@ -36,7 +36,7 @@ def test_adding_makes_a_new_value() -> None:
     assert after == Counts(("a", "b", "c"), (PairCount("a", "b", 2, 0, 0),))
 
 
-def test_added_games_are_no_repetitions() -> None:
+def test_added_games_do_not_count_as_repetitions() -> None:
     before = Counts(("a", "b"), (PairCount("a", "b", 2, 0, 1, 1),))
     assert before.add([Game("a", "b", 0)]).pairs == (PairCount("a", "b", 2, 1, 1, 1),)
 

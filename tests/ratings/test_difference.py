@@ -1,4 +1,4 @@
-"""The difference of two bots by pairs of games: error rates hold with few pairs, with many, and for repeated looks."""
+"""The difference of two bots by pairs of games: error rates with few pairs, with many, and with repeated looks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_both_sides_see_the_same_difference(pairs: Pairs) -> None:
     assert mine.low <= mine.elo <= mine.high
 
 
-def test_two_games_say_little() -> None:
+def test_two_games_give_a_wide_interval() -> None:
     won = difference(Pairs(two=1))
     assert 0 < won.elo < 200
     assert won.low < -400
@@ -37,11 +37,11 @@ def test_two_games_say_little() -> None:
     assert drawn.high > 300
 
 
-def test_nothing_is_known_without_pairs() -> None:
+def test_without_pairs_the_interval_is_the_widest() -> None:
     assert difference(Pairs()) == (0.5, 0.0, -1_200, 1_200, 0.5)
 
 
-def test_the_probabilities_are_those_of_drawn_shares() -> None:
+def test_the_probabilities_agree_with_simulated_ones() -> None:
     counts = Pairs(2, 0, 5, 1, 3)
     drawn = np.random.default_rng(1).dirichlet(np.array(counts) + JEFFREYS, 400_000) @ SCORES
     for score in (0.3, 0.5, 0.55, 0.7):
@@ -55,7 +55,7 @@ def test_pairs_without_a_split_have_the_exact_ends_of_a_binomial_share() -> None
 
 @pytest.mark.parametrize("elo", [0, 100, 300, 600])
 @pytest.mark.parametrize("pairs", [1, 2, 5, 20, 100])
-def test_intervals_of_few_pairs_hold_the_truth(elo: float, pairs: int) -> None:
+def test_intervals_of_few_pairs_contain_the_truth(elo: float, pairs: int) -> None:
     weights = np.array([exp(-elo / ELO_PER_NAT / 2), 0.3, exp(elo / ELO_PER_NAT / 2)])
     shares = np.convolve(weights, weights) / weights.sum() ** 2
     drawn = np.random.default_rng(7).multinomial(pairs, shares, 1_000)
@@ -65,13 +65,13 @@ def test_intervals_of_few_pairs_hold_the_truth(elo: float, pairs: int) -> None:
 
 
 @pytest.mark.long
-def test_who_looks_after_every_pair_finds_a_miss_far_more_often(seeds: int) -> None:
+def test_a_look_after_every_pair_makes_misses_far_more_frequent(seeds: int) -> None:
     runs, longest = seeds, max(LOOKED)
     shares = [0.1, 0.2, 0.4, 0.2, 0.1]
     rng = np.random.default_rng(3)
     looks = (np.eye(5, dtype=np.int64)[rng.choice(5, longest, p=shares)].cumsum(axis=0) for _ in range(runs))
     missed = np.array([excluded(each, 0.5) for each in looks])
     for pairs, share in LOOKED.items():
-        # Three standard errors, and those of the figures.
+        # Three standard errors, also those of the figures.
         assert missed[:, :pairs].any(axis=1).mean() == pytest.approx(share, abs=0.1 + 1.2 / runs**0.5)
     assert missed.any(axis=1).mean() > 0.05

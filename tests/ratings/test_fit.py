@@ -36,7 +36,7 @@ def sane(ratings: Ratings) -> bool:
 
 
 def everything(posterior: Posterior, x: Vector, scales: Scales) -> Vector:
-    """Return the gradient by all parameters, from differences of the value."""
+    """Return the gradient for all parameters, from finite differences of the value."""
     width = 1e-4
     steps = width * np.eye(len(x))
     return np.array(
@@ -66,7 +66,7 @@ def test_derivatives_match_finite_differences(
     posterior = Posterior(Counts.of(games, ["ann@1", "ann@2", "ann@10"]), prior, anchors)
     rng = np.random.default_rng(seed)
     size, founders = posterior.size + 2, len(posterior.founders)
-    # Each term with a variance of its own, and a field of two groups.
+    # Each term has its own variance, and the field has two groups.
     scales = posterior.scales(prior)._replace(
         founders=rng.uniform(0.5, 4, founders), groups=np.arange(founders) % 2, between=3.0
     )
@@ -76,7 +76,7 @@ def test_derivatives_match_finite_differences(
     if not pair_spread:
         x[size:] = 0
     bend = posterior.bend(x, scales)
-    # A Newton step of all parameters, found without solving for the pair effects first, must be the same.
+    # A Newton step of all parameters at once must agree with the solver, which eliminates the pair effects first.
     free = np.flatnonzero([*posterior.free, *[bool(pair_spread)] * (len(x) - size)])
     gradient = everything(posterior, x, scales)[free]
     width = 1e-3
@@ -139,7 +139,7 @@ def test_equal_records_give_equal_ratings() -> None:
     assert ratings.advantage.low > 0
 
 
-def test_seats_swapped_turn_the_advantage_around() -> None:
+def test_exchanged_seats_reverse_the_advantage() -> None:
     turned = Counts.of(
         [
             Game(pair.seat2, pair.seat1, winner)  # type: ignore[arg-type]
@@ -156,11 +156,11 @@ def test_seats_swapped_turn_the_advantage_around() -> None:
     assert other.draws == ratings.draws
 
 
-def test_more_wins_more_rating_and_more_games_narrower_intervals() -> None:
+def test_more_wins_give_a_higher_rating_and_more_games_narrower_intervals() -> None:
     base = fit(MIXED)
     more = fit(MIXED.add([Game("cid", "ann", 1)] * 5))
     assert more.difference("cid", "ann").value > base.difference("cid", "ann").value
-    # Nine times the same would say that pairs differ: that is not to be believed here.
+    # Nine identical results would be evidence that pairs differ; here the prior excludes that.
     known = Prior(pair_doubt=0)
     nine = Counts(MIXED.players, tuple(p._replace(wins1=9 * p.wins1, draws=9 * p.draws, wins2=9 * p.wins2)
                                        for p in MIXED.pairs))  # fmt: skip
@@ -187,7 +187,7 @@ def test_two_anchors_hold() -> None:
     assert sane(ratings)
 
 
-def test_difference_is_the_same_seen_from_either_side() -> None:
+def test_the_difference_is_the_same_from_either_side() -> None:
     ratings = fit(MIXED)
     there, back = ratings.difference("ann", "bob"), ratings.difference("bob", "ann")
     assert there == pytest.approx((-back.value, -back.high, -back.low))
@@ -209,7 +209,7 @@ class TestExtremes:
     def test_no_games(self) -> None:
         ratings = fit(Counts.of([], PLAYERS))
         assert {each.rating for each in ratings.rated} == {0.0}
-        # The prior's own interval: ±1.96 spreads, less what is shared with the mean.
+        # The prior's own interval: ±1.96 standard deviations, less the part shared with the mean.
         spread = Prior().spread * (1 - 1 / len(PLAYERS)) ** 0.5
         assert ratings.rated[0].high == pytest.approx(1.96 * spread, rel=1e-3)
 
@@ -230,7 +230,7 @@ class TestExtremes:
         assert np.sign(ratings.advantage.value) == (0, 1, -1)[winner]
         assert (ratings.draws.value > 0.5) == (winner == 0)
 
-    def test_groups_that_never_met_are_apart_by_no_more_than_the_prior_knows(self) -> None:
+    def test_groups_that_never_met_differ_by_no_more_than_the_prior_allows(self) -> None:
         met = [("ann", "bob"), ("bob", "ann"), ("cid", "Dee"), ("Dee", "cid")]
         ratings = fit(Counts.of([Game(a, b, winner) for a, b in met for winner in (1, 2)] * 200))
         within, across = ratings.difference("ann", "bob"), ratings.difference("ann", "cid")
@@ -276,7 +276,7 @@ def test_the_narrowest_and_the_widest_prior(sizes: tuple[float, float, float]) -
 class TestVersions:
     GAMES = [Game("orca@1", "seal", 1), Game("seal", "orca@1", 2), Game("seal", "orca@1", 0)] * 10
 
-    def test_a_new_version_begins_where_the_one_before_stands_and_less_surely(self) -> None:
+    def test_a_new_version_begins_at_the_rating_of_the_one_before_with_more_uncertainty(self) -> None:
         ratings = fit(Counts.of(self.GAMES, ["orca@2"]))
         old, new = ratings.of("orca@1"), ratings.of("orca@2")
         assert new.games == 0
@@ -285,18 +285,18 @@ class TestVersions:
         step = ratings.difference("orca@2", "orca@1")
         assert step.high == pytest.approx(1.96 * Prior().version_spread, rel=0.01)
 
-    def test_what_a_version_plays_says_a_little_about_the_one_before(self) -> None:
+    def test_games_of_a_version_give_a_little_information_about_the_one_before(self) -> None:
         before = fit(Counts.of(self.GAMES, ["orca@2"]))
         after = fit(Counts.of([*self.GAMES, *[Game("orca@2", "seal", 2)] * 10], ["orca@2"]))
         assert after.difference("orca@2", "orca@1").value < before.difference("orca@2", "orca@1").value - 20
         assert after.difference("orca@1", "seal").value < before.difference("orca@1", "seal").value
 
-    def test_a_version_that_nobody_knows_is_not_a_player_more(self) -> None:
+    def test_an_unknown_version_is_not_another_player(self) -> None:
         alone, together = (fit(Counts.of(self.GAMES, others)) for others in ([], ["orca@2"]))
         assert together.difference("orca@1", "seal") == pytest.approx(alone.difference("orca@1", "seal"), abs=0.5)
 
 
-def test_the_games_of_a_pair_say_less_and_less_and_never_more_than_its_spread_allows() -> None:
+def test_further_games_of_a_pair_give_ever_less_information() -> None:
     def width(games: int, pair_spread: float) -> float:
         counts = Counts(
             ("ann", "bob"), (PairCount("ann", "bob", games, 0, games), PairCount("bob", "ann", games, 0, games))

@@ -1,4 +1,4 @@
-"""How ratings went: each point is a fit of its own, and the order in which results come does not matter."""
+"""The history of ratings: each point is a fit of its own, and the order of results does not matter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WIN = Result("pods", True, "ann", "bob", "win", 1, "rules")
 ENDED = [Dated(10, WIN), Dated(20, WIN._replace(winner=2)), Dated(20, WIN._replace(player_2="cid")), Dated(30, WIN)]
 
 
-def test_each_point_is_the_fit_of_what_had_ended_by_then() -> None:
+def test_each_point_is_the_fit_of_the_results_until_then() -> None:
     moments = history(ENDED, [30, 9, 20])
     assert [at_ms for at_ms, _ in moments] == [9, 20, 30]
     assert moments[0].ratings.rated == ()
@@ -40,7 +40,7 @@ def test_the_history_of_a_player_begins_with_its_first_game() -> None:
     assert of_player(moments, "nobody") == ()
 
 
-def test_instants_at_equal_distances() -> None:
+def test_the_times_are_at_equal_distances() -> None:
     assert evenly(0, 100, 5) == (0, 25, 50, 75, 100)
     assert evenly(7, 7, 5) == (7,)
     assert evenly(0, 1, 10) == (0, 1)

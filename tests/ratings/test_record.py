@@ -1,4 +1,4 @@
-"""From results to counts: what is rated, as what, and that both ways to counts agree."""
+"""From results to counts: which games are rated, under which conditions, and that both ways give the same counts."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_same_counts_have_the_same_ratings_to_the_last_digit() -> None:
     assert repr(there) == repr(back)
 
 
-def test_void_and_unrated_games_count_nowhere() -> None:
+def test_void_and_unrated_games_are_not_counted() -> None:
     nothing = [WIN._replace(result="void", winner=0, cause="arbiter"), WIN._replace(rated=False, cause="time")]
     assert counts_of(nothing) == Counts()
     assert forfeits_of(nothing) == {}
@@ -111,7 +111,7 @@ def test_results_that_contradict_themselves_are_refused(wrong: dict[str, object]
     assert caught.value.reason is Reason.ARGUMENT_INVALID
 
 
-def test_verified_transcripts_give_what_the_server_has_tallied() -> None:
+def test_verified_transcripts_give_the_counts_of_the_server() -> None:
     check = checking(read_keys((GOLDEN / "keys.json").read_bytes()), holds)
     singly, tallied = [], []
     for path in sorted(GOLDEN.glob("*.jsonl")):

@@ -17,7 +17,7 @@ from arbiter.ratings.pairs import Pairs, elo, expected_score, moments
 PAIRS = st.builds(Pairs, *[st.integers(0, 400)] * 5)
 
 
-def test_a_score_and_its_elo_are_the_logistic_curve() -> None:
+def test_score_and_elo_follow_the_logistic_curve() -> None:
     assert expected_score(0) == 0.5
     assert expected_score(400) == pytest.approx(10 / 11)
     assert elo(0.75) == pytest.approx(190.8485, abs=1e-3)
@@ -31,7 +31,7 @@ def test_the_moments_of_pairs_are_those_of_their_scores() -> None:
     assert moments(Pairs()) == (0.5, 0.0, 0)
 
 
-def test_a_pair_of_games_has_no_five_half_points() -> None:
+def test_a_pair_of_games_has_at_most_four_half_points() -> None:
     assert Pairs().with_pair(3) == Pairs(0, 0, 0, 1, 0)
     with pytest.raises(Refusal) as caught:
         Pairs().with_pair(5)
@@ -39,7 +39,7 @@ def test_a_pair_of_games_has_no_five_half_points() -> None:
 
 
 @given(PAIRS)
-def test_the_ratio_turns_its_sign_with_the_sides(pairs: Pairs) -> None:
+def test_the_ratio_changes_its_sign_with_the_sides(pairs: Pairs) -> None:
     hypotheses = sprt.Hypotheses(-5, 5)
     assert sprt.log_likelihood_ratio(pairs, hypotheses) == pytest.approx(
         -sprt.log_likelihood_ratio(pairs.swapped, hypotheses), abs=1e-6
@@ -47,7 +47,7 @@ def test_the_ratio_turns_its_sign_with_the_sides(pairs: Pairs) -> None:
 
 
 def test_the_ratio_without_draws_and_splits_is_that_of_a_coin() -> None:
-    # With two outcomes alone the likeliest distribution is the hypothesis itself, and the ratio is Wald's.
+    # With only two outcomes the maximum-likelihood distribution is the hypothesis itself, and the ratio is Wald's.
     pairs = Pairs(zero=40_000, two=60_000)
     low, high = expected_score(0), expected_score(100)
     wald = 60_000 * log(high / low) + 40_000 * log((1 - high) / (1 - low))
@@ -89,7 +89,7 @@ def test_a_score_of_nothing_or_everything_is_no_belief(score: float) -> None:
 
 
 def _looks(shares: list[float], pairs: int, every: int, seed: int) -> Iterator[Pairs]:
-    """Yield the counts of a run of pairs at each look."""
+    """Yield the counts of a series of pairs at each look."""
     rng = np.random.default_rng(seed)
     outcomes = np.eye(5, dtype=np.int64)[rng.choice(5, size=pairs, p=shares)].cumsum(axis=0)
     for row in outcomes[every - 1 :: every]:
@@ -100,16 +100,16 @@ LEVEL = [0.1, 0.2, 0.4, 0.2, 0.1]  #: the shares of outcomes of two bots that ar
 
 
 @pytest.mark.long
-def test_peeking_all_the_time_leaves_the_error_rates_of_the_sequential_test_near_alpha_and_beta() -> None:
+def test_repeated_looks_keep_the_error_rates_of_the_sequential_test_near_alpha_and_beta() -> None:
     runs, hypotheses = 100, sprt.Hypotheses(0, 40, 0.05, 0.05)
     better = [0.08, 0.16, 0.4, 0.2, 0.16]  # a score of 0.55, just under 40 Elo
     wrong_under_h0 = wrong_under_h1 = 0
     for seed in range(runs):
         wrong_under_h0 += _verdict(_looks(LEVEL, 2_000, 10, seed), hypotheses) is sprt.Verdict.H1
         wrong_under_h1 += _verdict(_looks(better, 2_000, 10, seed + runs), hypotheses) is sprt.Verdict.H0
-    # 5 % of 100 are 5; 14 or more would come by chance once in two thousand times.
+    # The expected number is 5; 14 or more have a probability of one in two thousand.
     assert wrong_under_h0 <= 13
-    assert wrong_under_h1 <= 16  # the true difference is a little less than H1 says
+    assert wrong_under_h1 <= 16  # the true difference is slightly below that of H1
 
 
 def _verdict(looks: Iterator[Pairs], hypotheses: sprt.Hypotheses) -> sprt.Verdict:
@@ -121,7 +121,7 @@ def _verdict(looks: Iterator[Pairs], hypotheses: sprt.Hypotheses) -> sprt.Verdic
 
 
 @pytest.mark.long
-def test_peeking_all_the_time_refutes_the_truth_no_more_often_than_alpha() -> None:
+def test_repeated_looks_refute_the_truth_no_more_often_than_alpha() -> None:
     runs = 200
     wrong = sum(any(evidence.refuted(pairs, 0) for pairs in _looks(LEVEL, 1_000, 5, seed)) for seed in range(runs))
     assert wrong <= 0.05 * runs

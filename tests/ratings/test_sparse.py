@@ -1,4 +1,4 @@
-"""Ratings of thousands of players: no matrix of all of them, and the same numbers as with one."""
+"""Ratings of thousands of players: without a matrix of all of them, and with the same numbers as with one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAYERS = 150
 
 
 def sparse_record(players: int, games: int, seed: int = 1) -> Counts:
-    """Return a record in which every player has about so many games, against random others; some have two versions."""
+    """Return a record in which each player has about this many games against random others; some have two versions."""
     rng = np.random.default_rng(seed)
     names = [f"p{number:05}" for number in range(players)]
     names[1::10] = [f"{name}@2" for name in names[::10]]
@@ -40,7 +40,7 @@ def sparse_record(players: int, games: int, seed: int = 1) -> Counts:
 
 @pytest.mark.long
 @pytest.mark.parametrize("anchors", [{}, {"p00005": 100.0, "p00017": -200.0}], ids=["free", "anchored"])
-def test_samples_give_the_intervals_of_the_matrix(anchors: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampled_intervals_agree_with_the_matrix(anchors: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
     counts = sparse_record(PLAYERS, 16)
     exact = fit(counts, anchors=anchors)
     monkeypatch.setattr(normal, "MATRIX", 100)
@@ -61,7 +61,7 @@ def test_samples_give_the_intervals_of_the_matrix(anchors: dict[str, float], mon
 
 
 @pytest.mark.long
-def test_thousands_of_players_are_rated_alike_each_time_within_bounds(
+def test_thousands_of_players_get_the_same_ratings_each_time_within_bounds(
     seeds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`make soak` rates 10,000 players with 20 games each, within 20 s of processor time and 1 GB.

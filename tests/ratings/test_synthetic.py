@@ -19,7 +19,7 @@ NU = 0.3
 
 
 def draw_games(rng: np.random.Generator, truth: dict[str, float], pairs: Iterable[tuple[str, str]]) -> list[Game]:
-    """Return a game for each (seat 1, seat 2); truth in Elo."""
+    """Return a game for each (seat 1, seat 2); the true strengths are in Elo."""
     games = []
     for seat1, seat2 in pairs:
         u = (truth[seat1] - truth[seat2] + ADVANTAGE) / ELO_PER_NAT
@@ -37,9 +37,9 @@ def field(rng: np.random.Generator, size: int, spread: float) -> dict[str, float
 
 
 def coverage(seeds: int, size: int, cycles: int, spread: float) -> tuple[float, float, float]:
-    """Return the shares of intervals that hold the truth: of ratings, of the advantage, of the draws.
+    """Return the shares of intervals that contain the truth: of ratings, of the advantage, of the draws.
 
-    Every two players meet `cycles` times with each seating, anew for each seed.
+    Every two players meet `cycles` times with each seating, with new results for each seed.
     """
     hits = np.zeros(3)
     for seed in range(seeds):
@@ -65,10 +65,10 @@ def coverage(seeds: int, size: int, cycles: int, spread: float) -> tuple[float, 
         (6, 5, 400.0),
     ],
 )
-def test_95_in_100_intervals_hold_the_truth(size: int, cycles: int, spread: float) -> None:
+def test_95_in_100_intervals_contain_the_truth(size: int, cycles: int, spread: float) -> None:
     of_ratings, of_advantage, of_draws = coverage(60, size, cycles, spread)
     assert of_ratings == pytest.approx(0.955, abs=0.025)
-    # One number a seed.
+    # One number for each seed.
     assert of_advantage > 0.88
     assert of_draws > 0.88
 
@@ -85,7 +85,7 @@ def test_with_many_games_the_fit_finds_the_truth() -> None:
 
 
 def test_agreement_with_whole_history_rating() -> None:
-    """On one day, whole-history rating is the same model with another prior; both priors are made to say little.
+    """On one day, whole-history rating is the same model with another prior; both priors are made weak.
 
     Its prior is a share of virtual games instead of a Gaussian. Its handicap category is our advantage of seat 1.
     """

@@ -1,4 +1,4 @@
-"""Calls over real gRPC for the tests of this folder: stubs, expected refusals, matches to play in."""
+"""Calls over real gRPC for the tests of this folder: stubs, expected refusals, matches."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Stubs:
         self.org: Metadata = []
 
     async def enter(self) -> Stubs:
-        """Make alice and bob, who play, and org, who organises."""
+        """Register alice and bob, who play, and org, who organises."""
         self.alice = await self.served.token("alice")
         self.bob = await self.served.token("bob")
         self.org = await self.served.token("org", Scope.ORGANISE)
@@ -52,11 +52,11 @@ class Stubs:
 
     @property
     def admin(self) -> Metadata:
-        """The metadata of the first admin."""
+        """Return the metadata of the first admin."""
         return [("authorization", f"Bearer {self.served.running.admin_token}")]
 
     async def match(self, request_id: str = "r", **fields: Any) -> match_pb2.Match:
-        """Make a match of alice and bob that starts at once, without a time control unless one is given."""
+        """Create a match of alice and bob that starts at once, by default without a time control."""
         asked: dict[str, Any] = {
             "game": "circle-of-life",
             "players": ["alice", "bob"],
@@ -69,7 +69,7 @@ class Stubs:
         return match
 
     async def move(self, seat: int, match_id: str, ply: int, move: str, request_id: str = "") -> match_pb2.Receipt:
-        """Play a move as the player of a seat: alice has seat 1."""
+        """Play a move as the player of a seat; alice has seat 1."""
         request = match_pb2.SubmitMoveRequest(request_id=request_id or f"m{ply}", match_id=match_id, ply=ply, move=move)
         answer = await self.matches.SubmitMove(request, metadata=self.alice if seat == 1 else self.bob)
         receipt: match_pb2.Receipt = answer.receipt
@@ -89,7 +89,7 @@ def refusal_in(error: grpc.aio.AioRpcError) -> refusal_pb2.Refusal:
 
 
 async def refused(call: Awaitable[Any] | AsyncIterable[Any], reason: Reason, **facts: str) -> refusal_pb2.Refusal:
-    """Await a call that must be refused for a reason, under the code of the table, with at least these facts."""
+    """Await a call that must be refused with a reason, with the table's status code and at least these facts."""
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await _answer(call)
     error = caught.value

@@ -1,4 +1,4 @@
-"""Fuzzed calls: messages drawn from the descriptors of the services, and what may come of a call, whatever it says."""
+"""Fuzzed calls: messages drawn from the descriptors of the services, and which results a call may have."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from arbiter.wire.refusals import CODES
 from tests.fuzz import sendable, texts
 from tests.rpc.calls import Metadata, refusal_in
 
-LONGEST = 20_000  #: characters of a text that is drawn: larger messages have tests of their own
-DEEPEST = 4  #: messages within messages that are drawn
-ANSWER_S = 120.0  #: after which a call that has not been answered hangs
-OVERTAKEN = "Internal error from Core"  #: what gRPC's client makes of it if the server ends a stream while it writes
+LONGEST = 20_000  #: characters of a drawn text: other tests send larger messages
+DEEPEST = 4  #: depth of nested messages that are drawn
+ANSWER_S = 120.0  #: seconds after which an unanswered call counts as hanging
+OVERTAKEN = "Internal error from Core"  #: gRPC's client reports this if the server ends a stream while it writes
 CONTRACT = Path(__file__).parents[2] / "protos" / "arbiter" / "v1"
 
 Words = Mapping[str, Sequence[str]]
@@ -43,7 +43,7 @@ _BITS = {
 
 
 def messages(kind: Descriptor, words: Words, depth: int = DEEPEST) -> st.SearchStrategy[Any]:
-    """Return messages of a type: most of them with likely values in most fields, the others with anything."""
+    """Return messages of a type: most with likely values in most fields, the others with arbitrary ones."""
     return st.sampled_from((True, True, False)).flatmap(lambda careful: _messages(kind, words, careful, depth))
 
 
@@ -99,20 +99,20 @@ def _scalars(field: FieldDescriptor, words: Words, careful: bool) -> st.SearchSt
         case FieldDescriptor.TYPE_DOUBLE:
             likely, anything = st.sampled_from((0.0, 0.05, 10.0)), st.floats()
         case _:
-            least, most = _BITS[field.type]  # a KeyError here: a type of number that the contract did not use before
+            least, most = _BITS[field.type]  # a KeyError here: a numeric type that the protocol did not use before
             likely, anything = st.integers(0, 2), st.sampled_from((least, most)) | st.integers(least, most)
     return st.integers(0, 9).flatmap(lambda lot: likely if lot < (9 if careful else 4) else anything)
 
 
 def garbage() -> st.SearchStrategy[bytes]:
-    """Return bytes that mostly are no message: anything, messages in messages without end, lengths that lie."""
+    """Return bytes that mostly are no message: arbitrary ones, deeply nested messages, wrong lengths."""
     nested = st.integers(1, 2_000).map(_nested)
     lying = st.integers(1, 15).map(lambda number: bytes([number << 3 | 2]) + b"\xff\xff\xff\xff\x07abc")
     return st.one_of(st.binary(max_size=60), st.binary(min_size=1_000, max_size=4_000), nested, lying)
 
 
 def _nested(depth: int) -> bytes:
-    """Return field 1 in field 1 in field 1 …, as deep as asked."""
+    """Return field 1 in field 1 in field 1 …, nested this deep."""
     data = b""
     for _ in range(depth):
         length, size = len(data), b""
@@ -123,11 +123,11 @@ def _nested(depth: int) -> bytes:
     return data
 
 
-# -- what may come of a call -------------------------------------------------------------------------------------------
+# -- results of a call -------------------------------------------------------------------------------------------------
 
 
 class Documented(NamedTuple):
-    """The facts of a reason, as `refusal.proto` lists them: always there, and there in a match or a line of play."""
+    """The facts of a reason, as `refusal.proto` lists them: always present, or only in a match or a line of play."""
 
     always: frozenset[str]
     also: frozenset[str]
@@ -135,7 +135,7 @@ class Documented(NamedTuple):
 
 @cache
 def documented() -> dict[str, Documented]:
-    """Return the facts of every reason by its name on the wire, read from the contract itself."""
+    """Return the facts of every reason by its name in the protocol, read from `refusal.proto` itself."""
     found = {}
     comment = ""
     for line in (CONTRACT / "refusal.proto").read_text().splitlines():
@@ -157,7 +157,7 @@ def _names(listed: str) -> frozenset[str]:
 
 
 def check_refusal(refusal: refusal_pb2.Refusal) -> None:
-    """Assert that a refusal is one of the contract: its reason, its code, its facts and no others."""
+    """Assert that a refusal has a documented reason, its code, its facts and no others."""
     name = refusal_pb2.RefusalReason.Name(refusal.reason)
     facts = documented()[name]
     assert refusal.code == CODES[Reason(name.removeprefix("REFUSAL_REASON_"))].value[0], refusal
@@ -168,7 +168,7 @@ def check_refusal(refusal: refusal_pb2.Refusal) -> None:
 
 
 def check_status(error: grpc.aio.AioRpcError) -> str:
-    """Assert that a call ended with a refusal of the contract; return its name."""
+    """Assert that a call ended with a documented refusal; return its name."""
     assert error.code() not in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN), error
     refusal = refusal_in(error)
     assert error.code().value[0] == refusal.code, refusal
@@ -177,7 +177,7 @@ def check_status(error: grpc.aio.AioRpcError) -> str:
 
 
 def refusals_in(message: Message) -> Iterator[refusal_pb2.Refusal]:
-    """Yield the refusals in a message, at whatever depth."""
+    """Yield the refusals in a message, at any depth."""
     if isinstance(message, refusal_pb2.Refusal):
         yield message
         return
@@ -188,7 +188,7 @@ def refusals_in(message: Message) -> Iterator[refusal_pb2.Refusal]:
 
 
 class Method(NamedTuple):
-    """A method of a service: its path, and how its call looks."""
+    """A method of a service: its path, and whether its requests and answers are streams."""
 
     path: str
     client_streams: bool
@@ -197,9 +197,9 @@ class Method(NamedTuple):
 
 
 async def call(served: Served, method: Method, requests: Sequence[bytes], metadata: Metadata) -> str:
-    """Make a call with these messages and read all that comes; return the refusal that ended it, '' if none did.
+    """Make a call with these messages and read all answers; return the refusal that ended it, or ''.
 
-    A stream that would go on for ever is read until it says that it has sent all there is (a bookmark).
+    A stream without an end is read until its first bookmark.
     """
     channel: Any = served.channel
     try:

@@ -1,4 +1,4 @@
-"""A suspended player or a revoked token loses open streams of every kind at once; matches outlive a suspension."""
+"""Suspending a player or revoking a token ends open streams of every kind at once; matches go on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def stubs() -> AsyncIterator[Stubs]:
 
 
 async def observing_all(stubs: Stubs, match_id: str, own: Metadata) -> Any:
-    """Open a stream of everything."""
+    """Open a stream of all matches."""
     call = stubs.matches.Observe(match_pb2.ObserveRequest(all=match_pb2.ObserveAll()), metadata=own)
     await call.read()
     return call
@@ -59,13 +59,13 @@ async def playing(stubs: Stubs, match_id: str, own: Metadata) -> Any:
 
 
 async def playing_without_hello(stubs: Stubs, match_id: str, own: Metadata) -> Any:
-    """Open a Play stream that has said nothing yet."""
+    """Open a Play stream without sending a hello."""
     stub: Any = play_pb2_grpc.PlayServiceStub(stubs.served.channel)
     return stub.Play(metadata=own)
 
 
 async def rest(call: Any) -> None:
-    """Read what a stream still says, to its end."""
+    """Read the rest of a stream."""
     while await call.read() is not grpc.aio.EOF:
         pass
 
@@ -103,7 +103,7 @@ async def test_a_stream_that_has_not_said_hello_gets_nothing_after_its_token_is_
     await refused(rest(call), Reason.TOKEN_INVALID)
 
 
-async def test_a_match_outlives_the_suspension_of_its_player(stubs: Stubs) -> None:
+async def test_a_match_goes_on_when_its_player_is_suspended(stubs: Stubs) -> None:
     match_id = (await stubs.match()).match_id
     suspend = player_pb2.SuspendPlayerRequest(name="alice", suspended=True)
     await stubs.players.SuspendPlayer(suspend, metadata=stubs.admin)

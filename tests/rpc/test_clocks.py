@@ -1,8 +1,8 @@
-"""Fair clocks over real gRPC, with a network in between that delays, and bots that pretend that it does.
+"""Fair clocks over real gRPC, with a network that delays, and bots that pretend that it does.
 
-Whatever is compared with a limit here is exact, as the ledger of a move reckons it, or at least what it must be; or it
-is the lower decile of many moves, because a busy machine only ever adds.
-`tests/service/play/test_clocks.py` shows the same to the millisecond, in virtual time.
+Values that are compared with a limit are exact (computed from the ledger of a move), or lower bounds, or the lower
+decile of many moves, because a busy machine only adds time. `tests/service/play/test_clocks.py` shows the same to the
+millisecond, in virtual time.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ pytestmark = pytest.mark.long
 
 PINGS = Limits(ping_ms=100)  #: so often that a test has its round trips soon
 UNBUFFERED = (("grpc.http2.lookahead_bytes", 0), ("grpc.http2.bdp_probe", 0))
-"""Options of a channel on which the server can write only what is being read."""
+"""Options of a channel on which the server can write only as much as the client reads."""
 
 Ledger = match_pb2.Ledger
 
 
 class Bot:
-    """A bot on the generated stubs: plays the first move in bytewise order, at once unless told otherwise.
+    """A bot on the generated stubs: by default it plays the first move in bytewise order, at once.
 
-    pong_ms: how long it holds each pong back. think_ms: how long it thinks. choose: takes the place of answering.
+    pong_ms: delay of each pong. think_ms: time for each move. choose: replaces the answer to a turn.
     """
 
     def __init__(self, call: Any) -> None:
@@ -52,7 +52,7 @@ class Bot:
         self.choose: Callable[[play_pb2.Turn], Awaitable[None]] = self._answer
         self.pongs = 0  #: sent so far
         self.turns: asyncio.Queue[play_pb2.Turn] = asyncio.Queue()
-        self.ledgers: list[Ledger] = []  #: of its moves, as receipts tell them
+        self.ledgers: list[Ledger] = []  #: of its moves, from the receipts
         self._writing = asyncio.Lock()
         self._reading = asyncio.Event()
         self._reading.set()
@@ -60,11 +60,11 @@ class Bot:
 
     @property
     def charged(self) -> list[int]:
-        """What its moves were charged, in milliseconds."""
+        """Return what its moves were charged, in milliseconds."""
         return [ledger.charged_ms for ledger in self.ledgers]
 
     async def until(self, true: Callable[[], bool]) -> None:
-        """Wait until something holds; looked at whenever it is told something, a ping at least."""
+        """Wait until a condition holds; it is checked at every item received, at least at each ping."""
         async with asyncio.timeout(240):
             while not true():
                 self._told.clear()
@@ -73,11 +73,11 @@ class Bot:
     async def say(self, *acts: dict[str, Any]) -> None:
         """Send acts in one message."""
         async with self._writing:
-            with suppress(asyncio.InvalidStateError, grpc.RpcError):  # the stream is over: nobody listens any more
+            with suppress(asyncio.InvalidStateError, grpc.RpcError):  # the stream has ended
                 await self._call.write(play_pb2.PlayRequest(acts=[play_pb2.PlayAct(**act) for act in acts]))
 
     async def turn(self) -> play_pb2.Turn:
-        """Return the next turn that it is told."""
+        """Return the next turn received."""
         return await asyncio.wait_for(self.turns.get(), 240)
 
     async def run(self) -> None:
@@ -118,7 +118,7 @@ class Bot:
 
     @property
     def reading(self) -> bool:
-        """Whether it reads its stream; if not, it finishes what it is reading."""
+        """Return whether it reads its stream; if not, it finishes the message that it is reading."""
         return self._reading.is_set()
 
     @reading.setter
@@ -163,7 +163,7 @@ class NetworkedServer:
     async def connect(
         self, name: str, address: str = "", pings: int = 3, options: Sequence[tuple[str, int]] = (), **given: Any
     ) -> Bot:
-        """Return a player's bot on a connection of its own, which has answered so many pings.
+        """Return a player's bot on a connection of its own, after it has answered this many pings.
 
         `given` are attributes of the bot.
         """
@@ -179,7 +179,7 @@ class NetworkedServer:
         return bot
 
     async def match(self, *players: str) -> str:
-        """Make a match that starts at once."""
+        """Create a match that starts at once."""
         self._made += 1
         request = match_pb2.CreateMatchRequest(
             request_id=f"r{self._made}",
@@ -192,7 +192,7 @@ class NetworkedServer:
         return str((await self.matches.CreateMatch(request, metadata=metadata)).match.match_id)
 
     async def events(self, match_id: str, reader: str, plies: int, *scopes: Scope) -> list[Ledger]:
-        """Return the ledgers of a match's first moves, as a reader of its events sees them."""
+        """Return the ledgers of a match's first moves, as an observer receives them."""
         metadata = await self.server.token(reader, *scopes)
         of = match_pb2.ObserveMatch(match_id=match_id)
         call = self.matches.Observe(match_pb2.ObserveRequest(match=of), metadata=metadata)
@@ -218,7 +218,7 @@ async def networked_server(world: Any = memory_world, **given: Any) -> AsyncIter
 
 
 def as_the_rules_say(ledgers: list[Ledger], rules: CreditRules) -> list[int]:
-    """Hold that a player's moves of one match were credited and charged by the rules; return its bank before each."""
+    """Assert that a player's moves of one match were credited and charged by the rules; return its bank before each."""
     bank, banks = rules.bank_ms, []
     for ledger in ledgers:
         banks.append(bank)
@@ -249,7 +249,7 @@ async def test_a_bot_that_answers_at_once_is_charged_the_same_however_far_away_i
     assert max(charged) - min(charged) <= 5
 
 
-async def test_when_the_bank_is_used_up_the_network_is_charged_and_later_the_bank_is_full_again() -> None:
+async def test_an_empty_bank_has_the_network_charged_and_fills_again_later() -> None:
     rules = CreditRules(bank_ms=500, refill_ms=50)
     async with networked_server(credit=Credit(bank_ms=500, refill_ms=50)) as here:
         network = await here.network(round_trip_ms=200)
@@ -262,9 +262,9 @@ async def test_when_the_bank_is_used_up_the_network_is_charged_and_later_the_ban
         await far.until(lambda: len(far.ledgers) >= 30)
     banks = as_the_rules_say(far.ledgers, rules)
     assert far.ledgers[0].credited_ms >= 200
-    assert all(bank == 50 for bank in banks[3:8])  # dry: each move has what came back with the one before
+    assert all(bank == 50 for bank in banks[3:8])  # empty: each move gets the refill of the one before
     assert all(ledger.charged_ms >= 100 for ledger in far.ledgers[3:8])
-    assert max(banks[8:]) >= 400  # a near network lets it fill
+    assert max(banks[8:]) >= 400  # with a near network the bank fills
 
 
 class TestPongsHeldBack:
@@ -320,11 +320,11 @@ class TestConnectingAgain:
             await sly.until(lambda: len(sly.ledgers) == 1)
         (ledger,) = sly.ledgers
         assert ledger.started_ms == turn.started_ms
-        assert ledger.round_trip_ms == 0  # none of the stream that took the turn
+        assert ledger.round_trip_ms == 0  # not on the stream that received the turn
         assert ledger.credited_ms == min(ledger.handed_over_ms - ledger.started_ms, 100)
         assert ledger.charged_ms >= 600 - ledger.credited_ms
 
-    async def test_for_every_turn_anew(self) -> None:
+    async def test_once_in_every_turn(self) -> None:
         async with networked_server() as here:
             await here.connect("near")
             await here.server.token("sly")
@@ -342,7 +342,7 @@ class TestConnectingAgain:
         assert all(ledger.credited_ms <= 100 for ledger in ledgers)
 
 
-async def test_a_stream_that_is_not_read_from_the_beginning_gains_no_hand_over() -> None:
+async def test_a_stream_that_is_unread_from_the_beginning_gains_no_credit_for_the_server() -> None:
     async with networked_server() as here:
         near = await here.connect("near")
         sly = await here.connect("sly", pings=0, options=UNBUFFERED, choose=_idle, reading=False)
@@ -356,22 +356,22 @@ async def test_a_stream_that_is_not_read_from_the_beginning_gains_no_hand_over()
         await sly.until(lambda: len(sly.ledgers) == 1)
     (ledger,) = sly.ledgers
     assert ledger.arrived_ms - ledger.started_ms >= 200
-    assert ledger.credited_ms < 100  # which is what a server gives that was as slow as that itself
+    assert ledger.credited_ms < 100  # a server that was as slow as that itself would give this much
 
 
-async def test_a_stream_that_is_left_unread_gains_no_hand_over() -> None:
+async def test_a_stream_that_is_left_unread_later_gains_no_credit_for_the_server() -> None:
     async with networked_server() as here:
         sly = await here.connect("sly", options=UNBUFFERED, choose=_idle)
         near = await here.connect("near", choose=_idle)
         match_id = await here.match("sly", "near")
         turn = await sly.turn()
         sly.reading = False
-        await sly.say(move_of(turn))  # whose answer the server can't write now
+        await sly.say(move_of(turn))  # the server can't write its answer now
         reply = await near.turn()
         pongs = near.pongs
         await near.until(lambda: near.pongs > pongs + 2)
         await near.say(move_of(reply))
-        await here.events(match_id, "sly", plies=2)  # it sees elsewhere that it is its turn, and thinks
+        await here.events(match_id, "sly", plies=2)  # it learns elsewhere that it has the turn, and thinks
         pongs = near.pongs
         await near.until(lambda: near.pongs > pongs + 2)
         sly.reading = True
@@ -387,7 +387,7 @@ async def test_a_stream_that_is_left_unread_gains_no_hand_over() -> None:
 
 
 class BusyClock(SystemClock):
-    """A clock on which the server's work takes the time that it is said to take."""
+    """A clock on which the server's work takes as long as the test says."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -399,7 +399,7 @@ class BusyClock(SystemClock):
 
 
 class BusyJournal(MemoryJournal):
-    """A journal before which every decision has taken the server 40 ms of work."""
+    """A journal before which every decision takes the server 40 ms of work."""
 
     def __init__(self, clock: BusyClock) -> None:
         super().__init__()
@@ -432,7 +432,7 @@ async def test_moves_that_arrive_together_do_not_wait_for_each_other_on_their_cl
     assert len({ledger.arrived_ms for ledger in alice.ledgers}) == 1
 
 
-async def test_both_players_and_observers_see_the_ledger_of_every_move() -> None:
+async def test_players_and_observers_receive_the_ledger_of_every_move() -> None:
     async with networked_server() as here:
         alice, bob = await here.connect("alice"), await here.connect("bob")
         match_id = await here.match("alice", "bob")
@@ -448,7 +448,7 @@ async def test_both_players_and_observers_see_the_ledger_of_every_move() -> None
         assert ledger.left_ms > 0
 
 
-async def test_a_move_by_another_way_than_the_stream_gets_no_credit() -> None:
+async def test_a_move_by_another_call_than_the_stream_gets_no_credit() -> None:
     async with networked_server() as here:
         alice = await here.connect("alice", choose=_idle)
         await here.server.token("bob")

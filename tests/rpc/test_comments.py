@@ -1,4 +1,4 @@
-"""Comments over real gRPC: sent by every kind of call, seen by nobody before the end, and by everybody after it."""
+"""Comments over real gRPC: sent by every kind of call, secret before the end, and public after it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def transcript(stubs: Stubs, match_id: str) -> bytes:
     return b"".join([part.lines async for part in call])
 
 
-async def test_what_is_said_is_seen_after_the_end(stubs: Stubs) -> None:
+async def test_comments_are_public_after_the_end(stubs: Stubs) -> None:
     match_id = (await stubs.match()).match_id
     rules = game("circle-of-life")
     position = rules.initial()
@@ -88,7 +88,7 @@ async def test_what_is_said_is_seen_after_the_end(stubs: Stubs) -> None:
     stream.cancel()
 
 
-async def test_a_comment_that_does_not_fit_costs_nothing(stubs: Stubs) -> None:
+async def test_a_comment_that_is_too_long_does_not_stop_a_move(stubs: Stubs) -> None:
     match_id = (await stubs.match()).match_id
     rules = game("circle-of-life")
     comment = pb.MoveComment(evaluation=-5, line=["x" * 100_000])

@@ -1,4 +1,4 @@
-"""The services by Connect over HTTP, with a real client of the protocol, binary and JSON; answers, streams, errors."""
+"""The services by Connect over HTTP, with a real client of the protocol, binary and JSON: answers, streams, errors."""
 
 from __future__ import annotations
 
@@ -112,17 +112,17 @@ async def test_web_clients_play_a_match(client: Caller, request: pytest.FixtureR
                 started.set()
 
     watching = asyncio.gather(attend("alice"), attend("bob"))
-    await asyncio.wait_for(started.wait(), 240)  # both are there
+    await asyncio.wait_for(started.wait(), 240)  # both are connected
     move = match_pb2.SubmitMoveRequest(match_id=made.match_id, request_id="m", ply=0, move="b2-c2")
     assert (await client.call("SubmitMove", move, "alice")).receipt.request_id == "m"
     lines = [answer async for answer in client.stream("GetTranscript", _of(made), "eve")]
     assert b'"kind":"moved"' in b"".join(answer.lines for answer in lines)
     await client.call("Resign", match_pb2.ResignRequest(match_id=made.match_id, request_id="r"), "bob")
-    await asyncio.wait_for(watching, 240)  # the stream of a match ends with it
+    await asyncio.wait_for(watching, 240)  # the stream of a match ends with the match
     assert revisions["alice"] == revisions["bob"] == list(range(1, len(revisions["bob"]) + 1))
 
 
-async def test_whoever_may_not_play_is_not_there_to_play(client: Caller) -> None:
+async def test_a_caller_without_the_scope_play_does_not_count_as_present(client: Caller) -> None:
     made = await new_match(client, "not there")
     asked = match_pb2.ObserveRequest(match=match_pb2.ObserveMatch(match_id=made.match_id), attending=True)
     ((_, bearer),) = await client._server.token("eve", Scope.OBSERVE)
@@ -218,7 +218,7 @@ async def test_a_refusal_can_be_read_in_its_json(server: Served) -> None:
         ("/arbiter.v1.PlayService/Play", b"", "application/connect+proto", 404),
     ],
 )
-async def test_what_is_no_call_is_refused(server: Served, path: str, content: bytes, kind: str, status: int) -> None:
+async def test_malformed_calls_are_refused(server: Served, path: str, content: bytes, kind: str, status: int) -> None:
     answer = await post(server, path, content, content_type=kind)
     assert answer.status_code == status
     assert answer.headers["x-content-type-options"] == "nosniff"
@@ -230,7 +230,7 @@ async def test_a_compressed_bomb_is_refused(server: Served) -> None:
     assert answer.status_code == 429
 
 
-async def test_a_cookie_makes_no_call(server: Served) -> None:
+async def test_a_cookie_authenticates_no_call(server: Served) -> None:
     ((_, bearer),) = await server.token("alice")
     cookie = f"arbiter-session={bearer.partition(' ')[2]}"
     answer = await post(server, MATCH, b"{}", content_type="application/json", cookie=cookie)
@@ -247,7 +247,7 @@ async def test_a_cookie_makes_no_call(server: Served) -> None:
         ("null", 403, None),
     ],
 )
-async def test_other_sites_call_only_where_the_operator_says_so(
+async def test_other_sites_may_call_only_if_the_operator_allows_it(
     server: Served, origin: str, status: int, allowed: str | None
 ) -> None:
     given = {"origin": server.running.page.rstrip("/") if origin == "own" else origin} if origin else {}
@@ -277,7 +277,7 @@ async def test_a_client_that_leaves_ends_its_stream(server: Served) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_message_that_was_serialized_before_becomes_json_once() -> None:
+async def test_a_cached_message_is_converted_to_json_once() -> None:
     message = play_pb2.PlayRequest(acts=[play_pb2.PlayAct(request_id="ä")])
     encoded = Encoded(play_pb2.PlayRequest, message.SerializeToString())
     codec = JsonCodec(Limits())

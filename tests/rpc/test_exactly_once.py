@@ -38,7 +38,7 @@ async def by_call(stubs: Stubs, request: pb.SubmitMoveRequest) -> pb.Receipt | r
 
 
 class PlayStream:
-    """Alice's Play stream, as far as answers go."""
+    """Alice's Play stream; it returns only answers."""
 
     def __init__(self, stubs: Stubs) -> None:
         self.call: Any = play_pb2_grpc.PlayServiceStub(stubs.served.channel).Play(metadata=stubs.alice)
@@ -80,11 +80,11 @@ async def test_a_call_races_a_stream_and_one_wins(stubs: Stubs) -> None:
         wanted = pb.GetMatchRequest(match_id=match_id, with_moves=True)
         match = (await stubs.matches.GetMatch(wanted, metadata=stubs.bob)).match
         assert list(match.moves) == [one if answers[0] is receipts[0] else two]
-        # and on the other way in, the same requests have the same answers
+        # the same requests have the same answers by the other kind of call
         assert [await by_call(stubs, asked[0]), await stream.ask(asked[1])] == answers
 
 
-async def test_a_refused_move_is_on_the_record_that_observers_read(stubs: Stubs) -> None:
+async def test_observers_receive_a_refused_move(stubs: Stubs) -> None:
     match_id = (await stubs.match()).match_id
     move = opening_moves()[0]
     early = pb.SubmitMoveRequest(request_id="early", match_id=match_id, ply=2, move=move)
@@ -104,7 +104,7 @@ async def test_a_refused_move_is_on_the_record_that_observers_read(stubs: Stubs)
     assert (rejected.ply, rejected.move, rejected.refusal) == (2, move, first)
 
 
-async def test_a_match_keeps_as_many_refusals_as_its_maker_says(stubs: Stubs) -> None:
+async def test_a_match_keeps_as_many_refusals_as_its_creator_says(stubs: Stubs) -> None:
     match = await stubs.match(policy=pb.Policy(kept_refusals=0))
     assert match.policy.kept_refusals == 0
     await refused(stubs.move(2, match.match_id, 0, "a1"), Reason.NOT_YOUR_TURN)
@@ -112,7 +112,7 @@ async def test_a_match_keeps_as_many_refusals_as_its_maker_says(stubs: Stubs) ->
     assert after.match.revision == match.revision
 
 
-async def test_a_repeated_creation_is_answered_alike_whatever_became_of_the_players(stubs: Stubs) -> None:
+async def test_a_repeated_creation_is_answered_alike_though_its_players_have_changed(stubs: Stubs) -> None:
     match = await stubs.match(policy=pb.Policy(illegal_moves=2))
     suspend = player_pb2.SuspendPlayerRequest(name="bob", suspended=True)
     await stubs.players.SuspendPlayer(suspend, metadata=stubs.admin)

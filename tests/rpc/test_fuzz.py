@@ -1,4 +1,4 @@
-"""Every RPC, whatever is sent to it: answered, or refused by name; nothing in the log, nothing left behind."""
+"""Every RPC, with any message, is answered or refused with a reason; it logs no error and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ LIMITS = Limits(
     ping_ms=400,
     bookmark_ms=1_000,
 )
-WHO = ("alice", "org", "observer", "admin")  #: who stands for each column of scopes in the table of rights
+WHO = ("alice", "org", "observer", "admin")  #: the caller for each column of scopes in the table of rights
 MOVES = [
     move for name in registry.BUNDLED for move in list(registry.game(name).moves(registry.game(name).initial()))[:9]
 ]
 
 
 class FuzzTarget:
-    """A server that is fuzzed, and what its callers know."""
+    """A server that is fuzzed, and its callers."""
 
     def __init__(self, stubs: Stubs) -> None:
         self.stubs = stubs
@@ -72,7 +72,7 @@ class FuzzTarget:
         self._made = 0
 
     async def enter(self) -> FuzzTarget:
-        """Make the callers."""
+        """Register the callers."""
         await self.stubs.enter()
         served = self.stubs.served
         self.tokens = {
@@ -86,7 +86,7 @@ class FuzzTarget:
         return self
 
     async def prepare(self) -> Words:
-        """See to it that the callers may call and that matches go on; return the words of this world."""
+        """Make sure that the callers may call and that matches are under way; return the valid texts of this world."""
         matches = self.arbiter.matches
         for name in ("alice", "bob", "carol", "org", "observer", "root"):
             if (await self.arbiter.accounts.player(name)).suspended:
@@ -101,7 +101,7 @@ class FuzzTarget:
         return self._words(unfinished, challenges, await self._tournaments())
 
     async def _challenges(self) -> list[Challenge]:
-        """Return two open seeks of somebody else, after all others have been withdrawn."""
+        """Return two open seeks of another player, after all others have been withdrawn."""
         challenges, carol = self.arbiter.challenges, Caller("carol", "", frozenset({Scope.PLAY.value}))
         for name in ("alice", "bob", "carol", "root"):
             caller = Caller(name, "", carol.scopes)
@@ -113,7 +113,7 @@ class FuzzTarget:
         return [await challenges.seek(carol, f"{number} {self._made}", terms) for number in range(2)]
 
     async def _tournaments(self) -> list[str]:
-        """Return up to four tournaments, one that players can enter among them; all others are cancelled."""
+        """Return up to four tournaments, one of them open for players; all others are cancelled."""
         tournaments = self.arbiter.tournaments
         rows = await tournaments.summaries(TournamentFilter(ended=False), 0, 50)
         for row in rows[3:]:
@@ -126,7 +126,7 @@ class FuzzTarget:
         return found
 
     def _words(self, matches: list[str], challenges: list[str], tournaments: list[str]) -> Words:
-        """Return texts that mean something here, by the name of the field."""
+        """Return texts that are valid here, by the name of the field."""
         games = ["pods(size=3)", *registry.BUNDLED]
         players = ["alice", "bob", "carol", "nobody", ""]
         words = {
@@ -169,7 +169,7 @@ async def world(settings: Settings, folder: Path) -> AsyncIterator[World]:
 
 
 class ErrorLog(logging.Handler):
-    """Everything that is logged as an error: nothing that a client sends is one."""
+    """Everything that is logged as an error: no request of a client should be."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -227,7 +227,7 @@ def method_of(name: str) -> Method:
 
 
 def credentials(name: str, tokens: dict[str, Metadata]) -> st.SearchStrategy[Metadata]:
-    """Return metadata for a call: mostly of somebody who may, else anybody's, or what is no token, or several."""
+    """Return metadata for a call: mostly of an authorised caller, else of another, or an invalid token, or several."""
     odd = st.sampled_from(
         [
             [],
@@ -251,7 +251,7 @@ def credentials(name: str, tokens: dict[str, Metadata]) -> st.SearchStrategy[Met
 @pytest.mark.parametrize("name", METHODS)
 @effort(0.15)
 @given(data=st.data())
-def test_whatever_a_call_says_it_is_answered_or_refused_by_name(fuzz: Fuzz, name: str, data: st.DataObject) -> None:
+def test_every_call_is_answered_or_refused_with_a_reason(fuzz: Fuzz, name: str, data: st.DataObject) -> None:
     words = fuzz.run(fuzz.target.prepare())
     kind, method = METHODS[name].input_type, method_of(name)
     several = st.lists(messages(kind, words), min_size=not method.client_streams, max_size=4)
@@ -264,7 +264,7 @@ def test_whatever_a_call_says_it_is_answered_or_refused_by_name(fuzz: Fuzz, name
 @pytest.mark.parametrize("name", METHODS)
 @effort(0.06)
 @given(data=garbage())
-def test_bytes_that_are_no_message(fuzz: Fuzz, name: str, data: bytes) -> None:
+def test_malformed_messages(fuzz: Fuzz, name: str, data: bytes) -> None:
     fuzz.run(fuzz.target.prepare())
     ended = fuzz.run(call(fuzz.target.stubs.served, method_of(name), [data], fuzz.target.tokens["admin"]))
     try:
@@ -274,8 +274,8 @@ def test_bytes_that_are_no_message(fuzz: Fuzz, name: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_message_that_is_too_large(fuzz: Fuzz, name: str) -> None:
-    large = b"\xc2\x3e\xf0\xff\x07" + b"x" * 131_056  # field 1000, which nobody reads
+def test_too_large_messages(fuzz: Fuzz, name: str) -> None:
+    large = b"\xc2\x3e\xf0\xff\x07" + b"x" * 131_056  # field 1000, which does not exist
     fuzz.run(fuzz.target.prepare())
     ended = fuzz.run(call(fuzz.target.stubs.served, method_of(name), [large], fuzz.target.tokens["admin"]))
     assert ended == "REFUSAL_REASON_MESSAGE_TOO_LARGE"
@@ -283,7 +283,7 @@ def test_a_message_that_is_too_large(fuzz: Fuzz, name: str) -> None:
 
 @effort(0.5)
 @given(data=st.data())
-def test_a_play_stream_says_anything_after_its_hello(fuzz: Fuzz, data: st.DataObject) -> None:
+def test_any_messages_after_the_hello_of_a_play_stream(fuzz: Fuzz, data: st.DataObject) -> None:
     words = fuzz.run(fuzz.target.prepare())
     method, kind = method_of("PlayService.Play"), METHODS["PlayService.Play"].input_type
     hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
@@ -296,5 +296,5 @@ def test_a_play_stream_says_anything_after_its_hello(fuzz: Fuzz, data: st.DataOb
     assert ended == ""  # a refusal on the stream is a message and ends nothing
 
 
-def test_every_reason_has_its_facts_in_the_contract() -> None:
+def test_every_reason_has_its_facts_in_the_protocol() -> None:
     assert set(documented()) == {f"REFUSAL_REASON_{reason}" for reason in ["UNSPECIFIED", *Reason]}

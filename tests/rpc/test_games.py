@@ -22,12 +22,12 @@ from tests.rpc.calls import Stubs, refused
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WIDE = "FTTTTF/F.T.T.F/FTTTTF/_TFT.T_/FTTTTF/F.T.T.F/FttTTF 1 0"  #: 228,119 paths of hops
-WIDER = "fffFFF/_F.F.F_/FFFFFF/F.FFF.F/FFFFFF/_F.F.F_/FFFFFF 1 0"  #: 634,600: more than are listed
+WIDER = "fffFFF/_F.F.F_/FFFFFF/F.FFF.F/FFFFFF/_F.F.F_/FFFFFF 1 0"  #: 634,600: more than the server lists
 
 
 @asynccontextmanager
 async def pooled(settings: Settings) -> AsyncIterator[World]:
-    """Open a world in memory whose rules are worked on by processes."""
+    """Open a world in memory that computes rules in worker processes."""
     async with memory_world(settings) as world:
         pool = RulesPool(settings.limits, settings.rules_workers)
         await pool.start()
@@ -39,7 +39,7 @@ async def pooled(settings: Settings) -> AsyncIterator[World]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def stubs() -> AsyncIterator[Stubs]:
-    """One server for all: its processes take longer to start than what they are asked."""
+    """Run one server for all tests: its processes take longer to start than to answer."""
     async with served(pooled, limits=Limits(chunk_moves=7)) as server:
         yield await Stubs(server).enter()
 
@@ -66,7 +66,7 @@ async def test_games_come_in_pages(stubs: Stubs) -> None:
     await refused(stubs.games.ListGames(pb.ListGamesRequest(page_token="x")), Reason.ARGUMENT_INVALID, what="x")
 
 
-async def test_a_variant_is_described_whole(stubs: Stubs) -> None:
+async def test_a_variant_is_described_completely(stubs: Stubs) -> None:
     pods = await stubs.games.GetGame(pb.GetGameRequest(game="pods(size=3)"))
     rules = game("pods(size=3)")
     assert (pods.game, pods.initial_position) == ("pods(size=3)", rules.text(rules.initial()))
@@ -78,7 +78,7 @@ async def test_a_variant_is_described_whole(stubs: Stubs) -> None:
 
 
 @pytest.mark.parametrize("variant", ["elevation", "pods"])
-async def test_a_list_is_whole_sorted_and_cut_into_chunks(stubs: Stubs, variant: str) -> None:
+async def test_a_list_is_complete_sorted_and_cut_into_chunks(stubs: Stubs, variant: str) -> None:
     rules = game(variant)
     position, moves = rules.initial(), list[str]()
     for _ in range(0 if variant == "elevation" else 30):
@@ -127,7 +127,7 @@ async def test_moves_of_a_match_at_any_ply_with_their_steps(stubs: Stubs) -> Non
         (line("pods", *["x"] * 5_001), Reason.ARGUMENT_INVALID, {"what": "5001", "where": "moves"}),
     ],
 )
-async def test_lines_that_are_none(
+async def test_malformed_lines_are_refused(
     stubs: Stubs, asked: pb.LegalMovesRequest, reason: Reason, facts: dict[str, str]
 ) -> None:
     await refused(stubs.games.LegalMoves(asked), reason, **facts)
@@ -135,7 +135,7 @@ async def test_lines_that_are_none(
         await refused(stubs.games.PlayMoves(pb.PlayMovesRequest(line=asked.line)), reason, **facts)
 
 
-async def test_a_line_is_played_from_a_ply_on(stubs: Stubs) -> None:
+async def test_a_line_may_begin_at_any_ply(stubs: Stubs) -> None:
     rules = game("circle-of-life")
     positions, moves = [rules.initial()], list[str]()
     while positions[-1].outcome is None:
@@ -155,7 +155,7 @@ async def test_a_line_is_played_from_a_ply_on(stubs: Stubs) -> None:
 
 
 @pytest.mark.long
-async def test_a_hostile_question_holds_up_nobody() -> None:
+async def test_a_hostile_request_delays_no_other_caller() -> None:
     async with served(pooled, rules_workers=2, limits=Limits(rules_ms=60_000, rules_answer_moves=300_000)) as server:
         stubs = await Stubs(server).enter()
         match = await stubs.match()

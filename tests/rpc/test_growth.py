@@ -1,4 +1,4 @@
-"""Nothing grows with what clients send: what the server holds is the same after one round of calls and after many."""
+"""Nothing grows with what clients send: the server holds as much after many rounds of calls as after one."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from arbiter.service.token_bucket import NAMES_KEPT
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs
 
-ROUND = 25  #: callers in a round, each with names and ids that nobody has used before
+ROUND = 25  #: callers in a round, each with new names and ids
 LIMITS = Limits(open_challenges_of_player=2, registrations_a_minute=10_000, calls_a_second=100_000)
 
-# What may be greater after a round, and up to what: each is kept on purpose, and bounded.
+# What may be larger after a round, and its maximum: each of these is intended, and bounded.
 BOUNDED = {
     "Accounts._callers": 100_000,
     "Accounts._admitted": 100_000,
@@ -37,7 +37,7 @@ BOUNDED = {
 
 
 def held(root: object) -> dict[str, int]:
-    """Return the number of entries in each container of the arbiter's objects below one, by class and attribute."""
+    """Return the number of entries in each container reachable from an object, by class and attribute."""
     sizes: dict[str, int] = {}
     seen: set[int] = set()
     waiting: deque[Any] = deque([root])
@@ -68,13 +68,13 @@ def _attributes(item: object) -> Iterator[tuple[str, Any]]:
 
 
 def _ours(item: object) -> bool:
-    """Say whether an object is one of the arbiter's that live as long as the server; a test's store is not."""
+    """Return whether an object is one of the arbiter's that live as long as the server; a test's store is not."""
     module = type(item).__module__
     return module.startswith(("arbiter.service", "arbiter.rpc", "arbiter.runtime", "arbiter.bootstrap"))
 
 
 async def visit(stubs: Stubs, name: str) -> None:
-    """Do what a client can do, right and wrong, as somebody who has not been here before."""
+    """Make all calls that a client can make, correct and wrong, as a new caller."""
     made = await stubs.players.RegisterPlayer(player_pb2.RegisterPlayerRequest(name=name))
     own = [("authorization", f"Bearer {made.token}")]
     match = await stubs.match(f"of {name}", players=[name, "bob"])
@@ -115,7 +115,7 @@ async def visit(stubs: Stubs, name: str) -> None:
 
 
 @pytest.mark.long
-async def test_what_clients_send_leaves_nothing_behind_but_what_is_bounded() -> None:
+async def test_calls_leave_nothing_behind_but_what_is_bounded() -> None:
     pools: list[RulesPool] = []
 
     @asynccontextmanager
@@ -141,11 +141,11 @@ async def test_what_clients_send_leaves_nothing_behind_but_what_is_bounded() -> 
         assert {name: size for name, size in grown.items() if name not in BOUNDED} == {}
         assert all(size <= BOUNDED[name] for name, size in grown.items())
         assert tasks[2] <= tasks[0] + 2
-        assert {"Accounts._callers", "EndedMatches._matches"} <= set(grown)  # the walk does see what grows
+        assert {"Accounts._callers", "EndedMatches._matches"} <= set(grown)  # the search does find what grows
 
 
 async def quiet(watched: object) -> None:
-    """Wait until what was under way when the last call was answered is over."""
+    """Wait until everything that was under way when the last call was answered has ended."""
     last: dict[str, int] = {}
     while (now := held(watched)) != last:
         last = now

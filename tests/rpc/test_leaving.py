@@ -1,4 +1,4 @@
-"""Streams that end while a write waits for a reader: its client leaves, or the server ends it."""
+"""Streams that end while a write waits for a reader: the client leaves, or the server ends the stream."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.rpc.calls import Stubs, refused
 pytestmark = pytest.mark.long
 
 WAIT_S = 240
-MATCHES = 150  #: whose events are more bytes than fit between a reader that does not read and the server
+MATCHES = 150  #: its events are more bytes than fit between a reader that does not read and the server
 NARROW = [("grpc.http2.bdp_probe", 0)]
 
 
 class Noted:
-    """A context that notes when a write begins, and how it ends."""
+    """A context that records when a write begins, and how it ends."""
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -48,7 +48,7 @@ class Noted:
 
 
 @pytest.mark.parametrize("how", ["cancels its call", "closes its connection"])
-async def test_who_leaves_in_the_middle_of_a_write_fails_nothing(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_leaves_during_a_write_causes_no_error(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     contexts: asyncio.Queue[Noted] = asyncio.Queue()
     serve = Observations.serve
 
@@ -69,7 +69,7 @@ async def test_who_leaves_in_the_middle_of_a_write_fails_nothing(how: str, monke
                 call = stub.Observe(everything, metadata=stubs.alice)
                 noted = await contexts.get()
                 await noted.begun.wait()
-                for number in range(20):  # the server has its turns: what fits has gone
+                for number in range(20):  # after some turns of the event loop the buffers are full
                     await stubs.match(f"another {number}")
                 assert noted.writing
                 if how == "cancels its call":
@@ -80,7 +80,7 @@ async def test_who_leaves_in_the_middle_of_a_write_fails_nothing(how: str, monke
 
 @pytest.mark.parametrize("kind", ["Observe", "SubmitMoves"])
 async def test_a_stream_whose_token_is_revoked_in_the_middle_of_a_write_ends(kind: str) -> None:
-    """Its reader, which had not read, is told so as soon as it does."""
+    """The reader, which had not read, gets the reason as soon as it reads."""
     async with served() as server, asyncio.timeout(WAIT_S):
         stubs = await Stubs(server).enter()
         made = await stubs.players.CreateToken(player_pb2.CreateTokenRequest(), metadata=stubs.alice)
@@ -102,7 +102,7 @@ async def test_a_stream_whose_token_is_revoked_in_the_middle_of_a_write_ends(kin
                     ]
                     await call.write(pb.SubmitMovesRequest(moves=moves))
             await call.wait_for_connection()
-            for number in range(20):  # the server has its turns: what fits has gone
+            for number in range(20):  # after some turns of the event loop the buffers are full
                 await stubs.match(f"later {number}")
             revoke = player_pb2.RevokeTokenRequest(token_id=made.token.token_id)
             await stubs.players.RevokeToken(revoke, metadata=stubs.alice)

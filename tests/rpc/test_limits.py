@@ -1,4 +1,4 @@
-"""What a client may send and hold open: each limit published, refused by name beyond it, none in the way of moves."""
+"""How much a client may send and keep open: each limit is published and has a refusal; none concerns moves."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ async def test_every_limit_is_published() -> None:
 
 
 class ManualClock:
-    """The clock of the rates, set by hand: however slow the machine is, a period lasts until the test ends it."""
+    """A clock for the rates that the test sets: a period lasts until the test ends it, however slow the machine is."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._now_ms = 1_000_000
         monkeypatch.setattr(admission, "_now_ms", lambda: self._now_ms)
 
     def pass_s(self, seconds: int = 2) -> None:
-        """Let seconds pass; after two of them a budget of calls is full again."""
+        """Let seconds pass; after two seconds a budget of calls is full again."""
         self._now_ms += 1_000 * seconds
 
 
 async def answered_until_refused(ask: Any, request: Any, metadata: Metadata, limit: int) -> None:
-    """Ask as often as is allowed at once, and once more."""
+    """Call as often as is allowed at once, and once more."""
     for _ in range(limit):
         await ask(request, metadata=metadata)
     await refused(
@@ -83,7 +83,7 @@ async def answered_until_refused(ask: Any, request: Any, metadata: Metadata, lim
     )
 
 
-async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_calls_have_a_rate_and_moves_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(monkeypatch)
     async with server(calls_a_second=10) as stubs:
         match_id = (await stubs.match()).match_id
@@ -93,7 +93,7 @@ async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyP
             clock.pass_s()
         await answered_until_refused(stubs.matches.ListMatches, everything, stubs.alice, 20)
         position = RULES.initial()
-        for ply in range(40):  # neither those of the one who may not call any more, nor more of them than 20
+        for ply in range(40):  # neither the moves of a caller that may make no more calls, nor more than 20 of them
             text = min(RULES.moves(position))
             receipt = await stubs.move(position.turn, match_id, ply, text)
             position = RULES.play(position, text)
@@ -101,7 +101,7 @@ async def test_calls_have_a_rate_and_moves_have_none(monkeypatch: pytest.MonkeyP
         await refused(stubs.matches.ListMatches(everything, metadata=stubs.alice), Reason.RATE_LIMITED)
         await answered_until_refused(stubs.games.ListGames, game_pb2.ListGamesRequest(), [], 20)
         clock.pass_s()
-        wrong = [("authorization", "Bearer nonsense")]  # to try tokens has the rate of the address
+        wrong = [("authorization", "Bearer nonsense")]  # attempts with tokens count for the address
         register = stubs.players.RegisterPlayer
         for _ in range(20):
             await refused(
@@ -118,21 +118,21 @@ async def test_an_answer_of_many_rows_counts_as_many_calls(monkeypatch: pytest.M
         for n in range(8):
             await stubs.match(f"r{n}")
         list_all, everything = stubs.matches.ListMatches, match_pb2.ListMatchesRequest()
-        for _ in range(4):  # one, and four for eight rows: twenty in all
+        for _ in range(4):  # one call, and four for eight rows: twenty in all
             assert len((await list_all(everything, metadata=stubs.alice)).matches) == 8
         await refused(list_all(everything, metadata=stubs.alice), Reason.RATE_LIMITED, retry_after_ms="100")
         clock.pass_s()
         for _ in range(19):
             await list_all(match_pb2.ListMatchesRequest(page_size=1, player="nobody"), metadata=stubs.alice)
-        await list_all(everything, metadata=stubs.alice)  # it is answered, and has to be made up for
+        await list_all(everything, metadata=stubs.alice)  # the call is answered, and its rows are charged afterwards
         await refused(list_all(everything, metadata=stubs.alice), Reason.RATE_LIMITED, retry_after_ms="500")
 
 
 PAGED = {name for name, method in METHODS.items() if "page_size" in method.input_type.fields_by_name}
-IN_MEMORY = {"GameService.ListGames"}  #: a page of a handful of rows that stand in the code
+IN_MEMORY = {"GameService.ListGames"}  #: a page with a few constant rows
 
 
-async def test_every_call_with_rows_is_counted_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_call_with_rows_is_charged_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
     monkeypatch.setattr(admission.Admission, "charge", lambda self, caller, rows: counted.append(rows))
     async with server() as stubs:
@@ -176,8 +176,8 @@ async def test_every_call_with_rows_is_counted_by_them(monkeypatch: pytest.Monke
             assert [min(found, rows) for found in counted] == [rows], name
 
 
-async def test_calls_that_come_at_once_are_spread_and_all_answered() -> None:
-    """Beyond the first twenty they wait for their share of the second; whoever plays, and others, wait for nobody."""
+async def test_simultaneous_calls_are_delayed_and_all_answered() -> None:
+    """After the first twenty, calls wait for their share of the second; players, and other callers, do not wait."""
     async with server(calls_a_second=200) as stubs:
         began = asyncio.get_running_loop().time()
         ask = stubs.players.GetPlayer
@@ -186,9 +186,9 @@ async def test_calls_that_come_at_once_are_spread_and_all_answered() -> None:
         await asyncio.gather(*(ask(player_pb2.GetPlayerRequest(), metadata=stubs.bob) for _ in range(50)))
 
 
-async def test_refusals_are_spread_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the first twenty they wait for their turn, at twice the rate of calls."""
-    ManualClock(monkeypatch)  # no budget grows back
+async def test_refusals_are_delayed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first twenty, refusals wait for their turn, at twice the rate of calls."""
+    ManualClock(monkeypatch)  # no budget refills
     async with server(calls_a_second=50) as stubs:
         began = asyncio.get_running_loop().time()
         refused_at: list[float] = []
@@ -203,7 +203,7 @@ async def test_refusals_are_spread_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(refused_at) >= 0.75  # eighty of them, ten milliseconds each
 
 
-async def test_a_call_whose_budget_has_grown_back_while_it_waited_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_whose_budget_has_refilled_while_it_waited_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(monkeypatch)
     async with server(calls_a_second=50) as stubs:
         ask = stubs.players.GetPlayer
@@ -216,8 +216,8 @@ async def test_a_call_whose_budget_has_grown_back_while_it_waited_is_answered(mo
     assert codes.count(grpc.StatusCode.RESOURCE_EXHAUSTED) < 100
 
 
-async def test_long_answers_of_one_caller_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many it asks for at once: the next begins when the one before has ended, and its rows are made up for."""
+async def test_long_answers_to_one_caller_are_sent_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of simultaneous calls the next begins when the one before has ended, after its rows are charged."""
     began: list[float] = []
     reading = 0
     summaries = MatchRegistry.summaries
@@ -228,7 +228,7 @@ async def test_long_answers_of_one_caller_come_one_by_one(monkeypatch: pytest.Mo
         assert reading == 1
         began.append(asyncio.get_running_loop().time())
         try:
-            await asyncio.sleep(0)  # another would come between
+            await asyncio.sleep(0)  # another one could begin here
             return await summaries(self, *asked)
         finally:
             reading -= 1
@@ -243,11 +243,13 @@ async def test_long_answers_of_one_caller_come_one_by_one(monkeypatch: pytest.Mo
     assert began[3] - began[2] >= 0.19  # twenty rows are twenty calls of a hundred a second
 
 
-async def test_who_guesses_tokens_is_stopped_and_who_has_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_guessing_tokens_is_stopped_and_a_caller_with_a_token_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = ManualClock(monkeypatch)
     async with server(unknown_tokens_a_minute=20, calls_a_second=1_000) as stubs:
         ask, request = stubs.players.GetPlayer, player_pb2.GetPlayerRequest()
-        new = await stubs.served.token("carol")  # has not called yet: nothing is remembered of it
+        new = await stubs.served.token("carol")  # has not called yet: the server has no state for it
         for n in range(20):
             guess = [("authorization", f"Bearer guess {n}")]
             await refused(ask(request, metadata=guess), Reason.TOKEN_INVALID)
@@ -256,18 +258,18 @@ async def test_who_guesses_tokens_is_stopped_and_who_has_one_is_not(monkeypatch:
             await refused(ask(request, metadata=guess), Reason.RATE_LIMITED, limit="20", retry_after_ms="3000")
         for own, name in ((stubs.alice, "alice"), (new, "carol")):
             assert (await ask(request, metadata=own)).player.name == name
-        await refused(ask(request), Reason.TOKEN_INVALID)  # no token is no guess
+        await refused(ask(request), Reason.TOKEN_INVALID)  # a missing token is no guess
         for _ in range(3):
             clock.pass_s(1)
         await refused(ask(request, metadata=guess), Reason.TOKEN_INVALID)
         await refused(ask(request, metadata=guess), Reason.RATE_LIMITED)
 
 
-async def test_strangers_register_at_a_rate_and_admins_as_they_like() -> None:
+async def test_strangers_register_at_a_limited_rate_and_admins_without_limit() -> None:
     async with server(registrations_a_minute=2) as stubs:
         register = stubs.players.RegisterPlayer
         await register(player_pb2.RegisterPlayerRequest(name="one"))
-        await refused(register(player_pb2.RegisterPlayerRequest(name="one")), Reason.PLAYER_EXISTS)  # a try as well
+        await refused(register(player_pb2.RegisterPlayerRequest(name="one")), Reason.PLAYER_EXISTS)  # it counts too
         third = player_pb2.RegisterPlayerRequest(name="three")
         await refused(register(third), Reason.RATE_LIMITED, limit="2")
         await refused(register(third, metadata=stubs.alice), Reason.RATE_LIMITED, limit="2")
@@ -286,7 +288,7 @@ async def test_strangers_register_at_a_rate_and_admins_as_they_like() -> None:
         ("", ":"),
     ],
 )
-def test_where_a_call_comes_from(peer: str, address: str) -> None:
+def test_the_address_of_a_call(peer: str, address: str) -> None:
     class Context:
         def peer(self) -> str:
             return peer
@@ -301,7 +303,7 @@ def test_where_a_call_comes_from(peer: str, address: str) -> None:
 # -- how much at once --------------------------------------------------------------------------------------------------
 
 
-async def test_items_of_a_message() -> None:
+async def test_the_number_of_items_in_a_message() -> None:
     async with server(message_items=3) as stubs:
         match_id = (await stubs.match()).match_id
         moves = [match_pb2.SubmitMoveRequest(request_id=f"{n}", match_id=match_id, move=FIRST) for n in range(4)]
@@ -317,10 +319,10 @@ async def test_items_of_a_message() -> None:
         await refused(play(iter([acts]), metadata=stubs.alice), Reason.MESSAGE_TOO_LARGE, limit="3", what="4")
 
 
-async def test_tokens_and_invitations() -> None:
+async def test_the_number_of_tokens_and_invitations() -> None:
     async with server(tokens_of_player=3, open_invitations=2) as stubs:
         create, asked = stubs.players.CreateToken, player_pb2.CreateTokenRequest()
-        made = [await create(asked, metadata=stubs.alice) for _ in range(2)]  # and the one that she calls with
+        made = [await create(asked, metadata=stubs.alice) for _ in range(2)]  # including the one that she calls with
         await refused(create(asked, metadata=stubs.alice), Reason.RATE_LIMITED, limit="3", retry_after_ms="0")
         asked.player = "alice"
         await refused(create(asked, metadata=stubs.admin), Reason.RATE_LIMITED, limit="3")
@@ -340,7 +342,7 @@ async def first_of(call: Any) -> Any:
     return await anext(aiter(call))
 
 
-async def test_streams_of_a_player_count_by_kind() -> None:
+async def test_streams_of_a_player_are_counted_by_kind() -> None:
     async with server(streams_of_player=2) as stubs:
         match_id = (await stubs.match()).match_id
         everything = match_pb2.ObserveRequest(all=match_pb2.ObserveAll())
@@ -357,7 +359,7 @@ async def test_streams_of_a_player_count_by_kind() -> None:
 
 
 async def again(ask: Any) -> None:
-    """Ask until it is no longer refused: that a stream has gone reaches the server a moment later."""
+    """Repeat a call until it is no longer refused: the server notices a closed stream a moment later."""
     for _ in range(1_000):
         try:
             await ask()
@@ -368,7 +370,7 @@ async def again(ask: Any) -> None:
 
 
 class Endless(PlainRules):
-    """Rules whose lists are far longer than what a connection takes unread; `taken` counts the chunks that went."""
+    """Rules whose lists are far longer than an unread connection takes; `taken` counts the chunks that were sent."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -386,8 +388,8 @@ class Endless(PlainRules):
 
 
 @pytest.mark.long
-async def test_an_answer_that_is_not_read_ends_and_its_reader_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Unread, "close", lambda *given: None)  # its reader has as long as it likes to read that
+async def test_an_unread_answer_ends_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Unread, "close", lambda *given: None)  # the reader may read that as late as it likes
     rules = Endless()
 
     @asynccontextmanager
@@ -403,7 +405,7 @@ async def test_an_answer_that_is_not_read_ends_and_its_reader_is_told(monkeypatc
         for call in unread:
             await first_of(call)
         await refused(stubs.games.LegalMoves(request), Reason.RATE_LIMITED, limit="2")
-        while True:  # until both have ended, and not only one of them: then two more are let in
+        while True:  # until both streams have ended: then two more are accepted
             others = [stubs.games.LegalMoves(request) for _ in range(2)]
             try:
                 for call in others:
@@ -421,14 +423,14 @@ async def test_an_answer_that_is_not_read_ends_and_its_reader_is_told(monkeypatc
 # -- below the calls ---------------------------------------------------------------------------------------------------
 
 
-async def test_connections_and_the_calls_of_one() -> None:
+async def test_the_number_of_connections_and_of_calls_on_one() -> None:
     async with server(connection_streams=2, connections=1) as stubs:
         everything = match_pb2.ObserveRequest(all=match_pb2.ObserveAll())
         held = [stubs.matches.Observe(everything, metadata=stubs.alice) for _ in range(2)]
         for call in held:
             await first_of(call)
         third = asyncio.ensure_future(stubs.server.GetServerInfo(INFO))
-        own = [("grpc.use_local_subchannel_pool", 1)]  # else it shares the connection that there is
+        own = [("grpc.use_local_subchannel_pool", 1)]  # else it would share the connection
         async with grpc.aio.insecure_channel(stubs.served.address, options=own) as other:
             another: Any = server_pb2_grpc.ServerServiceStub(other)
             with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -439,7 +441,7 @@ async def test_connections_and_the_calls_of_one() -> None:
         assert (await third).limits["connections"] == 1
 
 
-async def test_a_connection_without_calls_is_closed_and_one_with_a_stream_is_not() -> None:
+async def test_an_idle_connection_is_closed_and_one_with_a_stream_is_not() -> None:
     async with server(idle_connection_ms=1_000) as stubs:
         own = [("grpc.use_local_subchannel_pool", 1)]
         async with grpc.aio.insecure_channel(stubs.served.address, options=own) as other:
@@ -450,12 +452,12 @@ async def test_a_connection_without_calls_is_closed_and_one_with_a_stream_is_not
             await idle.GetServerInfo(INFO)
             await asyncio.wait_for(other.wait_for_state_change(grpc.ChannelConnectivity.READY), 240)
             assert stubs.served.channel.get_state() is grpc.ChannelConnectivity.READY
-            assert (await idle.GetServerInfo(INFO)).software == "arbiter"  # it connects again
+            assert (await idle.GetServerInfo(INFO)).software == "arbiter"  # the channel connects again
             await stubs.match()
             assert (await held.read()).items
 
 
-async def test_headers_are_bounded() -> None:
+async def test_headers_have_a_maximal_size() -> None:
     async with server() as stubs:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await stubs.server.GetServerInfo(INFO, metadata=[("x-more", "y" * (METADATA_BYTES + 1))])

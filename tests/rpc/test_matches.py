@@ -1,4 +1,4 @@
-"""MatchService over real gRPC: making, listing, moving once, ending, and the transcript."""
+"""MatchService over real gRPC: creating, listing, moving, ending, and transcripts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def first_move(variant: str = "circle-of-life") -> str:
     return min(rules.moves(rules.initial()))
 
 
-async def test_the_same_request_makes_the_same_match(stubs: Stubs) -> None:
+async def test_the_same_request_creates_the_same_match(stubs: Stubs) -> None:
     match = await stubs.match(time_control="5m", label="cup", rated=True)
     assert (match.game, list(match.players), match.phase) == ("circle-of-life", ["alice", "bob"], pb.PHASE_ACTIVE)
     assert (await stubs.match(time_control="5m", label="cup", rated=True)).match_id == match.match_id
@@ -76,7 +76,7 @@ async def test_the_same_request_makes_the_same_match(stubs: Stubs) -> None:
         ({"request_id": ""}, Reason.ARGUMENT_INVALID, {"where": "request id"}),
     ],
 )
-async def test_matches_that_are_not_made(
+async def test_impossible_matches_are_refused(
     stubs: Stubs, fields: dict[str, object], reason: Reason, facts: dict[str, str]
 ) -> None:
     await refused(stubs.match(**fields), reason, **facts)  # type: ignore[arg-type]
@@ -111,7 +111,7 @@ async def test_moves_that_are_refused(stubs: Stubs) -> None:
     await refused(stubs.move(1, waiting, 0, move), Reason.MATCH_NOT_ACTIVE, phase="pending")
 
 
-async def test_giving_up_ends_a_match_once(stubs: Stubs) -> None:
+async def test_resignation_ends_a_match_once(stubs: Stubs) -> None:
     match_id = (await stubs.match()).match_id
     request = pb.ResignRequest(request_id="enough", match_id=match_id)
     receipt = (await stubs.matches.Resign(request, metadata=stubs.bob)).receipt
@@ -149,7 +149,7 @@ async def test_draws_in_pondlife(stubs: Stubs) -> None:
     await refused(stubs.matches.AnswerDraw(answer, metadata=stubs.bob), Reason.DRAW_NOT_AVAILABLE)
     await refused(stubs.matches.ClaimDraw(claim, metadata=stubs.alice), Reason.DRAW_NOT_AVAILABLE)
     await stubs.matches.OfferDraw(offer, metadata=stubs.alice)
-    # what was refused stays refused: a new answer is a new request
+    # what was refused stays refused: a new decision needs a new request id
     await refused(stubs.matches.AnswerDraw(answer, metadata=stubs.bob), Reason.DRAW_NOT_AVAILABLE)
     answer.request_id = "no"
     await stubs.matches.AnswerDraw(answer, metadata=stubs.bob)
@@ -191,7 +191,7 @@ async def test_lists_have_filters_and_pages(stubs: Stubs) -> None:
         await refused(stubs.matches.ListMatches(wrong, metadata=stubs.alice), Reason.ARGUMENT_INVALID, where=field)
 
 
-async def test_a_transcript_is_the_record_and_verifies_once_signed(stubs: Stubs) -> None:
+async def test_a_transcript_is_the_record_and_is_valid_once_signed(stubs: Stubs) -> None:
     match_id = (await stubs.match()).match_id
     await stubs.move(1, match_id, 0, first_move())
 

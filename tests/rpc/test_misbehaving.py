@@ -1,4 +1,4 @@
-"""Every fault of a bot meets its published policy; its opponent, the server and other matches lose nothing by it."""
+"""Every fault of a bot has the consequence of its published policy; nobody else is affected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.long
 PROTOS = Path(__file__).parents[2] / "protos"
 ORDINARY = Limits(acts_a_second=200, play_streams_a_minute=60, message_bytes=16_384, session_items=10)
 IMPATIENT = ORDINARY.model_copy(update={"silence_ms": 1_500, "ping_ms": 100})
-SILENT = (BotFault.HALF_OPEN, BotFault.SAYS_NOTHING)  #: faults that the server learns of by the silence
+SILENT = (BotFault.HALF_OPEN, BotFault.SAYS_NOTHING)  #: faults that the server notices by the silence
 SOON_MS = 300
 PATIENT_MS = 60_000
 
@@ -41,7 +41,7 @@ class FourPlayers:
         self.other = other
 
     async def ended(self) -> match_pb2.Result:
-        """Return the `ended` event of alice's match, as any observer sees it."""
+        """Return the `ended` event of alice's match, as any observer receives it."""
         asked = match_pb2.ObserveRequest(match=match_pb2.ObserveMatch(match_id=self.match_id))
         call = self.stubs.matches.Observe(asked, metadata=self.stubs.org)
         events = [item.event async for response in call for item in response.items if item.HasField("event")]
@@ -58,7 +58,7 @@ async def four_players(fault: BotFault, **match: Any) -> AsyncIterator[FourPlaye
         stubs = await Stubs(server).enter()
         tokens = {name: await server.token(name) for name in ("alice", "bob", "carol", "dave")}
         kinds = {"alice": PLAYERS[fault], "bob": BotClient, "carol": BotClient, "dave": BotClient}
-        options = [("grpc.http2.bdp_probe", 0)]  # so that little fits in between
+        options = [("grpc.http2.bdp_probe", 0)]  # so that little fits between reader and server
         own = await stack.enter_async_context(grpc.aio.insecure_channel(server.address, options=options))
         players = {name: kind(own if name == "alice" else server.channel, tokens[name]) for name, kind in kinds.items()}
         for name in ("bob", "carol", "dave"):
@@ -74,20 +74,20 @@ async def four_players(fault: BotFault, **match: Any) -> AsyncIterator[FourPlaye
 
 
 def policy_of(fault: BotFault) -> match_pb2.Policy:
-    """Return what the match of a test does about absence: at once, where that is what ends it."""
+    """Return the policy on absence of a test's match: no waiting, if absence is the expected end."""
     end = POLICIES[fault].end
     soon = SOON_MS if end is not None and end[1] == "absence" else PATIENT_MS
     return match_pb2.Policy(no_show_ms=soon, abandon_ms=soon)
 
 
 def words(result: match_pb2.Result) -> tuple[str, str, str]:
-    """Return reason, cause and party of an end as the policies have them."""
+    """Return reason, cause and party of an end, in the words of the policies."""
     cause = match_pb2.Cause.Name(result.cause).removeprefix("CAUSE_").lower()
     return result.reason, cause, match_pb2.Party.Name(result.party).removeprefix("PARTY_").lower()
 
 
 @pytest.mark.parametrize("fault", [fault for fault in BotFault if fault is not BotFault.READS_NOTHING])
-async def test_a_fault_meets_its_published_policy(fault: BotFault) -> None:
+async def test_a_fault_has_the_consequence_of_its_published_policy(fault: BotFault) -> None:
     published = POLICIES[fault]
     control = "1s" if fault is BotFault.STALLS else "5m"
     async with four_players(fault, policy=policy_of(fault), time_control=control) as here:
@@ -95,7 +95,7 @@ async def test_a_fault_meets_its_published_policy(fault: BotFault) -> None:
         result = await bob.result(here.match_id)
         assert result == await here.ended()
         if published.end is None:
-            assert result.cause == match_pb2.CAUSE_RULES  # it was played to its end
+            assert result.cause == match_pb2.CAUSE_RULES  # the match was played to its end
             await alice.result(here.match_id)
         else:
             assert (words(result), result.responsible_seat, result.winner) == (published.end, 1, 2)
@@ -110,7 +110,7 @@ async def test_a_fault_meets_its_published_policy(fault: BotFault) -> None:
 
 
 def check_refusals(alice: BotClient, fault: BotFault) -> None:
-    """Hold that alice has been told what the policy says of her fault, and nothing else."""
+    """Assert that alice received the refusals of her fault's policy, and nothing else."""
     published = POLICIES[fault]
     expected = [published.refusal.value] if published.refusal is not None else []
     if not published.ends_stream:
@@ -119,11 +119,11 @@ def check_refusals(alice: BotClient, fault: BotFault) -> None:
         return
     assert alice.refused == []
     assert [end.reason for end in alice.ends] == expected, alice.ends
-    # Whoever reads the end first may not see the notice before it: what it says is all in the status.
+    # A reader that sees the end first may miss the notice before it: the status says the same.
     assert alice.notices in ([], [alice.ends[0].refusal])
 
 
-async def test_one_that_leaves_its_stream_unread_is_let_go() -> None:
+async def test_the_connection_of_a_bot_that_never_reads_is_closed() -> None:
     published = POLICIES[BotFault.READS_NOTHING]
     async with four_players(BotFault.READS_NOTHING, policy=policy_of(BotFault.READS_NOTHING)) as here:
         alice, bob = here.players["alice"], here.players["bob"]
@@ -137,7 +137,7 @@ async def test_one_that_leaves_its_stream_unread_is_let_go() -> None:
         alice.read_again()
         await alice.until(lambda: bool(alice.ends))
         check_refusals(alice, BotFault.READS_NOTHING)
-        async with BotClient(here.server.channel, here.stubs.alice) as again:  # and nothing is lost
+        async with BotClient(here.server.channel, here.stubs.alice) as again:  # and no result is lost
             await again.until(lambda: sum(item.HasField("match") for item in again.items) == more)
             await again.result(here.match_id)
         assert (await here.players["dave"].result(here.other)).cause == match_pb2.CAUSE_RULES
@@ -145,12 +145,12 @@ async def test_one_that_leaves_its_stream_unread_is_let_go() -> None:
 
 
 class Monstrous(GiantMessage):
-    """Sends one message that is not even read."""
+    """Sends one message that is too large to be read."""
 
     times = 5
 
 
-async def test_a_message_that_is_not_even_read_ends_the_stream_and_nothing_else(
+async def test_a_too_large_message_ends_the_stream_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(PLAYERS, BotFault.GIANT_MESSAGE, Monstrous)
@@ -166,16 +166,16 @@ class TestWhatIsPublished:
     def test_every_fault_has_a_player_and_a_policy(self) -> None:
         assert set(PLAYERS) == set(POLICIES) == set(BotFault)
 
-    def test_the_table_stands_where_whoever_writes_a_bot_looks(self) -> None:
+    def test_the_table_of_faults_is_in_the_page_for_authors_of_bots(self) -> None:
         assert table() in (PROTOS / "README.md").read_text()
 
-    def test_the_settings_are_there(self) -> None:
+    def test_the_settings_are_named_there(self) -> None:
         settings = Settings()
         for policy in POLICIES.values():
             section, _, name = policy.setting.partition(".")
             assert not name or isinstance(getattr(getattr(settings, section), name), int)
 
-    def test_what_ends_a_stream_is_named_with_it(self) -> None:
+    def test_the_status_of_a_stream_that_ends_is_named_there(self) -> None:
         words = (PROTOS / "arbiter/v1/play.proto").read_text().partition("rpc Play")[0]
         for policy in POLICIES.values():
             assert not policy.ends_stream or (policy.refusal is not None and policy.refusal.value in words)

@@ -26,7 +26,7 @@ async def stubs() -> AsyncIterator[Stubs]:
 
 
 def move(match_id: str, ply: int, text: str, request_id: str) -> pb.SubmitMoveRequest:
-    """Return a move of a stream."""
+    """Return a move for the stream."""
     return pb.SubmitMoveRequest(request_id=request_id, match_id=match_id, ply=ply, move=text)
 
 
@@ -100,7 +100,7 @@ async def test_a_match_is_observed_from_any_revision_to_its_end(stubs: Stubs) ->
     await refused(stubs.matches.Observe(asked, metadata=stubs.bob), Reason.MATCH_NOT_FOUND, id="nowhere")
 
 
-async def test_everything_is_observed_from_any_token(stubs: Stubs) -> None:
+async def test_all_matches_are_observed_from_any_token(stubs: Stubs) -> None:
     ids = [(await stubs.match(f"{n}", label=f"cup {n}")).match_id for n in range(2)]
 
     async def stream(token: str, label: str = "") -> list[pb.ObserveItem]:

@@ -1,4 +1,4 @@
-"""Openings, and a player against itself, over real gRPC: made, played, watched, and proved by both verifiers."""
+"""Openings, and matches of a player against itself, over real gRPC: created, played, observed, and verified twice."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def events(stubs: Stubs, match_id: str) -> list[pb.MatchEvent]:
 
 
 def proved(data: bytes, folder: Path) -> None:
-    """Hold a transcript to both verifiers; the one in JavaScript where node is installed (in CI it is)."""
+    """Verify a transcript with both verifiers; the one in JavaScript if node is installed (in CI it is)."""
     verify(data, checking(public_keys(), holds))
     (folder / "keys.json").write_text(write_keys(public_keys()))
     (folder / "match.jsonl").write_bytes(data)
@@ -78,7 +78,7 @@ async def test_a_match_from_an_opening(stubs: Stubs, tmp_path: Path) -> None:
     proved(await transcript(stubs, made.match_id), tmp_path)
 
 
-async def test_openings_that_can_not_be(stubs: Stubs) -> None:
+async def test_impossible_openings_are_refused(stubs: Stubs) -> None:
     for opening, reason, facts in (
         (["a1", "?"], Reason.MOVE_MALFORMED, {"move": "?", "ply": "1"}),
         (["a1", "a1"], Reason.MOVE_ILLEGAL, {"move": "a1", "ply": "1"}),
@@ -86,7 +86,7 @@ async def test_openings_that_can_not_be(stubs: Stubs) -> None:
     ):
         request = pb.CreateMatchRequest(request_id="r", game=GAME, players=["alice", "bob"], opening=opening)
         await refused(stubs.matches.CreateMatch(request, metadata=stubs.org), reason, **facts)
-    assert (await stubs.match(game=GAME, opening=OPENING)).opening_plies == 3  # nothing was made by those
+    assert (await stubs.match(game=GAME, opening=OPENING)).opening_plies == 3  # none of these requests created a match
 
 
 async def test_a_player_against_itself(stubs: Stubs, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Lists come in pages that join up, whatever their size, and pages that nobody gave are refused."""
+"""Pages of any size join up to the whole list; invalid page tokens are refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def pages(ask: Ask, size: int, field: str) -> list[list[Any]]:
 
 
 async def check(ask: Ask, field: str, count: int) -> list[Any]:
-    """Hold that pages of every size join up to the list on one page; return that."""
+    """Assert that pages of every size join up to the list on one page; return that."""
     (whole,) = await pages(ask, 0, field)
     assert len(whole) == count
     for size in range(1, count + 2):

@@ -33,7 +33,7 @@ class Step(NamedTuple):
     function: str
 
 
-def told() -> list[list[Step]]:
+def steps() -> list[list[Step]]:
     """Return the steps that CONTRIBUTING names, by line."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
     section = text.partition("## The path of a move\n")[2].partition("\n## ")[0]
@@ -42,7 +42,7 @@ def told() -> list[list[Step]]:
 
 
 class Calls:
-    """The calls of functions of `arbiter` while `recording`, in every thread that is started within `watching`."""
+    """The calls of `arbiter` functions while `recording`, in every thread that is started within `watching`."""
 
     def __init__(self) -> None:
         self.seen: list[Step] = []
@@ -74,7 +74,7 @@ class Bot:
         await self._call.write(play_pb2.PlayRequest(acts=[act]))
 
     async def next(self, kind: str) -> Any:
-        """Return the next item of a kind; others are passed over."""
+        """Return the next item of a kind; ignore others."""
         while True:
             for item in (await self._call.read()).items:
                 if item.WhichOneof("item") == kind:
@@ -88,7 +88,7 @@ async def world_on_disk(path: Path, settings: Settings) -> AsyncIterator[World]:
 
 
 async def play_one_move(server: Served, calls: Calls) -> None:
-    """Play one move that an observer sees and that the opponent gets as its turn."""
+    """Play one move that an observer receives and that the opponent gets as its turn."""
     alice, bob = [Bot(server, await server.token(name)) for name in ("alice", "bob")]
     for bot in (alice, bob):
         await bot.say(play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0")))
@@ -102,7 +102,7 @@ async def play_one_move(server: Served, calls: Calls) -> None:
     of_match = match_pb2.ObserveMatch(match_id=match_id)
     events = matches.Observe(match_pb2.ObserveRequest(match=of_match), metadata=organiser)
     while not any(item.HasField("bookmark") for item in (await events.read()).items):
-        pass  # what is older than the move
+        pass  # older items than the move
     turn = await alice.next("turn")
     rules = game(turn.game)
     move = play_pb2.MoveAct(ply=0, move=rules.moves(rules.initial())[0])
@@ -111,13 +111,13 @@ async def play_one_move(server: Served, calls: Calls) -> None:
     assert (await bob.next("turn")).ply == 1
     assert (await alice.next("answer")).request_id == "m"
     while not any(item.event.HasField("moved") for item in (await events.read()).items):
-        pass  # that alice and bob have arrived may come after the first bookmark
+        pass  # the arrivals of alice and bob may come after the first bookmark
     calls.recording = False
     events.cancel()
 
 
-def test_its_lines_name_what_there_is() -> None:
-    lines = told()
+def test_the_steps_exist() -> None:
+    lines = steps()
     assert len(lines) == 10
     assert all(lines)
     for step in (step for line in lines for step in line):
@@ -126,12 +126,12 @@ def test_its_lines_name_what_there_is() -> None:
 
 
 @pytest.mark.interpreted  # no profiler sees the calls of compiled code
-async def test_a_move_goes_along_it(tmp_path: Path) -> None:
+async def test_a_move_takes_the_described_path(tmp_path: Path) -> None:
     calls = Calls()
     with calls.watching():
         async with served(partial(world_on_disk, tmp_path / "store.db")) as server:
             await play_one_move(server, calls)
     rest = iter(calls.seen)
-    for number, line in enumerate(told(), 1):
+    for number, line in enumerate(steps(), 1):
         for step in line:
             assert step in rest, f"line {number}: {step.function} of {step.file} is not called after those before it"

@@ -35,7 +35,7 @@ async def server() -> AsyncIterator[Served]:
 
 
 class Stub:
-    """A bot of a few lines on the generated stubs."""
+    """A small bot on the generated stubs."""
 
     def __init__(self, server: Served, metadata: list[tuple[str, str]]) -> None:
         self.call: Any = play_pb2_grpc.PlayServiceStub(server.channel).Play(metadata=metadata)
@@ -52,7 +52,7 @@ class Stub:
         await self.say(play_pb2.PlayAct(request_id=request, match_id=match_id, move=act))
 
     async def next(self, kind: str) -> Any:
-        """Return the next item of a kind; others are kept for later, pings are answered."""
+        """Return the next item of a kind; keep others for later, and answer pings."""
         while True:
             for n, item in enumerate(self.items):
                 if item.WhichOneof("item") == kind:
@@ -172,13 +172,15 @@ async def test_a_refusal_does_not_end_the_stream_and_half_closing_gets_the_answe
         ([], "ARGUMENT_INVALID"),
     ],
 )
-async def test_a_stream_that_begins_wrongly(server: Served, acts: list[play_pb2.PlayAct], reason: str) -> None:
+async def test_a_wrong_beginning_of_a_stream_is_refused(
+    server: Served, acts: list[play_pb2.PlayAct], reason: str
+) -> None:
     stub = Stub(server, await server.token("alice"))
     await stub.say(*acts)
     assert (await refusal_of(stub.call)).reason == refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{reason}")
 
 
-async def test_no_hello_at_all_and_too_large_a_message() -> None:
+async def test_a_missing_hello_and_a_too_large_message() -> None:
     async with served(limits=Limits(silence_ms=1_000, ping_ms=500, message_bytes=2_048)) as server:
         quiet, loud = Stub(server, await server.token("alice")), Stub(server, await server.token("bob"))
         await loud.hello("1." + "0" * 3_000)
@@ -189,14 +191,14 @@ async def test_no_hello_at_all_and_too_large_a_message() -> None:
 async def test_suspension_ends_the_stream(server: Served) -> None:
     alice = await connected(server, "alice")
     await server.running.arbiter.accounts.suspend("alice", True)
-    # A notice says so too, but a reader that learns of the end first drops what waits: the status is what counts.
+    # A notice says so too, but a reader that sees the end first may miss it: the status always says it.
     with suppress(grpc.RpcError):
         while await alice.call.read() is not grpc.aio.EOF:
             pass
     assert (await refusal_of(alice.call)).reason == refusal_pb2.REFUSAL_REASON_PLAYER_SUSPENDED
 
 
-async def test_seeks_and_tournaments_for_those_who_ask_for_them(server: Served) -> None:
+async def test_seeks_and_tournaments_are_sent_on_request(server: Served) -> None:
     organiser = await server.token("org", Scope.ORGANISE)
     players = player_pb2_grpc.PlayerServiceStub(server.channel)
     tournaments = tournament_pb2_grpc.TournamentServiceStub(server.channel)

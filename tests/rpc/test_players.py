@@ -19,7 +19,7 @@ async def stubs() -> AsyncIterator[Stubs]:
 
 
 def terms(variant: str = "pods", time: str = "1m") -> pb.Terms:
-    """Return what a challenge proposes."""
+    """Return the terms of a challenge."""
     return pb.Terms(game=variant, time_control=time, seat=1)
 
 
@@ -40,7 +40,7 @@ async def test_registering(stubs: Stubs) -> None:
 
 
 @pytest.mark.parametrize("mode", ["invitation", "closed"])
-async def test_registering_where_not_everybody_may(mode: str) -> None:
+async def test_registering_where_it_is_not_open(mode: str) -> None:
     async with served(registration=mode) as server:
         stubs = Stubs(server)
         asked = pb.RegisterPlayerRequest(name="carol")
@@ -97,7 +97,7 @@ async def test_challenges_and_seeks(stubs: Stubs) -> None:
     match = (await players.AcceptChallenge(accept, metadata=stubs.bob)).match
     assert (match.game, list(match.players), match.time_control) == ("pods", ["alice", "bob"], "1m")
     withdraw = pb.DeclineChallengeRequest(challenge_id=seek.challenge_id)
-    for _ in range(2):  # again does no harm
+    for _ in range(2):  # doing it twice has no further effect
         await players.DeclineChallenge(withdraw, metadata=stubs.alice)
     gone = players.DeclineChallenge(withdraw, metadata=stubs.bob)
     await refused(gone, Reason.CHALLENGE_NOT_FOUND, id=seek.challenge_id)

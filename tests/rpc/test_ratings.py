@@ -43,7 +43,7 @@ class ScriptedServer:
         opening: Sequence[str] = (),
         rated: bool = True,
     ) -> None:
-        """Have a match that ends at once; winner 0 is a draw, -1 void."""
+        """Create a match that ends at once; winner 0 is a draw, -1 void."""
         self._made += 1
         command = Create(
             game, (one, two), "none", "org", f"r{self._made}", self.arbiter.policy, rated, label, opening=tuple(opening)
@@ -58,7 +58,7 @@ class ScriptedServer:
             await matches.act(match.id, Adjudicate("org", "judged", ResultKind.VOID if winner else ResultKind.DRAW))
 
     async def violate(self, one: str, two: str) -> None:
-        """Have a match that the first player loses by illegal moves."""
+        """Create a match that the first player loses by illegal moves."""
         self._made += 1
         command = Create(GAME, (one, two), "none", "org", f"r{self._made}", self.arbiter.policy, True)
         matches = self.arbiter.matches
@@ -103,7 +103,7 @@ async def test_a_leaderboard_is_current_after_every_game(scripted: ScriptedServe
         assert (across.games, across.note, board.note) == (6, ACROSS_GAMES, "")
 
 
-async def test_versions_are_rated_apart_and_the_newest_is_shown(scripted: ScriptedServer) -> None:
+async def test_versions_are_rated_separately_and_the_newest_is_shown(scripted: ScriptedServer) -> None:
     for version, winner in (("1.9", 2), ("1.10", 1), ("1.10", 1)):
         await scripted.play("ben", "cat", winner, versions=(version, ""))
     async with await scripted.client("ann") as client:
@@ -125,7 +125,7 @@ async def test_versions_are_rated_apart_and_the_newest_is_shown(scripted: Script
         assert (await client.get_rating("dan", GAME, history_points=10)).versions == ()
 
 
-async def test_games_lost_without_play_count_and_have_columns_of_their_own(scripted: ScriptedServer) -> None:
+async def test_games_lost_by_absence_are_counted_in_columns_of_their_own(scripted: ScriptedServer) -> None:
     for _ in range(2):
         await scripted.violate("ben", "cat")
     async with await scripted.client("ann") as client:
@@ -137,7 +137,7 @@ async def test_games_lost_without_play_count_and_have_columns_of_their_own(scrip
         assert board.rows[0].rating.value > board.rows[1].rating.value
 
 
-async def test_pages_are_of_one_moment(scripted: ScriptedServer) -> None:
+async def test_pages_show_the_ratings_of_one_time(scripted: ScriptedServer) -> None:
     for pair in (("ann", "ben"), ("ben", "cat"), ("cat", "dan")):
         await scripted.play(*pair, 1)
     stubs = await Stubs(scripted.server).enter()
@@ -185,7 +185,7 @@ async def test_two_players_are_compared(scripted: ScriptedServer) -> None:
         assert strangers.paired.evidence == arb.ConfidenceSequence(0.0, 1.0, -1200.0, 1200.0)
 
 
-async def test_a_pair_that_only_repeats_another_does_not_count(scripted: ScriptedServer) -> None:
+async def test_a_pair_that_repeats_another_does_not_count(scripted: ScriptedServer) -> None:
     async with await scripted.client("ann") as client:
         for number in range(24):
             opening = ["b1", "a2"] if number == 0 else ["a1", "e5"]
@@ -239,14 +239,14 @@ async def test_versions_are_compared(scripted: ScriptedServer) -> None:
         ),
     ],
 )
-async def test_what_can_not_be_answered_is_refused_by_name(
+async def test_impossible_questions_are_refused_with_a_reason(
     scripted: ScriptedServer, method: str, request_: object, reason: Reason
 ) -> None:
     stubs = await Stubs(scripted.server).enter()
     await refused(getattr(stubs.ratings, method)(request_, metadata=stubs.alice), reason)
 
 
-async def test_players_of_a_tournament_are_seeded_as_they_are_rated(scripted: ScriptedServer) -> None:
+async def test_players_of_a_tournament_are_seeded_by_their_ratings(scripted: ScriptedServer) -> None:
     for _ in range(3):
         await scripted.play("ben", "cat", 1)
     (header,) = await scripted.server.token("org", Scope.ORGANISE)
@@ -266,7 +266,7 @@ async def test_players_of_a_tournament_are_seeded_as_they_are_rated(scripted: Sc
         assert [each.player for each in started.entrants] == ["ben", "cat", "ann", "dan"]
 
 
-async def test_a_player_with_too_many_calls_waiting_is_refused_another() -> None:
+async def test_a_player_with_too_many_waiting_calls_is_refused_another() -> None:
     async with served(limits={"ratings_waiting": 2}) as server:
         stubs = await Stubs(server).enter()
         ratings, asked, going_on = server.running.arbiter.ratings, asyncio.Semaphore(0), asyncio.Event()

@@ -1,4 +1,4 @@
-"""A refusal on a stream is an answer, whatever was wrong, and the stream goes on: Play and SubmitMoves alike."""
+"""A refusal on a stream is an answer, whatever is wrong, and the stream goes on: on Play and SubmitMoves alike."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from arbiter.testing.player import BotClient, reason_of
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs, refused
 
-GAME = "pondlife"  #: it knows draw offers and draw claims
+GAME = "pondlife"  #: pondlife has draw offers and draw claims
 RULES = game(GAME)
 FIRST = min(RULES.moves(RULES.initial()))
 SECOND = max(RULES.moves(RULES.play(RULES.initial(), FIRST)))
@@ -30,7 +30,7 @@ OPPONENT, OVER, OTHERS, NOWHERE, OWN = "the opponent's turn", "over", "of others
 
 
 class Wrong:
-    """A request that is refused: in which match, what it says, and why it is refused."""
+    """A request that is refused: its match, its content, and the reason."""
 
     def __init__(self, where: str, reason: Reason, request_id: str = "", **act: Any) -> None:
         self.where = where
@@ -55,7 +55,7 @@ MOVES: list[Wrong] = [
     Wrong(OPPONENT, Reason.REQUEST_ID_REUSED, "used", move=move(text=SECOND)),
     Wrong(OWN, Reason.ARGUMENT_INVALID, "x" * 101, move=move()),
 ]
-"""Every way in which a move is refused, but for what the server can't take now."""
+"""Every reason for which a move is refused, except a server that can't accept it now."""
 
 ACTS: list[dict[str, Any]] = [
     {"offer_draw": play_pb2.OfferDrawAct()},
@@ -63,7 +63,7 @@ ACTS: list[dict[str, Any]] = [
     {"claim_draw": play_pb2.ClaimDrawAct()},
     {"resign": play_pb2.ResignAct()},
 ]
-"""What else a bot may ask for."""
+"""All other requests of a bot."""
 
 OTHER_ACTS: list[Wrong] = [
     Wrong(OWN, Reason.DRAW_NOT_AVAILABLE, answer_draw=play_pb2.AnswerDrawAct(accept=True)),
@@ -84,19 +84,19 @@ OTHER_ACTS: list[Wrong] = [
 
 
 class Idle(BotClient):
-    """A bot that only says what it is told to say."""
+    """A bot that only sends what the test asks for."""
 
     async def choose(self, turn: play_pb2.Turn) -> None:
         """Do nothing."""
 
     async def receive(self, answers: int) -> pb.MoveAnswer:
-        """Wait until there are so many answers; return the last."""
+        """Wait for this many answers; return the last."""
         await self.until(lambda: len(self.answers) >= answers)
         return self.answers[-1]
 
 
 async def scene(stubs: Stubs) -> dict[str, str]:
-    """Make the matches that requests name, alice's but for one; return their ids."""
+    """Create the matches of the requests, all but one of alice's; return their ids."""
     await stubs.served.token("carol")
     ids = {where: (await stubs.match(where, game=GAME)).match_id for where in (OWN, OPPONENT, OVER)}
     ids[OTHERS] = (await stubs.match(OTHERS, game=GAME, players=["bob", "carol"])).match_id
@@ -113,7 +113,7 @@ async def stubs() -> AsyncIterator[Stubs]:
         yield await Stubs(server).enter()
 
 
-async def test_nothing_that_is_refused_ends_a_play_stream(stubs: Stubs) -> None:
+async def test_no_refusal_ends_a_play_stream(stubs: Stubs) -> None:
     ids = await scene(stubs)
     async with Idle(stubs.served.channel, stubs.alice) as alice:
         for n, wrong in enumerate([*MOVES, *OTHER_ACTS], 1):
@@ -128,7 +128,7 @@ async def test_nothing_that_is_refused_ends_a_play_stream(stubs: Stubs) -> None:
         assert (alice.ends, alice.notices) == ([], [])
 
 
-async def test_nothing_that_is_refused_ends_a_stream_of_moves(stubs: Stubs) -> None:
+async def test_no_refusal_ends_a_stream_of_moves(stubs: Stubs) -> None:
     ids = await scene(stubs)
     call: Any = stubs.matches.SubmitMoves(metadata=stubs.alice)
     for n, wrong in enumerate(MOVES):
@@ -139,7 +139,7 @@ async def test_nothing_that_is_refused_ends_a_stream_of_moves(stubs: Stubs) -> N
         await call.write(pb.SubmitMovesRequest(moves=[request]))
         (answer,) = (await call.read()).answers
         assert reason_of(answer.refusal) == wrong.reason, wrong.where
-        await refused(stubs.matches.SubmitMove(request, metadata=stubs.alice), wrong.reason)  # the same as a call
+        await refused(stubs.matches.SubmitMove(request, metadata=stubs.alice), wrong.reason)  # as a unary call
     right = pb.SubmitMoveRequest(request_id="right", match_id=ids[OWN], ply=0, move=FIRST)
     await call.write(pb.SubmitMovesRequest(moves=[right]))
     assert (await call.read()).answers[0].receipt.ply == 1
@@ -148,8 +148,8 @@ async def test_nothing_that_is_refused_ends_a_stream_of_moves(stubs: Stubs) -> N
     assert await call.code() is grpc.StatusCode.OK
 
 
-async def test_a_heap_of_wrong_moves_in_one_message_is_answered_one_by_one() -> None:
-    """More than may wait for a client: the server takes the rest as the answers are read."""
+async def test_many_wrong_moves_in_one_message_are_answered_one_by_one() -> None:
+    """More than may wait for a client: the server reads the rest as the client reads the answers."""
     async with served(limits=Limits(session_items=10)) as server:
         stubs = await Stubs(server).enter()
         moves = [pb.SubmitMoveRequest(request_id=f"{n}", match_id="nowhere", ply=0, move=FIRST) for n in range(1_000)]
@@ -159,8 +159,8 @@ async def test_a_heap_of_wrong_moves_in_one_message_is_answered_one_by_one() -> 
         assert {reason_of(answer.refusal) for answer in answers} == {Reason.MATCH_NOT_FOUND}
 
 
-def test_every_request_of_a_bot_is_among_them() -> None:
-    """What is not a request is not answered: hello, pong and acknowledgement."""
+def test_every_request_of_a_bot_is_tested() -> None:
+    """Messages that are not requests get no answer: hello, pong and acknowledgement."""
     asked = {kind for wrong in [*MOVES, *OTHER_ACTS] for kind in wrong.act}
     arms = {field.name for field in play_pb2.PlayAct.DESCRIPTOR.oneofs_by_name["act"].fields}
     assert asked == arms - {"hello", "pong", "acknowledge"}
@@ -168,7 +168,7 @@ def test_every_request_of_a_bot_is_among_them() -> None:
 
 class TestStore:
     @pytest.mark.long
-    async def test_one_that_fails_is_named_and_the_same_request_later_is_carried_out_once(self) -> None:
+    async def test_a_failing_store_is_named_and_the_repeated_request_is_carried_out_once(self) -> None:
         journals: list[FaultyJournal] = []
 
         @asynccontextmanager
@@ -198,7 +198,7 @@ class TestStore:
                 await alice.receive(1)
                 assert alice.refused == [Reason.STORE_UNAVAILABLE]
                 journal.refuse = journal.mute = False
-                while not alice.answers[-1].HasField("receipt"):  # as any bot does, until it is carried out
+                while not alice.answers[-1].HasField("receipt"):  # a bot repeats the request until it is carried out
                     heard = len(alice.answers)
                     await alice.say(act)
                     await alice.receive(heard + 1)

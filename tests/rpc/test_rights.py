@@ -1,4 +1,4 @@
-"""Who may do what to whose: one table of every RPC, every relation to what it is about, and every kind of caller.
+"""Which caller may make which call: a table of every RPC, every relation to its subject, and every kind of caller.
 
 Each request would succeed if its caller may make it, so that "+" means that it was carried out.
 """
@@ -26,7 +26,7 @@ from tests.rpc.methods import METHODS
 
 CALLERS = ("none", "wrong", "revoked", "play", "organise", "observe", "admin")
 
-# "+" carried out, "T" TOKEN_INVALID, "S" SCOPE_MISSING, "N" it is not theirs whatever the scope, or not there for them;
+# "+" carried out, "T" TOKEN_INVALID, "S" SCOPE_MISSING, "N" refused whatever the scope, or hidden: it is not theirs;
 # the columns are the CALLERS, in their order.
 EVERYBODY, ALL_BUT_BROKEN, ANY_TOKEN = "+++ ++++", "+TT ++++", "TTT ++++"
 PLAYERS, ORGANISERS, ADMINS, NOT_THEIRS = "TTT +SS+", "TTT S+S+", "TTT SSS+", "TTT NSSN"
@@ -63,7 +63,7 @@ TABLE = {
     "PlayerService.UpdateProfile": {"own": PLAYERS},
     "PlayerService.SuspendPlayer": {"any": ADMINS},
     "PlayerService.GrantBadge": {"any": ADMINS},
-    "PlayerService.CreateToken": {"own": ANY_TOKEN, "others": ADMINS},  # of a scope that the caller's own has
+    "PlayerService.CreateToken": {"own": ANY_TOKEN, "others": ADMINS},  # with a scope that the caller's own token has
     "PlayerService.ListTokens": {"own": ANY_TOKEN, "others": ADMINS},
     "PlayerService.RevokeToken": {"this_token": ANY_TOKEN, "own": "TTT ++S+", "others": "TTT NNN+"},
     "PlayerService.CreateChallenge": {"own": PLAYERS},
@@ -93,7 +93,7 @@ SIGNS = {
     Reason.CHALLENGE_NOT_FOUND: "N",
     Reason.TOKEN_NOT_FOUND: "N",
 }
-WAIT_S = 240  #: for the first match of a tournament, which comes at once
+WAIT_S = 240  #: for the first match of a tournament, which starts at once
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
 SCOPES = {scope.value: player_pb2.Scope.Value(f"SCOPE_{scope.name}") for scope in Scope}
@@ -116,11 +116,11 @@ def _snake(name: str) -> str:
 
 
 class Factory:
-    """Makes things that carol has a relation to. She is the caller; erin is another organiser."""
+    """Makes things to which carol has a relation. She is the caller; erin is another organiser."""
 
     def __init__(self, stubs: Stubs) -> None:
         self.stubs = stubs
-        self.scope = "play"  #: of the token that the next request is made for
+        self.scope = "play"  #: scopes of the token for the next request
         self.own: Metadata = []  #: that token
         self._made = 0
 
@@ -133,16 +133,16 @@ class Factory:
         return self
 
     def name(self) -> str:
-        """Return a name that nobody has used."""
+        """Return a new name."""
         self._made += 1
         return f"n{self._made}"
 
     def by(self, relation: str) -> Metadata:
-        """Return who makes what carol has made herself, or somebody else has."""
+        """Return who makes a thing: carol, or another player."""
         return self.erin if relation == "others" else self.carol
 
     async def match(self, by: Metadata, *players: str) -> str:
-        """Make a match; return its id."""
+        """Create a match; return its id."""
         request = match_pb2.CreateMatchRequest(
             request_id=self.name(),
             game="circle-of-life",
@@ -153,12 +153,12 @@ class Factory:
         return str((await self.stubs.matches.CreateMatch(request, metadata=by)).match.match_id)
 
     async def seat(self, relation: str) -> dict[str, str]:
-        """Make a match in which carol has the first seat, or none; return what a request to it says."""
+        """Create a match in which carol has the first seat, or none; return the fields of a request about it."""
         players = ("bob", "dave") if relation == "others" else ("carol", "bob")
         return {"match_id": await self.match(self.erin, *players), "request_id": self.name()}
 
     async def tournament(self, by: Metadata, *entrants: str, start: bool = False) -> str:
-        """Make a tournament; return its id."""
+        """Create a tournament; return its id."""
         spec = tournament_pb2.TournamentSpec(
             name="cup", format=tournament_pb2.TOURNAMENT_FORMAT_ROUND_ROBIN, games=["circle-of-life"], time="none"
         )
@@ -176,7 +176,7 @@ class Factory:
         return tournament_id
 
     async def match_of_tournament(self, by: Metadata) -> str:
-        """Make a tournament and wait for its match; return the id of that."""
+        """Create a tournament and wait for its match; return the match's id."""
         tournament_id = await self.tournament(by, "bob", "dave", start=True)
         feed = self.stubs.served.running.arbiter.feed
         async with asyncio.timeout(WAIT_S), feed.of_all(0, tournament_id) as stream:
@@ -188,12 +188,12 @@ class Factory:
         raise AssertionError("the tournament has made no match")
 
     async def changing(self, kind: type[Any], relation: str, *entrants: str, start: bool = False, **fields: Any) -> Any:
-        """Make a tournament; return a request of a kind that changes it."""
+        """Create a tournament; return a request of a kind that changes it."""
         tournament_id = await self.tournament(self.by(relation), *entrants, start=start)
         return kind(request_id=self.name(), tournament_id=tournament_id, **fields)
 
     async def challenge(self, relation: str) -> str:
-        """Have bob challenge carol, or somebody else; return the id."""
+        """Have bob challenge carol, or another player; return the id."""
         terms = player_pb2.Terms(game="pods", time_control="1m")
         opponent = "dave" if relation == "others" else "carol"
         request = player_pb2.CreateChallengeRequest(request_id=self.name(), opponent=opponent, terms=terms)
@@ -201,7 +201,7 @@ class Factory:
         return str(made.challenge.challenge_id)
 
     async def new_token(self, player: str, *scopes: Scope) -> tuple[str, Metadata]:
-        """Make a token; return its id and its metadata."""
+        """Create a token; return its id and its metadata."""
         operator = await self.stubs.served.running.arbiter.accounts.authenticate(self._secret_of_admin())
         made = await self.stubs.served.running.arbiter.accounts.create_token(operator, player, scopes, "")
         return made[0].token_id, [("authorization", f"Bearer {made[1]}")]
@@ -210,7 +210,7 @@ class Factory:
         return self.stubs.served.running.admin_token
 
     async def prepare(self, scope: str) -> None:
-        """Make the token that the next request is made with."""
+        """Create the token for the next request."""
         self.scope = scope
         self.token_id, self.own = await self.new_token("carol", Scope(scope))
 
@@ -239,7 +239,7 @@ async def entry(factory: Factory, relation: str, *entrants: str, kind: Any) -> M
 
 
 async def make_request(factory: Factory, name: str, relation: str) -> Message:
-    """Return a request that is carried out for whoever may make it, about something new of that relation to carol."""
+    """Return a valid request about something new that has this relation to carol."""
     match name.partition(".")[2]:
         case "GetGame":
             return game_pb2.GetGameRequest(game="pods")
@@ -261,10 +261,10 @@ async def make_request(factory: Factory, name: str, relation: str) -> Message:
             kind = match_pb2.RESULT_KIND_DRAW
             return await ending(factory, relation, match_pb2.AdjudicateMatchRequest, kind=kind, note="why")
         case _:
-            return await make_move(factory, name, relation)
+            return await make_seat_request(factory, name, relation)
 
 
-async def make_move(factory: Factory, name: str, relation: str) -> Message:
+async def make_seat_request(factory: Factory, name: str, relation: str) -> Message:
     """Return a request of a player at its seat, or of an observer, as `make_request` does."""
     match name.partition(".")[2]:
         case "SubmitMove":
@@ -286,11 +286,11 @@ async def make_move(factory: Factory, name: str, relation: str) -> Message:
             hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
             return play_pb2.PlayRequest(acts=[hello])
         case _:
-            return await make_other(factory, name.partition(".")[2], relation)
+            return await make_account_request(factory, name.partition(".")[2], relation)
 
 
-async def make_other(factory: Factory, method: str, relation: str) -> Message:
-    """Return a request about players and tournaments, as `make_request` does."""
+async def make_account_request(factory: Factory, method: str, relation: str) -> Message:
+    """Return a request about players or tournaments, as `make_request` does."""
     of_player = "dave" if relation == "others" else "carol"
     terms = player_pb2.Terms(game="pods", time_control="1m")
     match method:
@@ -317,10 +317,10 @@ async def make_other(factory: Factory, method: str, relation: str) -> Message:
         case "CreateSeek":
             return player_pb2.CreateSeekRequest(request_id=factory.name(), terms=terms)
         case _:
-            return await make_tournament(factory, method, relation)
+            return await make_tournament_request(factory, method, relation)
 
 
-async def make_tournament(factory: Factory, method: str, relation: str) -> Message:
+async def make_tournament_request(factory: Factory, method: str, relation: str) -> Message:
     """Return a request about tournaments or ratings, as `make_request` does; or an empty one."""
     pb = tournament_pb2
     match method:
@@ -350,12 +350,12 @@ async def make_tournament(factory: Factory, method: str, relation: str) -> Messa
             return GetMessageClass(METHODS["RatingService.GetRating"].input_type)(player="bob")
         case "ComparePlayers":
             return GetMessageClass(METHODS["RatingService.ComparePlayers"].input_type)(player="bob", other="dave")
-        case _:  # what needs no more than to be asked for
+        case _:  # calls without an argument
             found = next(found for name, found in METHODS.items() if name.partition(".")[2] == method)
             return GetMessageClass(found.input_type)()
 
 
-IN_VAIN = {  # what a match of these tests refuses whoever has the seat
+IN_VAIN = {  # matches of these tests refuse this to both seats
     "MatchService.AnswerDraw": Reason.DRAW_NOT_AVAILABLE,
     "MatchService.ClaimDraw": Reason.DRAW_NOT_AVAILABLE,
     "MatchService.OfferDraw": Reason.DRAW_NOT_AVAILABLE,
@@ -363,7 +363,7 @@ IN_VAIN = {  # what a match of these tests refuses whoever has the seat
 
 
 async def sign_of(server: Served, name: str, request: Message, metadata: Metadata) -> str:
-    """Return what becomes of a request."""
+    """Return the sign for the result of a request."""
     method = METHODS[name]
     path = f"/{method.containing_service.full_name}/{method.name}"
     reader = GetMessageClass(method.output_type).FromString
@@ -389,7 +389,7 @@ async def sign_of(server: Served, name: str, request: Message, metadata: Metadat
         if error.code() is grpc.StatusCode.INTERNAL and "SendMessageOperation" in (error.debug_error_string() or ""):
             return await sign_of(
                 server, name, request, metadata
-            )  # it ended while our gRPC was writing, which hides why
+            )  # the stream ended while our gRPC was writing, which hides the reason
         return _sign(name, refusal_in(error))
 
 
@@ -411,7 +411,7 @@ async def public_stage() -> AsyncIterator[Factory]:
 
 
 async def signs_of(factory: Factory, name: str, relation: str) -> str:
-    """Return what becomes of a request by each kind of caller, in the order of the table."""
+    """Return the signs for a request by each kind of caller, in the order of the table."""
     server = factory.stubs.served
     await factory.prepare("play")
     gone_id, gone = await factory.new_token("carol", Scope.PLAY)
@@ -432,14 +432,14 @@ async def signs_of(factory: Factory, name: str, relation: str) -> str:
 
 @pytest.mark.long
 @pytest.mark.parametrize("service", sorted({name.partition(".")[0] for name in TABLE}))
-async def test_every_rpc_does_for_each_caller_what_the_table_says(factory: Factory, service: str) -> None:
+async def test_every_rpc_treats_each_caller_as_the_table_says(factory: Factory, service: str) -> None:
     wanted = {name: row for name, row in TABLE.items() if name.startswith(f"{service}.")}
     found = {name: {each: await signs_of(factory, name, each) for each in row} for name, row in wanted.items()}
     assert found == wanted
 
 
-async def test_where_reading_is_public_it_needs_no_token_and_nothing_else_changes(public_stage: Factory) -> None:
-    """A token that is wrong is refused as before: whoever has none sends none."""
+async def test_public_reading_needs_no_token_and_changes_nothing_else(public_stage: Factory) -> None:
+    """A wrong token is refused as before; a caller without one sends none."""
     server = public_stage.stubs.served
     await public_stage.prepare("play")
     for name, row in TABLE.items():
@@ -454,7 +454,7 @@ async def test_where_reading_is_public_it_needs_no_token_and_nothing_else_change
     assert await sign_of(server, "PlayerService.GetPlayer", somebody, []) == "+"
 
 
-async def test_readers_without_a_token_are_limited_by_their_address() -> None:
+async def test_readers_without_a_token_are_limited_by_address() -> None:
     async with served(limits=Limits(calls_a_second=1), public=True) as running:
         stubs, asked = Stubs(running), match_pb2.ListMatchesRequest()
         calls = [
@@ -469,7 +469,7 @@ async def test_readers_without_a_token_are_limited_by_their_address() -> None:
         stubs = Stubs(running)
         everything = match_pb2.ObserveRequest(all=match_pb2.ObserveAll(after_token="0"))
         first = stubs.matches.Observe(everything)
-        await first.read()  # calls that begin together may arrive in another order
+        await first.read()  # simultaneous calls may arrive in any order
         second = stubs.matches.Observe(everything)
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await second.read()
@@ -478,7 +478,7 @@ async def test_readers_without_a_token_are_limited_by_their_address() -> None:
 
 
 async def test_nobody_organises_a_match_that_two_players_agreed_on(factory: Factory) -> None:
-    """Its maker is a player; with a token of scope organise it would be the judge of its own rated match."""
+    """Its creator is a player: with a token of scope organise it would adjudicate its own rated match."""
     terms = player_pb2.Terms(game="pods", time_control="1m", rated=True)
     asked = player_pb2.CreateChallengeRequest(request_id="c", opponent="bob", terms=terms)
     made = (await factory.stubs.players.CreateChallenge(asked, metadata=factory.carol)).challenge

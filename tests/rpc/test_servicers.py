@@ -1,4 +1,4 @@
-"""Servicers translate and decide nothing: each method makes one call of the gate, and has no branch and no refusal."""
+"""Servicers only convert messages: each method makes one call of the gate, and has no branch and no refusal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def tree_of(module: ModuleType) -> ast.Module:
 
 
 def decisions(tree: ast.AST) -> list[str]:
-    """Return where something is decided, by line; `A | B` of types is no decision."""
+    """Return the lines of a tree with a decision; `A | B` of types is none."""
     found = [node for node in ast.walk(tree) if isinstance(node, DECISIONS)]
     found = [node for node in found if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr))]
     filtered = [node for node in ast.walk(tree) if isinstance(node, ast.comprehension) and node.ifs]
@@ -58,13 +58,13 @@ def decisions(tree: ast.AST) -> list[str]:
 
 
 def methods(tree: ast.Module) -> dict[str, ast.AsyncFunctionDef]:
-    """Return the methods of the servicer of a module."""
+    """Return the methods of the servicer in a module."""
     (servicer,) = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     return {node.name: node for node in servicer.body if isinstance(node, ast.AsyncFunctionDef)}
 
 
 def asked(method: ast.AST) -> list[str]:
-    """Return what a method calls on the servicer's own parts."""
+    """Return what a method calls on the attributes of the servicer."""
     return [
         ast.unparse(node.func)
         for node in ast.walk(method)
@@ -86,7 +86,7 @@ def test_each_method_makes_one_call(module: ModuleType) -> None:
         assert len(asked(method)) == 1, (name, asked(method))
 
 
-def test_each_rpc_is_a_method_that_is_looked_at() -> None:
+def test_each_rpc_has_a_method_that_is_checked() -> None:
     found = [name for module in MODULES for name in methods(tree_of(module))]
     assert sorted(found) == sorted(name.partition(".")[2] for name in METHODS)
 

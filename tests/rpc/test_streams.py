@@ -1,4 +1,4 @@
-"""Streams of events over real gRPC: the promises kept over every cut, and readers that are too slow."""
+"""Streams of events over real gRPC: they keep their guarantees over every cut, and with readers that are too slow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.rpc.calls import Stubs
 
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
-MOVES = 20  #: in a match of these tests, before somebody gives up
+MOVES = 20  #: moves in a match of these tests, before a player resigns
 OFTEN = Limits(bookmark_ms=100)
 NARROW = [("grpc.http2.bdp_probe", 0)]  #: so that little fits between a reader that does not read and the server
 LABEL = "cup"
@@ -32,7 +32,7 @@ ALL_OR_ONE = ["match", "label", "all"]
 
 @asynccontextmanager
 async def serving(world: Any = memory_world, **given: Any) -> AsyncIterator[Stubs]:
-    """Run a server and make its players."""
+    """Run a server and register its players."""
     async with served(world, **given) as server:
         yield await Stubs(server).enter()
 
@@ -48,7 +48,7 @@ async def play(stubs: Stubs, match_id: str, moves: int = MOVES) -> None:
 
 
 class Reader:
-    """Reads streams of events, one after the other, each from where the one before was cut."""
+    """Reads streams of events, one after the other; each resumes where the one before was cut."""
 
     def __init__(self, stubs: Stubs, what: str, match_id: str = "", channel: grpc.aio.Channel | None = None) -> None:
         self._observe: Any = match_pb2_grpc.MatchServiceStub(channel or stubs.served.channel).Observe
@@ -59,7 +59,7 @@ class Reader:
         self.revision = 0
         self.token = "0"
         self.items: list[Item] = []
-        self.tokens: dict[tuple[str, int], int] = {}  #: by match and revision, on a stream of many
+        self.tokens: dict[tuple[str, int], int] = {}  #: by match and revision, on a stream of several matches
         self.parts: list[list[Received]] = []
 
     def open(self) -> Any:
@@ -73,7 +73,7 @@ class Reader:
         return self._observe(request, metadata=self._metadata)
 
     def keep(self, response: pb.ObserveResponse, most: int = 0) -> None:
-        """Keep what came; of the events on this stream only so many, as if it had been cut after these."""
+        """Keep the received events; of this stream only so many, as if it had been cut after these."""
         for item in response.items:
             if most and len(self.parts[-1]) >= most:
                 return
@@ -92,15 +92,15 @@ class Reader:
 
     @property
     def events(self) -> list[Received]:
-        """All events that came, over all streams."""
+        """Return all received events, over all streams."""
         return [event for part in self.parts for event in part]
 
     def check_bookmarks(self) -> None:
-        """Hold that the bookmarks said how far this was, over all streams."""
+        """Assert that the bookmarks had the right place, over all streams."""
         bookmarked(self.items, tokens=None if self._what == "match" else self.tokens)
 
     async def read(self, events: int, cut_after: int = 0) -> None:
-        """Read until so many events have come in all, cutting the stream whenever so many have come on it."""
+        """Read until this many events have been received in all; cut each stream after so many."""
         while len(self.events) < events:
             call = self.open()
             async for response in call:
@@ -111,7 +111,7 @@ class Reader:
 
 
 async def records(stubs: Stubs, ids: Iterable[str] = ()) -> list[Received]:
-    """Return what is in the journal, of these matches or of all."""
+    """Return the records in the journal, of these matches or of all."""
     wanted = set(ids)
     found = await stubs.served.running.arbiter.feed._journal.read_all(0, 100_000)
     return [
@@ -123,7 +123,7 @@ async def records(stubs: Stubs, ids: Iterable[str] = ()) -> list[Received]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", ALL_OR_ONE)
-async def test_all_promises_hold_over_a_cut_at_every_event(what: str) -> None:
+async def test_all_guarantees_hold_over_a_cut_at_every_event(what: str) -> None:
     async with serving(limits=OFTEN) as stubs:
         ids = [(await stubs.match(str(n), label=LABEL if n < 2 else "")).match_id for n in range(3)]
         wanted = {"match": ids[:1], "label": ids[:2], "all": ids}[what]
@@ -139,7 +139,7 @@ async def test_all_promises_hold_over_a_cut_at_every_event(what: str) -> None:
         for reader in (cut, smooth):
             kept(reader.events)
             resumable(whole, reader.parts)
-        late = Reader(stubs, what, ids[0])  # a stream of what is over is cut at every event too
+        late = Reader(stubs, what, ids[0])  # a stream of a finished match is cut at every event too
         await late.read(whole_length, cut_after=1)
         resumable(whole, late.parts)
         assert [len(reader.parts) for reader in (smooth, cut, late)] == [1, whole_length, whole_length]
@@ -147,7 +147,7 @@ async def test_all_promises_hold_over_a_cut_at_every_event(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ALL_OR_ONE)
-async def test_an_idle_one_says_how_far_it_is(what: str) -> None:
+async def test_an_idle_stream_has_bookmarks(what: str) -> None:
     async with serving(limits=OFTEN) as stubs:
         match_id = (await stubs.match(label=LABEL)).match_id
         reader = Reader(stubs, what, match_id)
@@ -158,7 +158,7 @@ async def test_an_idle_one_says_how_far_it_is(what: str) -> None:
         reader.check_bookmarks()
 
 
-async def test_one_of_a_label_says_how_far_it_is_while_others_are_busy() -> None:
+async def test_a_stream_of_a_label_has_bookmarks_while_others_are_busy() -> None:
     async with serving(limits=OFTEN) as stubs:
         cup, other = [(await stubs.match(str(n), label=label)).match_id for n, label in enumerate((LABEL, ""))]
         reader = Reader(stubs, "label")
@@ -175,7 +175,7 @@ async def test_one_of_a_label_says_how_far_it_is_while_others_are_busy() -> None
 
 
 @pytest.mark.long
-async def test_a_thousand_observers_see_the_same() -> None:
+async def test_a_thousand_observers_receive_the_same() -> None:
     async with serving(limits=Limits(streams_of_player=1_000, calls_a_second=2_000)) as stubs:
         match_id = (await stubs.match()).match_id
         readers = [Reader(stubs, "match", match_id) for _ in range(1_000)]
@@ -190,7 +190,7 @@ async def test_a_thousand_observers_see_the_same() -> None:
 @pytest.mark.long
 class TestSlowReaders:
     @pytest.mark.parametrize("what", ALL_OR_ONE)
-    async def test_an_observer_that_does_not_read_is_told_and_resumes(self, what: str) -> None:
+    async def test_an_observer_that_does_not_read_gets_a_reason_and_resumes(self, what: str) -> None:
         async with serving(limits=Limits(observer_items=10)) as stubs:
             match_id = (await stubs.match(label=LABEL, game="pods")).match_id
             async with grpc.aio.insecure_channel(stubs.served.address, options=NARROW) as channel:
@@ -199,7 +199,7 @@ class TestSlowReaders:
                 reader.keep(await call.read())
                 rules, ply = game("pods"), 0
                 position = rules.initial()
-                while not overrun(stubs):  # the match goes on, whoever does not read
+                while not overrun(stubs):  # the match goes on all the same
                     move = min(rules.moves(position))
                     await stubs.move(position.turn, match_id, ply, move)
                     position, ply = rules.play(position, move), ply + 1
@@ -217,7 +217,7 @@ class TestSlowReaders:
             kept(reader.events)
             resumable(whole, reader.parts)
 
-    async def test_an_observer_behind_a_dead_line_is_let_go(self) -> None:
+    async def test_the_stream_of_an_observer_behind_a_dead_connection_ends(self) -> None:
         limits = Limits(silence_ms=1_000, ping_ms=500, observers=1)
         async with serving(limits=limits) as stubs, Network(stubs.served.address) as network:
             match_id = (await stubs.match()).match_id
@@ -225,14 +225,14 @@ class TestSlowReaders:
                 await Reader(stubs, "match", match_id, channel).open().read()
                 network.up.dropped = network.down.dropped = True
                 another = Reader(stubs, "match", match_id)
-                while not another.items:  # there is no room for it until the server has seen that nobody is there
+                while not another.items:  # refused until the server has noticed the dead connection
                     async for response in ignoring(another.open()):
                         another.keep(response)
                         break
 
 
 def overrun(stubs: Stubs) -> bool:
-    """Say whether an observer has more to read than is kept for it."""
+    """Return whether an observer has more to read than the server keeps for it."""
     return any(subscription.overrun for subscription in subscriptions(stubs))
 
 
@@ -242,13 +242,13 @@ def most_waiting(stubs: Stubs) -> int:
 
 
 def subscriptions(stubs: Stubs) -> list[Any]:
-    """Return what is kept for each observer."""
+    """Return the subscriptions of all observers."""
     feed = stubs.served.running.arbiter.feed
     return [each for held in (feed._of_match, feed._of_all) for those in held.values() for each in those]
 
 
 async def ignoring(call: Any) -> AsyncIterator[Any]:
-    """Yield what still comes on a call, whatever its end is."""
+    """Yield the rest of a call, whatever its end is."""
     with suppress(grpc.aio.AioRpcError):
         while (response := await call.read()) is not grpc.aio.EOF:
             yield response

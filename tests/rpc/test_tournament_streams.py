@@ -1,4 +1,4 @@
-"""The stream of a tournament over real gRPC: its own events and its matches', with all promises of a stream."""
+"""The stream of a tournament over real gRPC: its own events and its matches', with all guarantees of a stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = ("ann", "ben", "cat")
 
 
 async def played(world: World) -> str:
-    """Play a small tournament, with another one beside it, to its end; return its id."""
+    """Play a small tournament beside another one to its end; return its id."""
     organiser = await world.client("org", Scope.ORGANISE)
     made = await organiser.create_tournament(LEAGUE, "league")
     other = await organiser.create_tournament(LEAGUE, "other")
@@ -39,7 +39,7 @@ async def played(world: World) -> str:
 
 
 async def record(world: World, tournament_id: str) -> list[Received]:
-    """Return what is on record of a tournament and of its matches, in the order of the journal."""
+    """Return the records of a tournament and of its matches, in the order of the journal."""
     feed = world.server.running.arbiter.feed
     found: list[Received] = []
     async with feed.of_all(0, tournament_id) as stream:
@@ -53,7 +53,7 @@ async def record(world: World, tournament_id: str) -> list[Received]:
 
 
 @pytest.mark.long
-async def test_all_promises_hold_over_a_cut_at_every_event() -> None:
+async def test_all_guarantees_hold_over_a_cut_at_every_event() -> None:
     async with opened() as world:
         tournament_id = await played(world)
         stubs = await Stubs(world.server).enter()
@@ -79,7 +79,7 @@ async def test_all_promises_hold_over_a_cut_at_every_event() -> None:
         resumable([Received(stored.match_id, stored.revision, stored.body) for stored in found], everything.parts)
 
 
-async def test_the_client_tells_what_happens_across_lost_connections() -> None:
+async def test_the_client_yields_all_events_across_lost_connections() -> None:
     async with opened() as world, Network(world.server.address) as network:
         organiser = await world.client("org", Scope.ORGANISE)
         watcher = arb.Client(network.address, token=organiser.connection.token)

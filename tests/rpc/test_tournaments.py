@@ -1,4 +1,4 @@
-"""Tournaments over real gRPC: made, entered, played by bots of the Python client, and read; and who may do that."""
+"""Tournaments over real gRPC: created, entered, played by bots of the Python client, read; and who may do that."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SWISS = replace(
 
 
 class Versioned(RandomBot):
-    """A bot that says its version."""
+    """A bot that reports its version."""
 
     version = "2.1"
 
@@ -43,13 +43,13 @@ class World:
         self._stack = stack
 
     async def client(self, name: str, *scopes: Scope) -> arb.Client:
-        """Return a client with a token of a player's; scopes play and observe if none is named."""
+        """Return a client with a player's token; its scopes are play and observe by default."""
         (header,) = await self.server.token(name, *scopes)
         client = arb.Client(self.server.address, token=header[1].removeprefix("Bearer "))
         return await self._stack.enter_async_context(client)
 
     async def bot(self, name: str, bot: arb.Bot) -> arb.Client:
-        """Have a bot play for as long as the world lasts; return a client of its player's."""
+        """Have a bot play while the world lasts; return a client of its player."""
         client = await self.client(name)
         playing = asyncio.create_task(arb.play(bot, self.server.address, token=client.connection.token))
 
@@ -61,7 +61,7 @@ class World:
         return client
 
     async def introduce(self, name: str, version: str) -> None:
-        """Have a bot of a player's have said its version."""
+        """Have a player's bot connect and report its version."""
         await self.server.running.arbiter.accounts.introduce(name, "bot", version, (), 0)
 
     async def over(self, tournament_id: str) -> None:
@@ -143,7 +143,7 @@ async def test_a_swiss_with_a_bye_and_a_version(world: World) -> None:
     assert caught.value.reason is arb.Reason.TOURNAMENT_CLOSED
     assert caught.value.facts["phase"] == "entry"
     started = await organiser.start_tournament(tournament_id)
-    assert [each.player for each in started.entrants] == names[::-1]  # the best first
+    assert [each.player for each in started.entrants] == names[::-1]  # the best player first
     await world.over(tournament_id)
     found = await organiser.get_tournament(tournament_id)
     assert (found.rounds, found.games) == (3, 3 * 2 * 2)
@@ -152,7 +152,7 @@ async def test_a_swiss_with_a_bye_and_a_version(world: World) -> None:
     assert sum(row.game_half_points for row in stand.rows) == 2 * found.games
 
 
-async def test_a_tournament_that_asks_for_a_badge_takes_the_version_that_has_one(world: World) -> None:
+async def test_a_tournament_that_asks_for_a_badge_admits_the_version_that_has_one(world: World) -> None:
     organiser, ann = await world.client("org", Scope.ORGANISE), await world.client("ann")
     admin = await world.client("root", Scope.ADMIN)
     spec = replace(LEAGUE, entry=arb.EntryRules(badge=True))
@@ -175,7 +175,7 @@ async def test_a_tournament_that_asks_for_a_badge_takes_the_version_that_has_one
     await refused_entry()
     await admin.grant_badge("ann", "2")
     assert (await ann.enter_tournament(tournament_id, request_id="in")).version == "2"
-    await admin.grant_badge("ann", "")  # whoever is in stays in
+    await admin.grant_badge("ann", "")  # an entered player stays
     assert (await ann.enter_tournament(tournament_id, request_id="in")).version == "2"
 
 
@@ -201,7 +201,7 @@ async def test_a_tournament_is_paused_resumed_and_cancelled(world: World) -> Non
     assert {row.games for row in (await organiser.get_standings(tournament_id)).rows} == {0}
 
 
-async def test_an_entry_that_is_repeated_stands_whatever_the_bot_is_by_then(world: World) -> None:
+async def test_a_repeated_entry_is_answered_alike_though_the_bot_has_changed(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     ann = await world.client("ann")
     tournament_id = (await organiser.create_tournament(LEAGUE)).tournament_id
@@ -211,7 +211,7 @@ async def test_an_entry_that_is_repeated_stands_whatever_the_bot_is_by_then(worl
     assert entered.version == ""
 
 
-# Who may, and what is refused
+# Rights and refusals
 
 
 @pytest.fixture
@@ -220,14 +220,14 @@ async def stubs(world: World) -> Stubs:
 
 
 async def make(stubs: Stubs, request_id: str = "make") -> str:
-    """Make a tournament of org's."""
+    """Create a tournament of org's."""
     spec = pb.TournamentSpec(name="cup", format=pb.TOURNAMENT_FORMAT_ROUND_ROBIN, games=["pods"], time="1m")
     request = pb.CreateTournamentRequest(request_id=request_id, spec=spec)
     made = await stubs.tournaments.CreateTournament(request, metadata=stubs.org)
     return str(made.tournament.tournament_id)
 
 
-async def test_who_runs_a_tournament_has_made_it(world: World, stubs: Stubs) -> None:
+async def test_only_its_creator_runs_a_tournament(world: World, stubs: Stubs) -> None:
     tournament_id = await make(stubs)
     other = await world.server.token("other", Scope.ORGANISE)
     calls = stubs.tournaments
@@ -256,7 +256,7 @@ async def test_who_runs_a_tournament_has_made_it(world: World, stubs: Stubs) -> 
     await calls.CancelTournament(cancel, metadata=stubs.admin)
 
 
-async def test_what_is_wrong_with_an_entry_has_a_name(stubs: Stubs) -> None:
+async def test_each_mistake_of_an_entry_has_a_reason(stubs: Stubs) -> None:
     tournament_id = await make(stubs)
 
     def enter(metadata: Any, **fields: Any) -> Awaitable[Any]:
@@ -279,7 +279,7 @@ async def test_what_is_wrong_with_an_entry_has_a_name(stubs: Stubs) -> None:
     await refused(stubs.tournaments.WithdrawFromTournament(withdraw, metadata=stubs.org), Reason.TOURNAMENT_CLOSED)
 
 
-async def test_a_specification_that_no_tournament_can_have_is_refused(stubs: Stubs) -> None:
+async def test_an_impossible_specification_is_refused(stubs: Stubs) -> None:
     def create(**fields: Any) -> Awaitable[Any]:
         asked: dict[str, Any] = {"name": "cup", "format": pb.TOURNAMENT_FORMAT_SWISS, "games": ["pods"], "time": "1m"}
         spec = pb.TournamentSpec(**(asked | {"options": pb.TournamentOptions(rounds=3)} | fields))
@@ -297,7 +297,7 @@ async def test_a_specification_that_no_tournament_can_have_is_refused(stubs: Stu
     await refused(create(name="another"), Reason.REQUEST_ID_REUSED, request_id="r")
 
 
-async def test_lists_come_in_pages_and_through_filters(world: World, stubs: Stubs) -> None:
+async def test_lists_have_pages_and_filters(world: World, stubs: Stubs) -> None:
     made = [await make(stubs, f"r{number}") for number in range(5)]
     organiser = await world.client("other", Scope.ORGANISE)
     swiss = (await organiser.create_tournament(SWISS)).tournament_id
@@ -349,7 +349,7 @@ async def test_its_id_is_the_label_of_its_own_matches_alone_and_its_rules_end_th
     assert (match.ply, match.result.reason, match.result.cause) == (3, "adjudicated_length", arb.Cause.ORGANISER)
 
 
-async def test_time_odds_on_the_wire(world: World) -> None:
+async def test_time_odds_in_messages(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     for name in ("ann", "ben"):
         await world.client(name)

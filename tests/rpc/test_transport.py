@@ -39,7 +39,7 @@ class HeldJournal(MemoryJournal):
         self.gate: asyncio.Event | None = None
 
     def append(self, append: Append) -> asyncio.Future[int]:
-        """Store records, and say so when the gate opens."""
+        """Store records, and report it when the gate opens."""
         stored, gate = super().append(append), self.gate
         if gate is None:
             return stored
@@ -51,7 +51,7 @@ class HeldJournal(MemoryJournal):
         return asyncio.ensure_future(later())
 
 
-async def test_health_and_reflection_know_every_service() -> None:
+async def test_health_and_reflection_list_every_service() -> None:
     async with served() as server:
         health: Any = health_pb2_grpc.HealthStub(server.channel)
         for service in ("", *SERVICES):
@@ -65,7 +65,7 @@ async def test_health_and_reflection_know_every_service() -> None:
     assert names >= set(SERVICES)
 
 
-async def test_a_server_that_goes_says_so_before_it_waits_for_its_store() -> None:
+async def test_a_stopping_server_reports_it_before_it_waits_for_its_store() -> None:
     journal = HeldJournal()
 
     @asynccontextmanager
@@ -78,7 +78,7 @@ async def test_a_server_that_goes_says_so_before_it_waits_for_its_store() -> Non
         stubs = await Stubs(server).enter()
         match = await stubs.match()
         async with grpc.aio.insecure_channel(server.address) as channel:
-            server.channel = channel  # its own is closed before it drains
+            server.channel = channel  # the client of the server is closed before it drains
             stubs, alice = Stubs(server), stubs.alice
             health: Any = health_pb2_grpc.HealthStub(channel)
             watch = health.Watch(health_pb2.HealthCheckRequest())
@@ -97,7 +97,7 @@ async def test_a_server_that_goes_says_so_before_it_waits_for_its_store() -> Non
 # -- addresses ---------------------------------------------------------------------------------------------------------
 
 
-async def test_a_port_that_is_taken() -> None:
+async def test_a_port_in_use() -> None:
     async with served() as server:
         with pytest.raises(OperatorError) as caught:
             async with served(listen=server.address):
@@ -121,20 +121,20 @@ async def test_a_port_that_is_taken() -> None:
         ({"tls_client_authority": Path("ca.pem")}, "both a certificate and its key"),
     ],
 )
-async def test_addresses_and_files_that_do_not_do(given: dict[str, Any], words: str) -> None:
+async def test_wrong_addresses_and_files(given: dict[str, Any], words: str) -> None:
     with pytest.raises(OperatorError, match=words) as caught:
         async with serving(load(None, **{"listen": f"127.0.0.1:{free_port()}"} | given), memory_world):
             pass
     assert "\n" not in str(caught.value)
 
 
-async def test_insecure_listens_anywhere_and_loopback_needs_no_leave() -> None:
+async def test_insecure_allows_any_address_and_loopback_needs_no_option() -> None:
     for host, given in (("0.0.0.0", {"insecure": True}), ("127.0.0.1", {}), ("127.0.0.2", {}), ("localhost", {})):
         async with served(listen=f"{host}:{free_port()}", **given) as server:
             assert (await Stubs(server).server.GetServerInfo(INFO)).software == "arbiter"
 
 
-async def test_tls_listens_anywhere(tmp_path: Path) -> None:
+async def test_tls_allows_any_address(tmp_path: Path) -> None:
     own, port = Identity(tmp_path, "arbiter"), free_port()
     async with served(listen=f"0.0.0.0:{port}", tls_certificate=own.certificate_file, tls_key=own.key_file):
         answer = await info(f"127.0.0.1:{port}", grpc.ssl_channel_credentials(own.certificate))
@@ -145,7 +145,7 @@ async def test_tls_listens_anywhere(tmp_path: Path) -> None:
 
 
 async def info(address: str, credentials: grpc.ChannelCredentials) -> server_pb2.GetServerInfoResponse:
-    """Ask a server that speaks TLS what it is."""
+    """Ask a server that uses TLS for its information."""
     async with grpc.aio.secure_channel(address, credentials) as channel:
         stub: Any = server_pb2_grpc.ServerServiceStub(channel)
         answer: server_pb2.GetServerInfoResponse = await stub.GetServerInfo(INFO)
@@ -159,7 +159,7 @@ async def test_tls_serves(tmp_path: Path) -> None:
     assert answer.software == "arbiter"
 
 
-async def test_mutual_tls_turns_away_who_shows_no_certificate(tmp_path: Path) -> None:
+async def test_mutual_tls_refuses_a_client_without_a_certificate(tmp_path: Path) -> None:
     own, bot = Identity(tmp_path, "arbiter"), Identity(tmp_path, "bot")
     given = {"tls_certificate": own.certificate_file, "tls_key": own.key_file}
     async with served(tls_client_authority=bot.certificate_file, **given) as server:
@@ -173,7 +173,7 @@ async def test_mutual_tls_turns_away_who_shows_no_certificate(tmp_path: Path) ->
             assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-async def test_a_certificate_that_is_none_or_not_that_of_the_key(tmp_path: Path) -> None:
+async def test_a_wrong_certificate_and_one_of_another_key(tmp_path: Path) -> None:
     own, other = Identity(tmp_path, "arbiter"), Identity(tmp_path, "other")
     rubbish = tmp_path / "rubbish.pem"
     rubbish.write_text("no certificate")
@@ -201,7 +201,7 @@ async def test_a_message_over_the_limit_is_refused_and_the_server_goes_on() -> N
         assert (await stubs.server.GetServerInfo(INFO)).limits["message_bytes"] == 2_048
 
 
-async def test_bytes_that_are_no_request_and_a_field_of_the_future() -> None:
+async def test_malformed_requests_and_an_unknown_field() -> None:
     async with served() as server:
         ask: Any = server.channel.unary_unary("/arbiter.v1.GameService/GetGame")
         await refused(ask(b"\xff\xff"), Reason.ARGUMENT_INVALID, where="the request")

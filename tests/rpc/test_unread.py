@@ -1,8 +1,8 @@
 """How the server ends each kind of stream, for each state of its reader, with real HTTP/2 back-pressure.
 
-A reader that does not read announces a flow-control window of no bytes: the first message of the server waits. Whatever
-the reader does, the stream leaves the counts at once; a reader that reads is told why, and one that does not read loses
-its connection after `silence_ms`. Nothing of this is a failure of the server.
+A reader that does not read announces a flow-control window of zero bytes: the first message of the server waits. In
+every state the stream leaves the server's counts at once; a reader that reads gets the reason, and one that does not
+loses its connection after `silence_ms`. The server reports none of this as an error of its own.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ KINDS = {
     "GetTranscript": (f"{MATCHES}GetTranscript", "transcripts"),
     "LegalMoves": (f"{GAMES}LegalMoves", "legal moves"),
 }
-"""The streams of the protocol: method, and the kind under which each is counted."""
+"""The streams of the protocol: method, and the kind under which the server counts it."""
 
 TWO_WAY = ("Play", "SubmitMoves")
-FINITE = ("GetTranscript", "LegalMoves")  #: they end by themselves for a reader that reads
+FINITE = ("GetTranscript", "LegalMoves")  #: these end by themselves for a reader that reads
 STATES = ("reading", "slow", "not reading", "half closed", "reset", "gone")
 ENDS = ("token revoked", "player suspended", "garbage", "draining", "unread")
 
@@ -94,7 +94,7 @@ class Reader:
             await asyncio.sleep(0.02)
 
     def act(self) -> None:
-        """Do what makes the state, once the server has written."""
+        """Bring about the state, once the server has written."""
         if self.state == "half closed" and self.kind in TWO_WAY:
             self.call.half_close()
         elif self.state == "reset":
@@ -109,7 +109,7 @@ class Reader:
 
 
 def noted(kind: type[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return a list to which objects of a class are added as they are made."""
+    """Return a list to which new objects of a class are added."""
     made: list[Any] = []
     init = kind.__init__
 
@@ -122,20 +122,20 @@ def noted(kind: type[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 async def until(what: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(WAIT_S):
         while not what():  # noqa: ASYNC110 - what is looked at has no event
             await asyncio.sleep(0.005)
 
 
 def kinds_of(end: str, state: str) -> list[str]:
-    """Return the kinds of streams that the server can end so, from such a reader.
+    """Return the kinds of streams that the server can end in this way, for a reader in this state.
 
-    A list of legal moves belongs to no token: it ends when it is read, or not read. Whoever reads has all of it, as of
-    a transcript: the server does not end those.
+    A list of legal moves belongs to no token: it ends when it has been read, or is left unread. A reader that reads
+    gets all of it, as of a transcript: the server ends neither.
     """
     if end == "garbage":
-        return [kind for kind in TWO_WAY if state != "half closed"]  # who has closed its side says nothing
+        return [kind for kind in TWO_WAY if state != "half closed"]  # a client that has closed its side sends nothing
     if end == "unread":
         return [kind for kind in KINDS if kind != "Play"] if state in ("slow", "not reading") else []
     kinds = [kind for kind in KINDS if kind != "LegalMoves" or end == "draining"]
@@ -146,7 +146,7 @@ CASES = [(end, state) for end in ENDS for state in STATES if kinds_of(end, state
 
 
 @pytest.mark.parametrize(("end", "state"), CASES)
-async def test_every_end_of_every_kind_for_every_reader(
+async def test_every_end_of_every_kind_in_every_state(
     end: str, state: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(play_stream, "FAREWELL_S", 0.1)
@@ -156,7 +156,7 @@ async def test_every_end_of_every_kind_for_every_reader(
     unread_ends = end == "unread"
     with structlog.testing.capture_logs() as logs:
         async with AsyncExitStack() as stack:
-            # With a long silence nothing but the cause of this case ends the streams; the ends of calls come under it.
+            # With a long silence only the cause of this case ends the streams; the ends of calls need a short one.
             limits = LIMITS if state in ("slow", "not reading") else PATIENT
             server = await stack.enter_async_context(served(limits=limits))
             stubs = await Stubs(server).enter()
@@ -185,7 +185,7 @@ async def test_every_end_of_every_kind_for_every_reader(
 
 
 async def opened(readers: list[Reader], counts: Any, unread: Unread) -> None:
-    """Wait until each stream is open, and its reader has what it reads, or a write waits for it."""
+    """Wait until each stream is open, and its reader has received what it reads, or a write waits for it."""
     for reader in readers:
         await until(lambda reader=reader: bool(reader.received) or bool(len(unread)) or reader.call.lost.is_set())  # type: ignore[misc]
     wanted = {KINDS[reader.kind][1] for reader in readers}
@@ -193,7 +193,7 @@ async def opened(readers: list[Reader], counts: Any, unread: Unread) -> None:
 
 
 async def ended_by(end: str, stubs: Stubs, token_id: str, readers: list[Reader], stack: AsyncExitStack) -> None:
-    """Let the server end the streams."""
+    """Have the server end the streams."""
     ways: dict[str, Callable[[], Awaitable[Any]]] = {
         "token revoked": lambda: stubs.players.RevokeToken(
             player_pb2.RevokeTokenRequest(token_id=token_id), metadata=stubs.alice
