@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shlex
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.clients.toolchains import CLIENTS, LINTED, held, kept
+from tests.clients.toolchains import CLIENTS, LINTED, LOCKS, held, kept
 
 TABLE = Path(__file__).parent / "commands.toml"
 
@@ -76,8 +77,13 @@ def _build(language: Language) -> None:
     # With clippy, the crate is compiled as for its own tests, so that it is compiled once.
     environment = {**kept(), **(LINTED if shutil.which("clippy-driver") else {})}
     with held(language.name, alone=True):
+        run_id = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")  # pytest-xdist gives all workers of a run the same
+        mark = LOCKS / f"{language.name}.built"
+        if run_id and mark.exists() and mark.read_text() == run_id:
+            return  # another worker of this run has built it
         for words in language.build:
             run = subprocess.run(
                 words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=3_000, env=environment
             )
             assert run.returncode == 0, f"{shlex.join(words)} failed:\n{run.stdout[-4_000:]}\n{run.stderr[-4_000:]}"
+        mark.write_text(run_id)

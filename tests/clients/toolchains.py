@@ -14,7 +14,8 @@ import pytest
 
 CLIENTS = Path(__file__).parents[2] / "clients"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "arbiter-tests")
-LINES_SHOWN = 80  #: characters from the end of a failed command's output: the failure is there, after the build
+LOCKS = CLIENTS.parent / ".pytest_cache"
+LINES_SHOWN = 80  #: lines from the end of a failed command's output: the failure is there, after the build
 
 
 LINTED = {"RUSTC_WORKSPACE_WRAPPER": "clippy-driver", "CLIPPY_ARGS": "--deny__CLIPPY_HACKERY__warnings"}
@@ -41,9 +42,8 @@ def held(client: str, alone: bool) -> Iterator[None]:
 
     Tests of one client may run at the same time, and no build may replace what another test runs.
     """
-    locks = CLIENTS.parent / ".pytest_cache"
-    locks.mkdir(exist_ok=True)
-    with (locks / f"{client}.lock").open("w") as file:
+    LOCKS.mkdir(exist_ok=True)
+    with (LOCKS / f"{client}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         yield
 
