@@ -13,7 +13,7 @@ from arbiter.matches.events import Moved
 from arbiter.matches.match import Match
 from arbiter.service.record.published import Published
 from arbiter.web.boards import shown
-from arbiter.web.states import is_move, moved_state, positions, shown_at, state_of
+from arbiter.web.states import event_state, is_move, moved_state, positions, shown_at, state_of
 
 KEPT: Final = 1_000  #: matches whose last position is kept, so that the next move is drawn without the ones before
 FORM: Final = "page"  #: under which an event keeps what browsers get of it
@@ -42,7 +42,10 @@ class Drawings:
         return form
 
     async def _draw(self, published: Published, match: Match, now_ms: int) -> bytes:
-        values = await self._moved(published, match, now_ms) if is_move(published) else state_of(match, now_ms)
+        if is_move(published):
+            values = await self._moved(published, match, now_ms)
+        else:
+            values = event_state(match, published, now_ms)
         return orjson.dumps({"match": match.id, **values}, default=list)  # named tuples
 
     async def whole(self, match: Match, now_ms: int) -> bytes:

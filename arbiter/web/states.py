@@ -23,6 +23,8 @@ PHASES: Final = {
     Phase.PAUSED: "interrupted: clocks stand still",
     Phase.ENDED: "over",
 }
+BROUGHT_BY_MOVES: Final = frozenset(("ply", "turn", "started", "clocks"))
+BROUGHT_BY_THE_END: Final = BROUGHT_BY_MOVES | {"phase", "active", "over", "result", "offer"}
 
 
 class Played(NamedTuple):
@@ -69,6 +71,19 @@ def state_of(match: Match, now_ms: int) -> dict[str, Any]:
         "result": result_words(match.result, match.players) if match.result is not None else "",
         "offer": offer_of(match),
     }
+
+
+def event_state(match: Match, published: Published, now_ms: int) -> dict[str, Any]:
+    """Return where a match stood after an event that is no move; the match may be further already.
+
+    If it is, values that a later event brings are left out: a page that had the number of moves before the moves
+    themselves would take those for old ones.
+    """
+    state = state_of(match, now_ms) | {"revision": published.revision}
+    if match.revision == published.revision:
+        return state
+    later = BROUGHT_BY_THE_END if match.phase is Phase.ENDED else BROUGHT_BY_MOVES
+    return {name: value for name, value in state.items() if name not in later}
 
 
 def offer_of(match: Match) -> int:

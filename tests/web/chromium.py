@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from playwright.async_api import Browser, ConsoleMessage, Page, expect
 
 from arbiter.games.contract import AnyGame
-from arbiter.matches.commands import Abort, Create, Play, Resign
+from arbiter.matches.commands import Abort, Create, OfferDraw, Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Phase, with_position
 from arbiter.testing.server import Served
@@ -62,6 +62,11 @@ class Played:
             play = Play(match.turn, f"ply {match.ply}", match.ply, move, match.at, comment=said)
             await self._matches.request(match.players[match.turn - 1], self.id, lambda seat, play=play: play)
         return list((await self._matches.match(self.id)).moves)
+
+    async def offer(self) -> None:
+        """Let the player who has moved last offer a draw."""
+        match = await self._matches.match(self.id)
+        await self._matches.request(match.players[2 - match.turn], self.id, lambda seat: OfferDraw(seat, "offer"))
 
     async def resign(self) -> None:
         """Let alice give up."""

@@ -15,7 +15,7 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arbiter.bootstrap import Store, World, gate_of
-from arbiter.matches.commands import Play, Resign
+from arbiter.matches.commands import OfferDraw, Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.runtime.keys import open_ring
@@ -69,8 +69,13 @@ async def played(
     resign: bool = False,
     comments: Sequence[Comment | None] = (),
     players: Sequence[str] = ("alice", "bob"),
+    offers: bool = False,
 ) -> Match:
-    """Return a match of two players after some moves, with comments; `resign` lets alice give up then."""
+    """Return a match of two players after some moves, with comments.
+
+    offers: each player offers a draw after its move, so that other events stand between the moves.
+    resign: alice resigns at the end.
+    """
     matches, match_id = server.arbiter.matches, (await server.create(game, players, time="10m")).id
     active = asyncio.Event()
 
@@ -87,7 +92,10 @@ async def played(
             match = with_position(await matches.match(match_id))
             move = min(match.game.moves(match.position))
             play = Play(match.turn, f"ply {match.ply}", match.ply, move, server.clock.now_ms(), comment=said)
-            await matches.request(match.players[match.turn - 1], match_id, lambda seat, play=play: play)
+            mover = match.players[match.turn - 1]
+            await matches.request(mover, match_id, lambda seat, play=play: play)
+            if offers:
+                await matches.request(mover, match_id, lambda seat, ply=match.ply: OfferDraw(seat, f"offer {ply}"))
         if resign:
             await matches.request("alice", match_id, lambda seat: Resign(seat, "enough"))
         return await matches.match(match_id)

@@ -5,24 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Create, Resign
+from arbiter.matches.events import Moved
 from arbiter.matches.match import Match
 from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.rights import Action, only_reads, open_to_all
 from arbiter.service.record.matches import load_match
+from arbiter.service.record.published import Published
 from arbiter.testing.server import served
 from arbiter.web import drawings
 from arbiter.web.drawings import Drawings
+from arbiter.web.states import state_of
 from tests.certificates import Identity
 from tests.web.site import Elements, Site, played, site
 
@@ -108,6 +112,41 @@ async def test_an_event_is_drawn_once_for_all(page: Site, monkeypatch: pytest.Mo
         await kept.of(event, found, 0)
     assert drawn == len(moves) == 4
     assert match.ply == 0
+
+
+@pytest.mark.parametrize("over", [False, True])
+async def test_the_events_of_a_match_lead_to_its_state_whenever_each_of_them_is_drawn(page: Site, over: bool) -> None:
+    matches: list[Match] = []
+    published: list[Published] = []
+
+    def keep(match: Match, events: Sequence[Published]) -> None:
+        matches.append(match)
+        published.extend(events)
+
+    page.server.arbiter.match_listeners.append(keep)
+    await played(page.server, "elevation", 6, resign=over, offers=True)
+    page.server.arbiter.match_listeners.remove(keep)  # the players leave now
+    last = matches[-1]
+    assert {"moved", "draw_offered"} <= {event.event.kind for event in published}
+    for late in (0, 1, 2, len(published)):  # events by which the match is further when an event is drawn
+        state: dict[str, Any] = {"ply": 0, "over": False}
+        for number, event in enumerate(published, 1):
+            drawn_at = next((match for match in matches if match.revision >= number + late), last)
+
+            async def found(drawn_at: Match = drawn_at) -> Match:
+                return drawn_at
+
+            told = json.loads(await Drawings().of(event, found, 0))
+            assert told["revision"] == number
+            if isinstance(event.event, Moved):
+                assert told["move"]["ply"] == state["ply"], "a page has been told of a move before it is there"
+            else:
+                assert told.get("ply", state["ply"]) == state["ply"]
+            event.forms.clear()
+            state |= told
+            assert state["over"] == (over and number == last.revision)
+        whole = json.loads(orjson.dumps(state_of(last, 0)))
+        assert {name: state[name] for name in whole} == whole
 
 
 async def test_a_stream_of_several_begins_with_where_each_stands() -> None:

@@ -6,7 +6,7 @@ import { Clocks } from "./clocks.ts";
 import { listen } from "./live.ts";
 import { say } from "./pairs.ts";
 import { renew } from "./renew.ts";
-import type { State } from "./shapes.ts";
+import type { News, State } from "./shapes.ts";
 
 const REST_MS = 4_000; // for how long the end of a match can be looked at, and how much later one that begins is shown
 const IDLE_MS = 5_000; // how often it is asked whether something is played, while nothing is
@@ -15,7 +15,7 @@ class Card {
   readonly clocks: Clocks;
   readonly #board: Board;
   readonly #said: Element | null;
-  #revision = 0;
+  #state: State | undefined;
 
   constructor(root: HTMLElement, svg: SVGSVGElement) {
     this.clocks = new Clocks(root);
@@ -23,12 +23,13 @@ class Card {
     this.#said = root.querySelector("[data-said]");
   }
 
-  // Shows a state; one that is older than what is shown is left out.
-  take(state: State): void {
-    if (state.revision < this.#revision) return;
-    this.#revision = state.revision;
+  // Shows what has happened; what is older than what is shown is left out. The first is a whole state.
+  take(news: News): void {
+    if (news.revision < (this.#state?.revision ?? 0)) return;
+    const state = { ...this.#state, ...news } as State;
+    this.#state = state;
     this.clocks.set(state, true);
-    if (state.board) this.#board.show(state.board, state.said ?? "", true);
+    if (news.board) this.#board.show(news.board, news.said ?? "", true);
     say(this.#said, state.result || `ply ${state.ply}`);
   }
 }
@@ -54,9 +55,9 @@ export function grid(root: HTMLElement): void {
   const query = [...cards.keys()].map((id) => `match=${encodeURIComponent(id)}`);
   const begun = root.dataset["begun"];
   if (begun !== undefined) query.push(`begun=${encodeURIComponent(begun)}`);
-  const stream = listen((last) => `/live?${query.join("&")}${last && `&after=${last}`}`, (state) => {
-    cards.get(state.match)?.take(state);
-    if (state.over) renewSoon();
+  const stream = listen((last) => `/live?${query.join("&")}${last && `&after=${last}`}`, (news) => {
+    cards.get(news.match)?.take(news);
+    if (news.over) renewSoon();
   }, renewSoon);
   const ticking = setInterval(() => { for (const { clocks } of cards.values()) clocks.tick(); }, 100);
 }

@@ -1,10 +1,10 @@
-// A stream of states. The browser comes back by itself, and says with Last-Event-ID what it has; this says so meanwhile.
+// A stream of news of matches. The browser comes back by itself, and says with Last-Event-ID what it has; this says so meanwhile.
 import { PATIENCE_MS } from "./ask.ts";
-import type { State } from "./shapes.ts";
+import type { News } from "./shapes.ts";
 
 // Opens a stream; a connection that is not made in time is tried again. `url` tells what to ask for after the last event
 // that has come, '' for none. `begun` is called when the server says that another match has begun.
-export function listen(url: (last: string) => string, take: (state: State) => void, begun?: () => void): { close(): void } {
+export function listen(url: (last: string) => string, take: (news: News) => void, begun?: () => void): { close(): void } {
   const lost = document.createElement("p");
   lost.className = "lost";
   lost.setAttribute("role", "status");
@@ -27,7 +27,7 @@ export function listen(url: (last: string) => string, take: (state: State) => vo
     wait();
     opened.onmessage = (event: MessageEvent<string>) => {
       last = event.lastEventId;
-      take(JSON.parse(event.data) as State);
+      take(JSON.parse(event.data) as News);
     };
     opened.onopen = () => {
       clearTimeout(waiting);

@@ -7,7 +7,7 @@ import { listen } from "./live.ts";
 import { pairs, say } from "./pairs.ts";
 import { Replay } from "./replay.ts";
 import { Seat } from "./seat.ts";
-import type { Move, Position, State } from "./shapes.ts";
+import type { Move, News, Position, State } from "./shapes.ts";
 import { verify } from "./verify.ts";
 
 const PLAY_MS = 900;
@@ -108,7 +108,7 @@ export function match(root: HTMLElement): void {
     last: () => void go(state.ply),
   };
 
-  function take(next: State): void {
+  function take(next: News): void {
     const follows = at === state.ply;
     const { move, board: contents, said, numbers, signs } = next;
     if (move && move.ply >= state.ply) {
@@ -117,7 +117,7 @@ export function match(root: HTMLElement): void {
       if (contents && said !== undefined && numbers && signs) replay.keep(move.ply + 1, { board: contents, said, numbers, signs });
     }
     if (next.over && !state.over) void charts?.renew().then(place);
-    state = { ...state, ...next, ply: Math.max(state.ply, next.ply) };
+    state = { ...state, ...next, ply: Math.max(state.ply, next.ply ?? 0) };
     clocks.set(state, true);
     if (move && follows && contents && said !== undefined && numbers && signs) {
       at = state.ply;

@@ -37,7 +37,7 @@ export interface Choices {
   moves: [text: string, picks: number[]][];
 }
 
-// Where a match stands. What an event does not say stays as it was; a move brings its position.
+// Where a match stands; a move brings its position.
 export interface State extends Partial<Position> {
   match: string;
   revision: number;
@@ -54,3 +54,6 @@ export interface State extends Partial<Position> {
   result?: string;
   move?: Move;
 }
+
+// What an event says of it. The rest stays as it was: what the moves that follow change is not said before them.
+export type News = Partial<State> & Pick<State, "match" | "revision" | "now">;
