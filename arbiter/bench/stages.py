@@ -41,7 +41,7 @@ STAGES: Final = (
     Stage("seal: canonical JSON, hash", ((live, "seal"),)),
     Stage("evolve: the next state", ((evolution, "evolve"),)),
     Stage("hand over to the journal, set the timer", ((live.LiveMatches, "append"),)),
-    Stage("durable: new state, feed, answer", ((live.LiveMatches, "_written"),)),
+    Stage("durable: new state, feed, answer", ((live.LiveMatches, "_stored"),)),
     Stage(
         "publish: turn and answer into the outbox",
         ((delivery.Delivery, "match_changed"), (acts.PlayActs, "_answer")),

@@ -33,6 +33,7 @@ from arbiter.service.ports.journal import (
     PlayerResult,
     Record,
     Seals,
+    Stored,
     StoredRecord,
     Subject,
     Tally,
@@ -45,7 +46,7 @@ from arbiter.store.gaps import last_gap
 from arbiter.store.reader import Reader
 from arbiter.store.summaries import end_columns, read_row, row_columns, tournament_columns
 from arbiter.store.tables import Numbered
-from arbiter.store.writer import Transaction, Writer
+from arbiter.store.writer import Transaction, Writer, settle
 
 _LAST = "SELECT max(sequence) FROM event"
 _COUNT = text(
@@ -86,7 +87,13 @@ class SqlJournal:
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
-        return self._writer.write_among(self._append_all, append, _lose_basis)
+        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.append_then(append, partial(settle, future))
+        return future
+
+    def append_then(self, append: Append, then: Stored) -> None:
+        """Store records, then call back; see `arbiter.service.ports.Journal`."""
+        self._writer.write_among(self._append_all, append, then, _lose_basis)
 
     def _append_all(self, transaction: Transaction, appends: list[Append]) -> list[int]:
         """Store the records of several appends, in order, and update the list tables.

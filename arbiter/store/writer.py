@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, TypeVar
@@ -67,33 +68,35 @@ class Transaction:
 
 
 WriteAll = Callable[[Transaction, list[Item]], Sequence[T]]
+Then = Callable[[Any, BaseException | None], None]
+"""Called in the event loop with the result of a write that is durable, or with 0 and the reason why it failed."""
 
 
 class _Job:
-    __slots__ = ("error", "failed", "future", "item", "loop", "result", "write_all")
+    __slots__ = ("error", "failed", "item", "loop", "result", "then", "write_all")
 
     def __init__(
         self,
         write_all: WriteAll[Any, Any],
         item: object,
+        then: Then,
         loop: asyncio.AbstractEventLoop,
         failed: Callable[[Any], None] | None,
     ) -> None:
         self.write_all = write_all
         self.item = item
+        self.then = then
         self.failed = failed
         self.loop = loop
-        self.future: asyncio.Future[Any] = loop.create_future()
-        self.result: Any = None
+        self.result: Any = 0
         self.error: BaseException | None = None
 
     def settle(self) -> None:
-        if self.future.done():
-            return
-        if self.error is None:
-            self.future.set_result(self.result)
-        else:
-            self.future.set_exception(self.error)
+        try:
+            self.then(self.result, self.error)
+        except Exception as error:  # the others of the commit are still told
+            context = {"message": "an error after a write", "exception": error}
+            self.loop.call_exception_handler(context)
 
 
 class Writer:
@@ -135,26 +138,30 @@ class Writer:
         A write may run twice (again alone, if its group failed), so it must have no effect outside the database. Writes
         take effect in the order of the calls. The future raises what the write raised, or StoreFailed.
         """
-        return self.write_among(_one_by_one, write)
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.write_among(_one_by_one, write, partial(settle, future))
+        return future
 
     def write_among(
-        self, write_all: WriteAll[Item, T], item: Item, failed: Callable[[Item], None] | None = None
-    ) -> asyncio.Future[T]:
+        self, write_all: WriteAll[Item, T], item: Item, then: Then, failed: Callable[[Item], None] | None = None
+    ) -> None:
         """Write an item together with neighbouring calls that have the same `write_all`.
 
         `write_all` gets the items of one transaction, in order, and returns a result for each. The rules of `write`
         hold: if it raises, it is called again for each item alone. `failed` is called in the writer's thread with an
-        item that could not be written, or of which nobody knows, before any later item is written.
+        item that could not be written, or of which nobody knows, before any later item is written. `then` is called in
+        the event loop, for all writes of a commit in one go.
         """
-        job = _Job(write_all, item, asyncio.get_running_loop(), failed)
+        loop = asyncio.get_running_loop()
+        job = _Job(write_all, item, then, loop, failed)
         with self._gate:
             if self._closing:
-                job.future.set_exception(StoreFailed("it is closed"))
+                job.error = StoreFailed("it is closed")
+                loop.call_soon(job.settle)
             else:
-                if not self._turn or self._turn[-1].loop is not job.loop:
-                    job.loop.call_soon(self._hand_over)
+                if not self._turn or self._turn[-1].loop is not loop:
+                    loop.call_soon(self._hand_over)
                 self._turn.append(job)
-        return job.future
 
     def _hand_over(self) -> None:
         """Queue the writes of a turn of the event loop.
@@ -306,6 +313,16 @@ class Writer:
         if self._connection is not None:
             with suppress(SQLAlchemyError):
                 self._kind.checkpoint(self._connection)
+
+
+def settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    """Give a future the result of a write, or its error, unless its awaiter has cancelled it."""
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
 
 
 _write_all = attrgetter("write_all")

@@ -31,7 +31,7 @@ from arbiter.config import Settings, load
 from arbiter.matches.events import EventKind
 from arbiter.runtime.loop import new_loop
 from arbiter.runtime.tied import tie
-from arbiter.service.ports.journal import Append, Journal
+from arbiter.service.ports.journal import Append, Journal, Stored
 from arbiter.testing.faults import FaultyJournal
 
 
@@ -108,19 +108,27 @@ class CrashingJournal(FaultyJournal):
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records, or kill the process."""
+        is_last, stored = self._is_last(append), super().append(append)
+        if is_last:
+            # this callback runs first: nobody else has been notified yet
+            stored.add_done_callback(lambda _: kill_this_process())
+        return stored
+
+    def append_then(self, append: Append, then: Stored) -> None:
+        """Store records as the journal's own `append_then` does, or kill the process."""
+        self._journal.append_then(append, (lambda *_: kill_this_process()) if self._is_last(append) else then)
+
+    def _is_last(self, append: Append) -> bool:
+        """Return whether the process is to be killed once an append is durable. It may be killed now, or before."""
         kinds = {json.loads(record.body)["kind"] for record in append.records}
         self._left -= self._plan.kind in kinds
         if self._left or self._plan.kind not in kinds:
-            return super().append(append)
+            return False
         if self._plan.point is CrashPoint.ASKED:
             kill_this_process()
         if self._crash is not None:
             self._crash.awaited = append.records[-1].match_id, append.records[-1].revision
-        stored = super().append(append)
-        if self._plan.point is CrashPoint.COMMITTED:
-            # this callback runs first: nobody else has been notified yet
-            stored.add_done_callback(lambda _: kill_this_process())
-        return stored
+        return self._plan.point is CrashPoint.COMMITTED
 
 
 def kill_this_process() -> NoReturn:

@@ -20,10 +20,10 @@ from arbiter.service.ports.journal import (
     TournamentFilter,
     TournamentSummary,
 )
-from arbiter.testing.memory import lose_basis
+from arbiter.testing.memory import CallsBack, lose_basis
 
 
-class FaultyJournal:
+class FaultyJournal(CallsBack):
     """Wraps any journal and injects faults.
 
     hold: appends wait, in order, until `release`. refuse: appends store nothing and fail. lie: appends are stored but

@@ -11,7 +11,8 @@ from typing import Final
 from arbiter_protos.v1 import match_pb2, play_pb2
 
 from arbiter.errors import Refusal
-from arbiter.matches.clock import UNLIMITED_MS, Ledger, available
+from arbiter.games.contract import Seat
+from arbiter.matches.clock import UNLIMITED_MS, Ledger
 from arbiter.matches.match import Match, available_ms, claimable, with_position
 from arbiter.matches.requests import Receipt
 from arbiter.matches.time_control import Unlimited
@@ -105,16 +106,18 @@ def _clocks(match: Match) -> bytes:
     """Return both clocks; without a time control, none."""
     if isinstance(match.controls[0], Unlimited) and isinstance(match.controls[1], Unlimited):
         return b""
-    made = b""
-    for control, clock in zip(match.controls, match.clocks, strict=True):
-        fields = (
-            number(_CLOCK_REMAINING, clock.remaining_ms),
-            number(_CLOCK_AVAILABLE, min(available(control, clock), match.created.policy.move_cap_ms)),
-            number(_CLOCK_PERIODS, clock.periods),
-            number(_CLOCK_MOVES, clock.moves_left),
-        )
-        made += part(_CLOCKS, b"".join(fields))
-    return made
+    return _clock(match, 1) + _clock(match, 2)
+
+
+def _clock(match: Match, seat: Seat) -> bytes:
+    clock = match.clocks[seat - 1]
+    fields = (
+        number(_CLOCK_REMAINING, clock.remaining_ms),
+        number(_CLOCK_AVAILABLE, available_ms(match, seat)),
+        number(_CLOCK_PERIODS, clock.periods),
+        number(_CLOCK_MOVES, clock.moves_left),
+    )
+    return part(_CLOCKS, b"".join(fields))
 
 
 def _extras(item: TurnItem, extras: Extras) -> bytes:

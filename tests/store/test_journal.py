@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import structlog
@@ -67,6 +68,39 @@ async def test_stores_in_the_order_of_the_calls_and_says_where(store: Store) -> 
     assert bodies(await journal.read_all(places[1], 2)) == ["a 3", "a 4"]
     assert await journal.head() == places[-1]
     assert await journal.read("nobody") == []
+
+
+async def test_callbacks_come_in_the_order_of_the_calls_each_with_its_own_result(store: Store) -> None:
+    """One append that fails, and one callback that fails, keep nothing from the others of their commit."""
+    loop, raised = asyncio.get_running_loop(), list[BaseException]()
+    loop.set_exception_handler(lambda _, context: raised.append(context["exception"]))
+    told, done = list[tuple[str, int, str]](), loop.create_future()
+
+    def tell(name: str, last: int, error: BaseException | None) -> None:
+        told.append((name, last, type(error).__name__))
+        if name == "raises":
+            raise RuntimeError("in a callback")
+        if name == "last":
+            done.set_result(None)
+
+    asked = [
+        ("opens", opening("a", 2)),
+        ("taken", Append(records("a", 2))),
+        ("raises", opening("b")),
+        ("gap", Append(records("b", 3))),
+        ("last", Append(records("a", 3, 2))),
+    ]
+    for name, append in asked:
+        store.journal.append_then(append, partial(tell, name))
+    await done
+    assert told == [
+        ("opens", 2, "NoneType"),
+        ("taken", 0, "JournalConflict"),
+        ("raises", 3, "NoneType"),
+        ("gap", 0, "JournalConflict"),
+        ("last", 5, "NoneType"),
+    ]
+    assert [str(error) for error in raised] == ["in a callback"]
 
 
 async def test_a_revision_is_written_once(store: Store) -> None:

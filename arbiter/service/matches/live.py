@@ -23,7 +23,14 @@ from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.matches.record import Sealed, seal
 from arbiter.service.matches.ended import EndedMatches
-from arbiter.service.matches.live_match import Answer, AnswerCallback, FailureListener, LiveMatch, MatchListener
+from arbiter.service.matches.live_match import (
+    Answer,
+    AnswerCallback,
+    FailureListener,
+    LiveMatch,
+    MatchListener,
+    PendingAppend,
+)
 from arbiter.service.matches.presence import Presence
 from arbiter.service.matches.timers import Timers, cancel
 from arbiter.service.ports.environment import Clock
@@ -238,7 +245,8 @@ class LiveMatches:
             sealed = seal(live.newest, decision.events)
             for event in decision.events:
                 live.newest = evolution.evolve(live.newest, event)
-            self.append(live, decision.events, sealed, then=partial(self._give, live, command, then, decision.answer))
+            appended = self.append(live, decision.events, sealed)
+            appended.then(partial(self._give, live, command, then, decision.answer))
         elif live.tail is None:
             if self._shared and not level and isinstance(decision.answer, Refusal):
                 self.fall_behind(live, lost=False)
@@ -246,16 +254,15 @@ class LiveMatches:
             else:
                 then(decision.answer)
         else:
-            live.tail.add_done_callback(partial(self._give, live, command, then, decision.answer))
+            live.tail.then(partial(self._give, live, command, then, decision.answer))
 
     def _give(
-        self, live: LiveMatch, command: Command, then: AnswerCallback, answer: Answer, written: asyncio.Future[int]
+        self, live: LiveMatch, command: Command, then: AnswerCallback, answer: Answer, error: BaseException | None
     ) -> None:
         """Give an answer once the append that it depends on is done.
 
         If another server wrote first, the command is decided again. If the store failed, this is the answer.
         """
-        error = written.exception()
         if error is None:
             then(answer)
         elif isinstance(error, JournalConflict) and live.waiting is not None:
@@ -286,41 +293,52 @@ class LiveMatches:
         events: Sequence[Event],
         sealed: Sequence[Sealed],
         opened: MatchSummary | None = None,
-        then: Callable[[asyncio.Future[int]], None] | None = None,
-    ) -> asyncio.Future[int]:
-        """Store events that the newest state already contains. opened: only with a match's first events.
-
-        `then` is called once the events are stored and the listeners have been called, or once the append has failed.
-        """
+    ) -> PendingAppend:
+        """Store events that the newest state already contains. opened: only with a match's first events."""
         after = live.newest
         match_id = after.created.match
         records = tuple([Record(match_id, item.revision, item.data, Subject.MATCH) for item in sealed])
         closed = end_of(after) if after.phase is Phase.ENDED else None
-        future = self._journal.append(Append(records, opened, closed, None, live.basis))
-        live.tail = future
+        pending = live.tail = PendingAppend()
         live.writing += 1
-        future.add_done_callback(partial(self._written, live, after, events, records, then))
+        stored = partial(self._stored, live, after, events, records, pending)
+        self._journal.append_then(Append(records, opened, closed, None, live.basis), stored)
         self._timers.set(live)
-        return future
+        return pending
 
-    def _written(
+    def _stored(
         self,
         live: LiveMatch,
         after: Match,
         events: Sequence[Event],
         records: Sequence[Record],
-        then: Callable[[asyncio.Future[int]], None] | None,
-        future: asyncio.Future[int],
+        pending: PendingAppend,
+        last: int,
+        error: BaseException | None,
     ) -> None:
+        """Take the result of an append: the number of its last record, or the reason why it failed."""
         live.writing -= 1
         if not live.writing:
             live.tail = None
-        error = future.exception()
+        try:
+            self._take_result(live, after, events, records, last, error)
+        finally:
+            pending.settle(error)
+
+    def _take_result(
+        self,
+        live: LiveMatch,
+        after: Match,
+        events: Sequence[Event],
+        records: Sequence[Record],
+        last: int,
+        error: BaseException | None,
+    ) -> None:
         if live.failed:
             pass  # the match is being read again, so the result does not matter
         elif error is None:
             live.failures = 0
-            first = future.result() - len(records) + 1
+            first = last - len(records) + 1
             stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
             self.became_durable(live, after, stored, events)
         elif live.waiting is not None:
@@ -330,17 +348,14 @@ class LiveMatches:
                 self.fall_behind(live, lost=True)
             else:
                 self.fail(live, error)
-        if then is not None:
-            then(future)
 
     def became_durable(
         self, live: LiveMatch, after: Match, records: Sequence[StoredRecord], events: Sequence[Event]
     ) -> None:
         """Set the durable state to `after`, the state after some stored events, and call the listeners with them."""
         live.durable = after
-        published = [
-            Published(record, event, after.created.label) for record, event in zip(records, events, strict=True)
-        ]
+        label = after.created.label
+        published = [Published(records[n], event, label) for n, event in enumerate(events)]
         if after.phase is Phase.ENDED:
             self.leave(live)
             self._ended.keep(after)

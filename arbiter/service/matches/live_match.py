@@ -22,6 +22,37 @@ The match is in its state after the last of them.
 """
 
 
+class PendingAppend:
+    """An append of a match that is under way, and the callbacks that wait for it."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: list[Callable[[BaseException | None], None]] = []
+
+    def then(self, callback: Callable[[BaseException | None], None]) -> None:
+        """Have a callback called once the append is durable, or with the reason why it failed.
+
+        It is called after the match's listeners, and in the order of these calls.
+        """
+        self._waiting.append(callback)
+
+    def done(self) -> asyncio.Future[BaseException | None]:
+        """Return a future of the reason why the append failed; None once it is durable."""
+        future: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
+        self.then(lambda error: None if future.done() else future.set_result(error))
+        return future
+
+    def settle(self, error: BaseException | None) -> None:
+        """Call the callbacks. An error in one of them is reported, and the others are called all the same."""
+        for callback in self._waiting:
+            try:
+                callback(error)
+            except Exception as raised:
+                context = {"message": "an error after an append", "exception": raised}
+                asyncio.get_running_loop().call_exception_handler(context)
+
+
 class LiveMatch:
     """A match that has not ended, or whose end is not durable yet.
 
@@ -53,7 +84,7 @@ class LiveMatch:
         self.durable = durable
         self.complete = False
         self.writing = 0
-        self.tail: asyncio.Future[int] | None = None
+        self.tail: PendingAppend | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.rings_ms = 0
         self.failed = False

@@ -131,7 +131,7 @@ class Recovery:
         assert live.durable is not None
         match_id, known = live.durable.id, live.durable.revision
         while live.tail is not None:  # appends that build on the refused one are refused too
-            await asyncio.wait([live.tail])
+            await live.tail.done()
         loading = Loading(live.durable)
         while True:
             try:
@@ -166,7 +166,7 @@ class Recovery:
             await asyncio.sleep(RETRY_S)
         while True:
             while live.tail is not None:  # first answer the commands after the failed append
-                await asyncio.wait([live.tail])
+                await live.tail.done()
             try:
                 records = await self._journal.read(match_id)
                 match = load_match(records)

@@ -195,7 +195,10 @@ class MatchRegistry:
             match = evolution.evolve(match, event)
         live = self._live.enter(match, durable=False)
         try:
-            await self._live.append(live, events, seal_first(match_id, events), opened=summary_of(first))
+            appended = self._live.append(live, events, seal_first(match_id, events), opened=summary_of(first))
+            error = await appended.done()
+            if error is not None:
+                raise error
         except JournalConflict:  # the same request came twice, and the other one was stored first
             self._live.leave(live)
             known = await self.made(command)

@@ -176,8 +176,9 @@ class Session:
     """The Play stream of a player. An API sends the items that `take` returns.
 
     opened_ms, last_act_ms: when it was opened, and when the last message arrived on it. ended: the reason why it is to
-    end, or None. row: the replica and the epoch in its row of a shared store; '' and 0 without one. left: both sides
-    have ended it, and messages that still arrive have no effect. closed: it is no longer its player's stream.
+    end, or None. round_trip_ms: the network's round trip on this stream, or None before the first pong. row: the
+    replica and the epoch in its row of a shared store; '' and 0 without one. left: both sides have ended it, and
+    messages that still arrive have no effect. closed: it is no longer its player's stream.
     """
 
     def __init__(self, caller: Caller, hello: Hello, limits: Limits, now: int) -> None:
@@ -186,6 +187,7 @@ class Session:
         self.hello = hello
         self.opened_ms = now
         self.last_act_ms = now
+        self.round_trip_ms: int | None = None
         self.row = ("", 0)
         self.ended: Refusal | None = None
         self.left = self.closed = False
@@ -336,11 +338,7 @@ class Session:
         sent = self._pings.pop(number, None)
         if sent is not None:
             self._round_trips.append(now - sent)
-
-    @property
-    def round_trip_ms(self) -> int | None:
-        """The network's round trip on this stream, or None before the first pong."""
-        return min(self._round_trips, default=None)
+            self.round_trip_ms = min(self._round_trips)
 
     def count_act(self, now: int) -> int:
         """Count an act that is not a move.

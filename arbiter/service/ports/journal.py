@@ -254,6 +254,10 @@ class Seals(Protocol):
         """
 
 
+Stored = Callable[[int, BaseException | None], None]
+"""Called with the sequence number of the last record of an append, or with 0 and the reason why none was stored."""
+
+
 class Journal(Protocol):
     """The event log. An append is conditional on (match, revision) and durable once its future is done."""
 
@@ -262,6 +266,13 @@ class Journal(Protocol):
 
         Appends become durable in the order of the calls, many in one transaction. The future raises JournalConflict or
         StoreFailed.
+        """
+
+    def append_then(self, append: Append, then: Stored) -> None:
+        """Store records as `append` does. Once they are durable, or have failed, `then` is called in the event loop.
+
+        It is called in the order of the calls of `append_then`, and costs less than a future. What it raises goes to
+        the event loop's exception handler, as from a callback of a future.
         """
 
     async def read(

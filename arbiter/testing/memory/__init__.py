@@ -5,9 +5,18 @@ They keep the contracts of `arbiter.service.ports` and pass the same tests as th
 
 from arbiter.testing.memory.directory import MemoryDirectory
 from arbiter.testing.memory.ids import CountingIds
-from arbiter.testing.memory.journal import MemoryJournal, lose_basis
+from arbiter.testing.memory.journal import CallsBack, MemoryJournal, lose_basis
 from arbiter.testing.memory.keys import NoKeys
 from arbiter.testing.memory.replicas import MemoryReplicas
 from arbiter.testing.memory.rules import PlainRules
 
-__all__ = ["CountingIds", "MemoryDirectory", "MemoryJournal", "MemoryReplicas", "NoKeys", "PlainRules", "lose_basis"]
+__all__ = [
+    "CallsBack",
+    "CountingIds",
+    "MemoryDirectory",
+    "MemoryJournal",
+    "MemoryReplicas",
+    "NoKeys",
+    "PlainRules",
+    "lose_basis",
+]

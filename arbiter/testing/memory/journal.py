@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from arbiter.service.ports.journal import (
     MatchEnd,
     MatchSummary,
     PlayerResult,
+    Stored,
     StoredRecord,
     Subject,
     Tally,
@@ -23,7 +25,24 @@ from arbiter.service.ports.journal import (
 )
 
 
-class MemoryJournal:
+class CallsBack(ABC):
+    """The `append_then` of journals that implement only `append`."""
+
+    @abstractmethod
+    def append(self, append: Append) -> asyncio.Future[int]:
+        """Store records; see the port."""
+
+    def append_then(self, append: Append, then: Stored) -> None:
+        """Store records, then call back; see the port."""
+
+        def done(stored: asyncio.Future[int]) -> None:
+            error = stored.exception()
+            then(0 if error is not None else stored.result(), error)
+
+        self.append(append).add_done_callback(done)
+
+
+class MemoryJournal(CallsBack):
     """The journal (`arbiter.service.ports.Journal`) as a list. An append is durable one loop iteration later."""
 
     def __init__(self) -> None:

@@ -189,6 +189,45 @@ class TestDurability:
         assert (await late).reason is Reason.PLY_MISMATCH
 
     @virtually
+    async def test_answers_come_in_the_order_of_the_requests(self) -> None:
+        """Also where an answer has no events of its own, and only waits for the writes of those before it."""
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        server.journal.hold = True
+        told: list[str] = []
+
+        def ask(name: str, player: str, request: str, move: str, ply: int) -> None:
+            submit(server, player, match, request, move, ply).add_done_callback(lambda _: told.append(name))
+
+        first = first_move(match)
+        second = min(match.game.moves(match.game.play(match.position, first)))
+        ask("moved", "alice", "m1", first, 0)
+        ask("again", "alice", "m1", first, 0)
+        ask("refused", "bob", "m2", second, 7)
+        ask("answered", "bob", "m3", second, 1)
+        ask("again, later", "alice", "m1", first, 0)
+        await settle()
+        assert told == []
+        server.journal.release()
+        await settle()
+        assert told == ["moved", "again", "refused", "answered", "again, later"]
+
+    @virtually
+    async def test_a_listener_that_fails_keeps_no_answer_back(self) -> None:
+        server, raised = InMemoryArbiter(), list[BaseException]()
+        match = await server.create(policy=AT_ONCE)
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: raised.append(context["exception"]))
+
+        def fail(*_: object) -> None:
+            raise RuntimeError("in a listener")
+
+        server.arbiter.match_listeners.append(fail)
+        moved, again = submit(server, "alice", match, "m1"), submit(server, "alice", match, "m1")
+        assert isinstance(await moved, Receipt)
+        assert await again == await moved
+        assert [str(error) for error in raised] == ["in a listener"]
+
+    @virtually
     async def test_nothing_is_told_before_it_is_durable(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await server.connect("alice"), await server.connect("bob")
