@@ -244,6 +244,12 @@ class Settings(BaseSettings):
         description="whether reading (matches, tournaments, ratings) needs no token; default: if there is a page",
     )
     metrics: str = Field(default="", description="HOST:PORT of the metrics for Prometheus; empty: no metrics")
+    traces: str = Field(
+        default="",
+        description="URL of an OpenTelemetry collector for traces of moves (OTLP over HTTP), such as "
+        "http://127.0.0.1:4318; empty: no traces",
+    )
+    traces_share: float = Field(default=0.01, ge=0, le=1, description="the part of the moves that are traced")
     store: str = Field(default="sqlite:///arbiter.db", description="URL of the database")
     keys: Path | None = Field(default=None, description="file of the signing keys; default: see `key_ring`")
     registration: Literal["open", "invitation", "closed"] = Field(default="open", description="who may register")

@@ -89,14 +89,16 @@ def playing(
     metrics: bool = False,
     store: str = "",
     together: bool = False,
+    traces: str = "",
 ) -> Iterator[PlayingServer]:
     """Start an arbiter with pairs of players. Each pair plays `at_once` matches at a time and thinks for `think_ms`.
 
     It creates enough matches for `moves` moves in all, and at least one for each pair. For `folder`, `profile`,
-    `metrics` and `store` see `arbiter.bench.server_process.opened`. together: both sides' players are in one process.
+    `metrics`, `store` and `traces` see `arbiter.bench.server_process.opened`. together: both sides' players are in one
+    process.
     """
     games = scripts(GAME, SCRIPTS)
-    with opened(folder, profile, metrics=metrics, store=store) as server_process:
+    with opened(folder, profile, metrics=metrics, store=store, traces=traces) as server_process:
         names = [(f"first-{n}", f"second-{n}") for n in range(pairs)]
         tokens = [server_process.tokens([pair[side] for pair in names]) for side in (0, 1)]
         before = server_process.server.resident_bytes()

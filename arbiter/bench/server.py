@@ -1,10 +1,10 @@
 """A benchmark process: one server, as `arbiter serve` runs it, which records its commit times.
 
 Plan: `store` (URL), `keys` (the file of its signing keys), `profile` (whether stages are timed), `limits` (that differ
-from the defaults), `metrics` (whether the server has them), `web` (the page's address, '' for none). It sends an answer
-once it serves. It answers every later order with the data since the previous order: `commits` (writes and seconds of
-each), `stages` (seconds of each), and `durable` (match, revision and time of the commit, by the monotonic clock, of
-each event).
+from the defaults), `metrics` (whether the server has them), `traces` (the URL of their collector, '' for none), `web`
+(the page's address, '' for none). It sends an answer once it serves. It answers every later order with the data since
+the previous order: `commits` (writes and seconds of each), `stages` (seconds of each), and `durable` (match, revision
+and time of the commit, by the monotonic clock, of each event).
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class Measurements:
         return taken
 
 
-async def run(store: str, keys: str, profile: bool, limits: dict[str, int], metrics: bool, web: str) -> None:
+async def run(
+    store: str, keys: str, profile: bool, limits: dict[str, int], metrics: bool, traces: str, web: str
+) -> None:
     """Serve until there are no more orders."""
     notes = Measurements()
     stopwatch = Stopwatch() if profile else None
@@ -70,6 +72,7 @@ async def run(store: str, keys: str, profile: bool, limits: dict[str, int], metr
         keys=keys,
         limits={"open_matches_of_player": 10_000, **FOR_ORGANISER, **limits},
         metrics="127.0.0.1:0" if metrics else None,
+        traces=traces,
         web=web,
     )
     async with serving(settings, partial(open_world, committed=notes.committed)) as running:

@@ -82,12 +82,13 @@ def opened(
     metrics: bool = False,
     web: bool = False,
     store: str = "",
+    traces: str = "",
 ) -> Iterator[ServerProcess]:
     """Start a server with a new database. For `folder` and `store` see `arbiter.bench.stores.new_store`.
 
     For the others see `started`.
     """
-    with new_store(folder, store) as place, started(place, profile, limits, metrics, web) as server_process:
+    with new_store(folder, store) as place, started(place, profile, limits, metrics, web, traces) as server_process:
         yield server_process
 
 
@@ -98,10 +99,12 @@ def started(
     limits: Mapping[str, int] | None = None,
     metrics: bool = False,
     web: bool = False,
+    traces: str = "",
 ) -> Iterator[ServerProcess]:
     """Start a server on a store.
 
-    `limits`: those that differ from the defaults. `metrics`: whether it shows metrics. `web`: with its page.
+    `limits`: those that differ from the defaults. `metrics`: whether it shows metrics. `web`: with its page. `traces`:
+    the URL of a collector that gets its traces.
     """
     with BenchProcess(
         "arbiter.bench.server",
@@ -110,6 +113,7 @@ def started(
         profile=profile,
         limits=limits or {},
         metrics=metrics,
+        traces=traces,
         web="127.0.0.1:0" if web else "",
     ) as server:
         serves = server.next_answer()

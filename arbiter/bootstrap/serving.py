@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
+from arbiter.bootstrap.tracing import TracedMessages
 from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Settings
@@ -18,7 +19,7 @@ from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.match_service import MatchServicer
 from arbiter.rpc.play_messages import PlayMessages
 from arbiter.rpc.play_service import PlayServicer
-from arbiter.rpc.play_stream import PlayStreams
+from arbiter.rpc.play_stream import Messages, PlayStreams
 from arbiter.rpc.player_service import PlayerServicer
 from arbiter.rpc.rating_service import RatingServicer
 from arbiter.rpc.server import RpcServer, Servicers
@@ -80,7 +81,9 @@ class Doors(NamedTuple):
 def doors(settings: Settings, world: World, arbiter: Arbiter) -> Doors:
     """Return the use cases' servers, bound to their addresses. Raises OperatorError."""
     gate, limits = gate_of(settings, world, arbiter), settings.limits
-    messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
+    messages: Messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
+    if world.traces is not None:
+        messages = TracedMessages(messages, world.traces)
     log, meter = structlog.get_logger("arbiter.rpc"), world.metrics or NO_METER
     unread = Unread(limits, close_soon, log)
     servicers = Servicers(

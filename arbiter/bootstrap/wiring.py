@@ -81,7 +81,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     connections = Connections()
     secret = CommentKeys(world.signer).of
     matches = MatchRegistry(
-        journal,
+        world.traces.journal(journal) if world.traces is not None else journal,
         clock,
         world.ids,
         limits,
@@ -126,6 +126,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
 
     if world.metrics is not None:
         match_listeners.append(world.metrics.listener(clock))
+    if world.traces is not None and world.store.shared:
+        match_listeners.append(world.traces.match_changed)
     match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
     adoption_listeners += [delivery.match_adopted]
     log_listeners += [matches.log_grown, feed.log_grown, tournaments.log_grown]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 
 from arbiter.bootstrap.store import LAST_RECORDS, Store, open_record
+from arbiter.bootstrap.tracing import tracing
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.matches.record import read
@@ -33,6 +34,7 @@ from arbiter.store.writer import Committed
 
 if TYPE_CHECKING:
     from arbiter.runtime.metrics import Metrics
+    from arbiter.runtime.traces import Traces
 
 MOST_AHEAD_MS: Final = 60_000  #: by how much the event log may be ahead of the database's clock at a start
 NO_JUDGES = InProcessAdjudicators({})  #: used where no plug-ins are installed
@@ -52,6 +54,7 @@ class World(NamedTuple):
     judges: Adjudicators = NO_JUDGES
     metrics: Metrics | None = None
     following: FollowingClock | None = None  #: the clock, if it has to be kept level with the store's
+    traces: Traces | None = None
 
 
 @asynccontextmanager
@@ -70,6 +73,7 @@ async def open_world(
         store, ring = await stack.enter_async_context(open_record(settings, _both(committed, metrics), new, shared))
         following = await _following(store) if store.time is not None else None
         clock = following or await _clock(store.journal)
+        traces = stack.enter_context(tracing(settings, clock.now_ns)) if settings.traces else None
         # Live matches have a worker of their own, so that requests of strangers do not delay players.
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
@@ -81,7 +85,7 @@ async def open_world(
         stack.push_async_callback(rating.close)
         judges = AdjudicatorProcess()
         stack.push_async_callback(judges.close)
-        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics, following)
+        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics, following, traces)
 
 
 def _metrics() -> Metrics:

@@ -41,6 +41,10 @@ class SystemClock:
         """Return the current instant, UTC milliseconds since 1970."""
         return (time.monotonic_ns() + self._offset_ns) // 1_000_000
 
+    def now_ns(self) -> int:
+        """Return the current instant, UTC nanoseconds since 1970."""
+        return time.monotonic_ns() + self._offset_ns
+
 
 class FollowingClock:
     """Follows the clock of another machine, such as the database's, so that all servers that do so show the same time.
@@ -64,6 +68,11 @@ class FollowingClock:
         """Return the current instant, UTC milliseconds since 1970. Any thread may ask."""
         now = self._monotonic_ns()
         return (now + _offset_at(self._course, now)) // 1_000_000
+
+    def now_ns(self) -> int:
+        """Return the current instant, UTC nanoseconds since 1970. Any thread may ask."""
+        now = self._monotonic_ns()
+        return now + _offset_at(self._course, now)
 
     def follow(self, readings: Sequence[TimeReading]) -> int:
         """Take in what the other clock has shown now; return by how many milliseconds this clock has jumped ahead."""

@@ -42,7 +42,7 @@ GOALS = {
     },
     "recovery": {"serving_s": 1},
     "growth": {"us_ratio_8": 1.25},
-    "metrics": {"more": 3},
+    "metrics": {"more": 3, "traced": 3},
     "budget": {
         **dict.fromkeys((f"{attack}_ratio" for attack in ("reading", "unread", "watching")), 2),
         **dict.fromkeys((f"{attack}_ratio" for attack in ("calling", "listing", "looking")), 2),

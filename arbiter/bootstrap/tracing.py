@@ -1,0 +1,110 @@
+"""Traces, if the settings ask for them: where they are sent, and the messages of Play streams as they watch them."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from arbiter_protos.v1 import play_pb2 as pb
+
+from arbiter.config import Settings
+from arbiter.errors import OperatorError
+from arbiter.rpc.play_stream import Messages
+from arbiter.service.play.session import Item, Session, TurnItem
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace.export import SpanExportResult
+
+    from arbiter.runtime.traces import Traces
+
+SEND_S: Final = 2.0  #: for one request to the collector, with its repetitions
+LAST_S: Final = 3.0  #: for the last spans, when the server stops
+PATH: Final = "/v1/traces"  #: of traces at a collector (OTLP over HTTP)
+
+
+class TracedMessages:
+    """The messages of Play streams, with the instants at which traced moves arrive, and their turns are written."""
+
+    def __init__(self, messages: Messages, traces: Traces) -> None:
+        self._act = messages.act
+        self._message = messages.message
+        self._traces = traces
+        self._now_ns = traces.now_ns
+
+    def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
+        """Do what a bot's message asks; a move among it begins now."""
+        self._traces.acting_since = self._now_ns()
+        try:
+            self._act(session, act, arrived)
+        finally:
+            self._traces.acting_since = None
+
+    def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:
+        """Make a message of the first items; the turns among them are handed over now."""
+        if not self._traces.awaited:
+            return self._message(session, items)
+        before = list(items)
+        made = self._message(session, items)
+        for item in before[: len(before) - len(items)]:
+            if isinstance(item, TurnItem):
+                self._traces.handed_over(item.match.created.match, item.match.ply)
+        return made
+
+
+@contextmanager
+def tracing(settings: Settings, now_ns: Callable[[], int]) -> Iterator[Traces]:
+    """Send traces to the collector of the settings; `now_ns` is the server's clock. Raises OperatorError."""
+    try:
+        # An extra, which takes a fifth of a second to load.
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+
+        from arbiter.runtime.traces import Traces
+    except ImportError as error:
+        raise OperatorError(
+            f"traces need OpenTelemetry, which is not installed ({error.name} is missing): install the package with "
+            "its extra, game-arbiter[traces]"
+        ) from None
+    if not settings.traces.startswith(("http://", "https://")):
+        raise OperatorError(
+            f"{settings.traces!r} is no address for traces: write the URL of a collector, as http://127.0.0.1:4318"
+        )
+    log = structlog.get_logger("arbiter.traces")
+
+    class Reporting(SpanExporter):
+        """Logs when the collector is gone, and when it is back: its own library does so for every request."""
+
+        def __init__(self, exporter: OTLPSpanExporter) -> None:
+            self._exporter = exporter
+            self._gone = False
+
+        def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+            result = self._exporter.export(spans)
+            gone = result is not SpanExportResult.SUCCESS
+            if gone and not self._gone:
+                log.warning("traces_not_sent", to=settings.traces, spans=len(spans))
+            elif self._gone and not gone:
+                log.info("traces_sent_again", to=settings.traces)
+            self._gone = gone
+            return result
+
+        def shutdown(self) -> None:
+            self._exporter.shutdown()  # type: ignore[no-untyped-call]
+
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+    url = settings.traces.rstrip("/")
+    exporter = OTLPSpanExporter(url if url.endswith(PATH) else url + PATH, timeout=SEND_S)
+    processor = BatchSpanProcessor(Reporting(exporter))
+    try:
+        yield Traces(processor, now_ns, settings.traces_share, f"{socket.gethostname()} {settings.listen}")
+    finally:  # by a thread that a collector which does not answer can't keep from ending
+        last = threading.Thread(target=processor.shutdown, name="last-traces", daemon=True)
+        last.start()
+        last.join(LAST_S)

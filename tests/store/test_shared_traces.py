@@ -1,0 +1,37 @@
+"""Traces where servers share a store: the server that hands a turn over adds to the trace of the one that decided."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from arbiter.runtime.traces import ids_of
+from arbiter.testing.server import served
+from tests.rpc.calls import Stubs
+from tests.rpc.test_play import connected
+from tests.runtime.test_traces import MOVES, by_trace, check, moves_of, play, traced_world
+
+pytestmark = pytest.mark.long
+
+
+async def test_a_trace_goes_on_at_the_server_of_the_opponent(postgres: str, tmp_path: Path) -> None:
+    spans = InMemorySpanExporter()
+    given: dict[str, Any] = {"store": postgres, "keys": tmp_path / "arbiter.keys", "rules_workers": 1}
+    one, other = (partial(traced_world, spans=spans, shared=True, name=name) for name in ("one", "other"))
+    async with served(one, **given) as here, served(other, **given) as there:
+        stubs = await Stubs(here).enter()
+        bots = [await connected(here, "alice"), await connected(there, "bob")]
+        match = await stubs.match()
+        await play(bots, match.match_id, MOVES)
+        moves = await moves_of(here, match.match_id)
+        traces = by_trace(spans)
+    assert len(traces) == len(moves) == MOVES
+    for revision, move in moves.items():
+        trace = traces[ids_of(match.match_id, revision).trace]
+        check(trace, match.match_id, revision, move)
+        decided, told = (trace[name].resource.attributes["service.instance.id"] for name in ("move", "hand_over"))
+        assert (decided, told) == (("one", "other") if move.seat == 1 else ("other", "one"))
