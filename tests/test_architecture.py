@@ -12,18 +12,18 @@ PACKAGE = Path(arbiter.__file__).parent
 FORBIDDEN = {"utils", "common", "helpers", "manager"}
 
 
-def test_no_module_has_a_name_that_says_nothing() -> None:
+def test_no_module_has_a_meaningless_name() -> None:
     assert [path for path in PACKAGE.rglob("*.py") if path.stem in FORBIDDEN] == []
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_every_reason_is_documented_where_it_stands(reason: Reason) -> None:
+def test_every_reason_is_documented_where_it_is_defined(reason: Reason) -> None:
     lines = (PACKAGE / "errors.py").read_text().splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith(f"    {reason.name} = "))
     assert "  #: " in lines[at] or lines[at - 1].startswith("    #: ")
 
 
-def test_every_reason_but_those_of_clients_is_given_somewhere() -> None:
+def test_every_reason_of_the_server_is_used() -> None:
     used = {
         node.attr
         for path in PACKAGE.rglob("*.py")

@@ -1,4 +1,4 @@
-"""Every code block of every page is run by a test, or `code_blocks.toml` says why none can."""
+"""Every code block of every page is run by a test, or `code_blocks.toml` says why no test can run it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_block_is_run_by_a_test_or_has_a_reason(page: str) -> None:
             assert re.search(rf"^(async )?def {test}\(", code, re.MULTILINE), f"there is no {runner}"
 
 
-def test_what_is_made_is_a_target() -> None:
+def test_the_makefile_has_the_targets_of_the_blocks() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     typed = [line for page in WITH_BLOCKS for each in blocks(page) for line in commands(each.text)]
     made = {line.split()[1] for line in typed if line.startswith("make ")}

@@ -1,4 +1,4 @@
-"""Settings: where they come from, and what is said about wrong ones."""
+"""Settings: their sources, and the error messages about wrong ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arbiter.config import load
 from arbiter.errors import OperatorError
 
 
-def test_the_command_line_wins_over_the_environment_and_that_over_the_file(
+def test_the_command_line_overrides_the_environment_which_overrides_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "arbiter.toml"
@@ -40,7 +40,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(
         ("[limits]\nping_ms = 20000", "limits: ping_ms 20000 is not less than silence_ms 20000"),
     ],
 )
-def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_file_is_named_with_its_mistake(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "arbiter.toml"
     file.write_text(text)
     with pytest.raises(OperatorError, match=said):
@@ -66,6 +66,6 @@ def test_a_missing_file_and_a_wrong_environment(tmp_path: Path, monkeypatch: pyt
         ("nonsense", "arbiter.keys"),
     ],
 )
-def test_the_keys_are_beside_the_record_or_have_its_name(store: str, ring: str) -> None:
+def test_the_default_path_of_the_keys_follows_from_the_store(store: str, ring: str) -> None:
     assert load(None, store=store).key_ring == Path(ring)
     assert load(None, store=store, keys=Path("elsewhere.keys")).key_ring == Path("elsewhere.keys")

@@ -1,4 +1,4 @@
-"""Configuration, whatever stands in file and environment: settings that hold, or a line that says what is wrong."""
+"""Any file and environment gives valid settings, or one line that says what is wrong."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NUMBERS = st.sampled_from((0, -1, 1, 10, 10**6, 2**31, 2**53, 2**63, 10**30, 1.5
 
 
 def numbers(settings: Settings) -> dict[str, int]:
-    """Return every number of the settings by its name, as a server publishes it."""
+    """Return every numeric setting by the name under which a server publishes it."""
     sections = (settings.limits, settings.matches, settings.credit)
     return {name: value for part in sections for name, value in part if isinstance(value, int)}
 
@@ -52,12 +52,12 @@ def holds(file: Path | None = None) -> Settings | None:
     except OperatorError as error:
         one_line(error)
         return None
-    server_pb2.GetServerInfoResponse(limits=numbers(settings))  # every number fits what publishes it
+    server_pb2.GetServerInfoResponse(limits=numbers(settings))  # every number fits the field in which it is published
     return settings
 
 
 def one_line(error: OperatorError) -> None:
-    """Assert that an error is a line for the terminal."""
+    """Assert that an error is one line for the terminal."""
     assert 0 < len(str(error)) < 4_000
     assert "\n" not in str(error)
 
@@ -69,7 +69,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def environment(values: dict[str, str]) -> Iterator[None]:
-    """Have these variables, and no others of ours, in the environment."""
+    """Set these variables, and no others of the arbiter, in the environment."""
     before = dict(os.environ)
     for name in [name for name in os.environ if name.upper().startswith("ARBITER_")]:
         del os.environ[name]
@@ -102,7 +102,7 @@ def test_files(file: Path, data: st.DataObject) -> None:
         "#" * 65_537,
     ],
 )
-def test_files_that_hurt(file: Path, text: str) -> None:
+def test_extreme_files(file: Path, text: str) -> None:
     file.write_text(text)
     with environment({}):
         assert holds(file) is None
@@ -137,13 +137,13 @@ def test_environments(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "no.toml", "a\0b", "x" * 300])
-def test_names_of_files(tmp_path: Path, name: str) -> None:
+def test_paths_of_files(tmp_path: Path, name: str) -> None:
     with environment({}), pytest.raises(OperatorError) as caught:
         load(tmp_path / name)
     one_line(caught.value)
 
 
-def test_a_file_that_may_not_be_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> bytes:
         raise PermissionError(13, "Permission denied", str(file))
 

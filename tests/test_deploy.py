@@ -1,4 +1,4 @@
-"""What stands in deploy/ is what the server takes."""
+"""The configuration and the numbers in deploy/ are those of the server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arbiter.config import Limits, load
 DEPLOY = Path(__file__).parents[1] / "deploy"
 
 
-def test_the_configuration_to_start_from_is_one() -> None:
+def test_the_configuration_to_start_from_is_valid() -> None:
     settings = load(DEPLOY / "arbiter.toml")
     assert settings.registration == "invitation"
     assert settings.limits.open_matches == 2_000
@@ -19,11 +19,11 @@ def test_the_configuration_to_start_from_is_one() -> None:
 def test_the_budget_names_limits_and_their_defaults() -> None:
     rows = [line.split(" | ") for line in (DEPLOY / "BUDGET.md").read_text().splitlines() if line.startswith("| `")]
     units = {"": 1, "MiB": 1 << 20, "s": 1_000}
-    told = {}
+    page = {}
     for names, defaults, *_ in rows:
         for name, default in zip(names.strip("| ").split(", "), re.split(r", (?=\d)", defaults), strict=True):
             number, _, unit = default.partition(" ")
-            told[name.strip("`")] = int(number.replace(",", "")) * units[unit]
-    assert len(told) >= 10
+            page[name.strip("`")] = int(number.replace(",", "")) * units[unit]
+    assert len(page) >= 10
     limits = Limits().model_dump()
-    assert told == {name: limits[name] for name in told}
+    assert page == {name: limits[name] for name in page}

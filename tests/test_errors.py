@@ -1,4 +1,4 @@
-"""Refusals of arguments and parameters, and the texts that they repeat."""
+"""Refusals of arguments and parameters, and the texts that they quote."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arbiter.errors import Reason, argument_invalid, parameter_invalid, shortene
 ROOT = Path(__file__).parent.parent / "arbiter"
 
 
-def test_a_refusal_says_what_was_wrong_where_and_what_may_stand_there() -> None:
+def test_a_refusal_says_what_was_wrong_where_and_what_is_allowed() -> None:
     refusal = argument_invalid(-1, "ply", "0 to 9")
     assert (refusal.reason, refusal.facts) == (
         Reason.ARGUMENT_INVALID,
@@ -27,7 +27,7 @@ def test_a_refusal_says_what_was_wrong_where_and_what_may_stand_there() -> None:
     assert refusal.message == f"'{'x' * 57}…' is not allowed in cycles of a tournament: expected a number"
 
 
-def test_a_refusal_of_a_lone_surrogate_can_be_written_down() -> None:
+def test_a_refusal_with_a_lone_surrogate_can_be_encoded() -> None:
     refusal = argument_invalid("a\ud800", "note", "text")
     assert refusal.facts["what"] == "a\\ud800"
     assert refusal.message.encode()
@@ -35,14 +35,14 @@ def test_a_refusal_of_a_lone_surrogate_can_be_written_down() -> None:
 
 
 @pytest.mark.parametrize(("length", "shown"), [(0, 0), (59, 59), (60, 60), (61, 58), (500, 58)])
-def test_a_text_is_cut_only_if_it_is_longer_than_what_is_shown(length: int, shown: int) -> None:
+def test_a_text_is_cut_only_if_it_is_longer_than_the_limit(length: int, shown: int) -> None:
     text = shortened("x" * length)
     assert len(text) == shown
     assert text.endswith("…") == (length > 60)
 
 
-def test_nobody_else_builds_such_a_refusal_or_cuts_a_text() -> None:
-    """One builder for each reason, and one way to cut a text: in `arbiter/errors.py`."""
+def test_only_one_function_builds_each_refusal_and_only_one_cuts_texts() -> None:
+    """One builder for each reason, and one function that cuts a text: in `arbiter/errors.py`."""
     builder = re.compile(r"Refusal\(\s*Reason\.(ARGUMENT|PARAMETER)_INVALID|\] ?\+ ?\"…\"|\]\}…")
     # labels of a chart and of an animation, the beginning of a token
     own_width = {"drawing/chart.py", "drawing/animation.py", "conformance/situations/hello.py"}

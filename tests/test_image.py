@@ -1,4 +1,4 @@
-"""The image of `deploy/Dockerfile`: built as the runbook says, started as its user starts it, and played with."""
+"""The image of `deploy/Dockerfile`: built as the runbook says, started as its user starts it, and used for a match."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ ROOT = Path(__file__).parents[1]
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "arbiter-tests", "images")
 BUILDAH = ("buildah", "--root", str(CACHE / "store"), "--runroot", str(CACHE / "run"))
-BASE = "localhost/debian"  #: in the place of the image that a registry has
+BASE = "localhost/debian"  #: used instead of the image in the registry
 CERTIFICATES = Path("etc/ssl/certs/ca-certificates.crt")
 USER = 7400
 
 
 def buildah(command: str, *words: str | Path) -> str:
-    """Run a command of buildah that must succeed; return what it says."""
+    """Run a command of buildah that must succeed; return its output."""
     run = subprocess.run([*BUILDAH, command, *words], capture_output=True, text=True, check=False, cwd=ROOT)
     assert run.returncode == 0, f"buildah {command}: {run.stdout[-2000:]}{run.stderr[-2000:]}"
     return run.stdout.strip()
 
 
 def make_base(folder: Path) -> None:
-    """Make the image of a small Debian, from its packages, which trusts whom this machine trusts."""
+    """Make the image of a small Debian from its packages; it trusts the certificates that this machine trusts."""
     subprocess.run(
         ["debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", folder], check=True, stdout=-3
     )
@@ -49,7 +49,7 @@ def make_base(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A container of the image; the layers below our own code are kept for the next time."""
+    """Yield a container of the image; the layers below our own code are cached for the next time."""
     missing = [program for program in ("buildah", "debootstrap") if shutil.which(program) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(f"to build an image takes root, buildah and debootstrap; missing: {', '.join(missing) or 'root'}")
@@ -69,7 +69,7 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def play_a_match(server: Server) -> None:
-    """Let two new players play a match to its end: a pair eats a singleton, so that three moves are a whole game."""
+    """Let two new players play a match: with a target of a singleton eaten by a pair, three moves are a whole game."""
     with server.client() as organiser:
         tokens = {name: organiser.register_player(name).token for name in ("anna", "ben")}
         match = organiser.create_match(
@@ -84,22 +84,24 @@ def play_a_match(server: Server) -> None:
 @pytest.mark.soak
 @pytest.mark.toolchain
 def test_a_match_is_played_on_a_server_in_a_container(container: str, tmp_path: Path) -> None:
-    told = json.loads(buildah("inspect", container))["OCIv1"]["config"]
-    assert told["User"] == f"{USER}:{USER}"
-    assert list(told["ExposedPorts"]) == ["7400/tcp"]
+    config = json.loads(buildah("inspect", container))["OCIv1"]["config"]
+    assert config["User"] == f"{USER}:{USER}"
+    assert list(config["ExposedPorts"]) == ["7400/tcp"]
     data = tmp_path / "data"
     data.mkdir()
     os.chown(data, USER, USER)
-    run = (*BUILDAH, "run", "--isolation", "chroot", "--user", told["User"], "--volume", f"{data}:/var/lib/arbiter")
+    run = (*BUILDAH, "run", "--isolation", "chroot", "--user", config["User"], "--volume", f"{data}:/var/lib/arbiter")
     within = (*run, container, "--")
-    refused = subprocess.run([*within, *told["Entrypoint"], *told["Cmd"]], capture_output=True, text=True, check=False)
+    refused = subprocess.run(
+        [*within, *config["Entrypoint"], *config["Cmd"]], capture_output=True, text=True, check=False
+    )
     assert refused.returncode != 0
-    assert "can't read /etc/arbiter/server" in refused.stderr  # the certificate is its operator's
+    assert "can't read /etc/arbiter/server" in refused.stderr  # the certificate belongs to the operator
     look = "import os, arbiter.games.pods as module; print(os.getuid(), module.__file__)"
     asked = (*within, "/opt/arbiter/bin/python", "-c", look)
     python = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert re.fullmatch(rf"{USER} /opt/arbiter/.+\.so\n", python.stdout)
-    command = (*within, *told["Entrypoint"], "serve", "--no-save-token")
+    command = (*within, *config["Entrypoint"], "serve", "--no-save-token")
     server = Server(tmp_path, free_port(), store="sqlite:////var/lib/arbiter/arbiter.db", command=command)
     server.start()
     try:
@@ -108,11 +110,11 @@ def test_a_match_is_played_on_a_server_in_a_container(container: str, tmp_path: 
         assert server.process is not None
         inside = descendants(server.process.pid).items()
         os.kill(next(number for number, line in inside if line.startswith("/opt/arbiter/bin/")), SIGTERM)
-        assert server.ended() == 0  # what buildah hands on
+        assert server.ended() == 0  # buildah passes the signal on
     assert (data / "arbiter.db").stat().st_uid == USER
 
 
-def test_the_image_is_of_what_the_project_pins() -> None:
+def test_the_versions_in_the_image_are_those_that_the_project_pins() -> None:
     text = DOCKERFILE.read_text()
     pinned = re.search(r"^UV_VERSION := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert pinned is not None

@@ -1,4 +1,4 @@
-"""The import contracts bite: each import that they forbid, planted in a copy of the tree, is found and named."""
+"""The import contracts work: each forbidden import, added to a copy of the tree, is found and named."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CYCLES = "No modules or packages import each other in a cycle, not even for type
 CLIENT = "The client does not import the server"
 
 
-class Planted(NamedTuple):
-    """A module with one line, the contract that it breaks, and what is said of it."""
+class ForbiddenImport(NamedTuple):
+    """A module with one line, the contract that it breaks, and the message about it."""
 
     module: str
     line: str
@@ -39,9 +39,9 @@ class Planted(NamedTuple):
     said: str
 
 
-def imports(module: str, line: str, contract: str) -> Planted:
-    """Return a planted module that is named with what it imports."""
-    return Planted(module, line, contract, f"{module} -> {line.split()[1]} (l.1)")
+def imports(module: str, line: str, contract: str) -> ForbiddenImport:
+    """Return a module whose error names it and what it imports."""
+    return ForbiddenImport(module, line, contract, f"{module} -> {line.split()[1]} (l.1)")
 
 
 PLANTED = (
@@ -62,7 +62,7 @@ PLANTED = (
     imports("arbiter.games.sixth", "import arbiter.games.line", GAMES),
     imports("arbiter.games.sixth_board", "import arbiter.games.pods_grid", GAMES),
     imports("arbiter.games.hop_it_planted", "import arbiter.games.pondlife", GAMES),
-    Planted("arbiter.utils2", "import arbiter.service.ports", LAYERS, "utils2\n"),
+    ForbiddenImport("arbiter.utils2", "import arbiter.service.ports", LAYERS, "utils2\n"),
     imports("arbiter.service.planted", "import arbiter.runtime.clock", LAYERS),
     imports("arbiter.matches.planted_ratings", "import arbiter.ratings.record", LAYERS),
     imports("arbiter.service.matches.planted_feed", "import arbiter.service.observing.feed", USE_CASE_LAYERS),
@@ -70,7 +70,7 @@ PLANTED = (
     imports("arbiter.service.matches.planted_names", "import arbiter.service.players.accounts", USE_CASE_LAYERS),
     imports("arbiter.service.ratings.planted", "import arbiter.service.play.sessions", USE_CASE_LAYERS),
     imports("arbiter.service.ports.planted", "import arbiter.service.record.matches", USE_CASE_LAYERS),
-    Planted("arbiter.service.utils3", "import arbiter.errors", USE_CASE_LAYERS, "utils3\n"),
+    ForbiddenImport("arbiter.service.utils3", "import arbiter.errors", USE_CASE_LAYERS, "utils3\n"),
     imports("arbiter.store.planted", "import grpc", USE_CASES),
     imports("arbiter.rpc.planted_registry", "import arbiter.service.matches.registry", GRPC_API),
     imports("arbiter.rpc.planted_accounts", "import arbiter.service.players.accounts", GRPC_API),
@@ -84,23 +84,23 @@ PLANTED = (
     imports("arbiter.service.matches.planted_log", "import structlog", LOGGERS),
     imports("arbiter.store.planted_log", "import logging", LOGGERS),
     imports("arbiter.cli.planted", "import arbiter.wire.matches", COMMAND_LINE),
-    Planted("arbiter.conformance.planted_one", "import arbiter.conformance.planted_two", CYCLES, ".planted_one"),
-    Planted("arbiter.conformance.planted_two", "import arbiter.conformance.planted_one", CYCLES, ".planted_two"),
-    Planted("arbiter.store.planted_circle", "import arbiter.store.planted_types", CYCLES, ".planted_circle"),
-    Planted(
+    ForbiddenImport("arbiter.conformance.added_one", "import arbiter.conformance.added_two", CYCLES, ".added_one"),
+    ForbiddenImport("arbiter.conformance.added_two", "import arbiter.conformance.added_one", CYCLES, ".added_two"),
+    ForbiddenImport("arbiter.store.planted_circle", "import arbiter.store.planted_types", CYCLES, ".planted_circle"),
+    ForbiddenImport(
         "arbiter.store.planted_types",
         "import typing\nif typing.TYPE_CHECKING:\n    import arbiter.store.planted_circle",
         CYCLES,
         ".planted_types",
     ),
-    Planted("arbiter_client.values.planted", "import arbiter_client.bot", CYCLES, ".bot"),
+    ForbiddenImport("arbiter_client.values.planted", "import arbiter_client.bot", CYCLES, ".bot"),
     imports("arbiter_client.planted", "import arbiter.errors", CLIENT),
 )
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What import-linter says of each contract that is broken in a copy of the tree with everything planted."""
+    """Return import-linter's message on each broken contract, in a copy of the tree with all forbidden imports."""
     root = tmp_path_factory.mktemp("planted")
     here = Path(__file__).parent
     for package in (arbiter, arbiter_client):
@@ -126,11 +126,11 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.module)
-def test_an_import_that_is_forbidden_breaks_its_contract(said: dict[str, str], planted: Planted) -> None:
+def test_a_forbidden_import_breaks_its_contract(said: dict[str, str], planted: ForbiddenImport) -> None:
     assert planted.said in said.get(planted.contract, ""), said
 
 
-def test_no_contract_is_without_a_violation_that_it_finds(said: dict[str, str]) -> None:
+def test_every_contract_has_a_violation_here(said: dict[str, str]) -> None:
     text = (Path(__file__).parent.parent / "pyproject.toml").read_text()
     contracts = {contract["name"] for contract in tomllib.loads(text)["tool"]["importlinter"]["contracts"]}
     assert contracts == {planted.contract for planted in PLANTED}

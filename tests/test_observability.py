@@ -1,4 +1,4 @@
-"""What stands in deploy/observability, with a real Prometheus that reads a real server."""
+"""The files in deploy/observability, with a real Prometheus that reads a real server."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def panels() -> list[dict[str, Any]]:
     return found
 
 
-def test_each_alert_rings_when_it_should() -> None:
+def test_each_alert_fires_when_it_should() -> None:
     subprocess.run(["promtool", "test", "rules", "alerts-test.yaml"], cwd=FOLDER, check=True, capture_output=True)
     tested = set(re.findall(r"alertname: (\w+)", (FOLDER / "alerts-test.yaml").read_text()))
     assert tested == set(alerts())
@@ -60,7 +60,7 @@ def ask(address: str, path: str, **query: str) -> Any:
 
 @contextmanager
 def prometheus(folder: Path, target: str) -> Iterator[str]:
-    """Run a Prometheus with the configuration of the folder, which asks the target each second; give its address."""
+    """Run a Prometheus with the configuration of the folder, which reads the target each second; return its address."""
     configuration = (FOLDER / "prometheus.yaml").read_text()
     for ours, here in (("15s", "1s"), ("- alerts.yaml", f"- {FOLDER / 'alerts.yaml'}"), ("127.0.0.1:9464", target)):
         assert ours in configuration
@@ -85,7 +85,7 @@ def prometheus(folder: Path, target: str) -> Iterator[str]:
         process.wait(30)
 
 
-async def test_a_prometheus_reads_the_metrics_and_takes_alerts_and_dashboard(tmp_path: Path) -> None:
+async def test_a_prometheus_reads_the_metrics_and_accepts_alerts_and_dashboard(tmp_path: Path) -> None:
     async with measured(tmp_path) as stubs:
         await play(stubs, await stubs.match(game="pods(size=4)", time_control="1m"), 3)
         await asyncio.to_thread(_check, tmp_path, urllib.parse.urlsplit(stubs.served.running.metrics).netloc)
@@ -106,14 +106,14 @@ def _check(folder: Path, target: str) -> None:
 
 
 def _wait(condition: Callable[[], bool]) -> None:
-    """Wait until something holds: Prometheus takes a second for each look at a server, and tells nobody."""
+    """Wait until a condition holds: Prometheus reads a server once a second, and sends no notification."""
     last = time.monotonic() + WAIT_S
     while not condition():
         assert time.monotonic() < last
         time.sleep(0.1)
 
 
-def test_the_dashboard_asks_for_metrics_that_exist() -> None:
+def test_the_dashboard_uses_metrics_that_exist() -> None:
     described = set(re.findall(r"^\| `(arbiter_\w+)`", RUNBOOK.read_text(), re.MULTILINE))
     asked = {
         re.sub(r"_(total|bucket|sum|count)$", "", name)

@@ -52,7 +52,7 @@ def test_games_that_no_demo_can_play_are_refused(more: dict[str, object]) -> Non
         (terms.swiss(), terms.ladder_spec())
 
 
-def test_options_are_stored_and_wrong_ones_are_named(tmp_path: Path) -> None:
+def test_settings_are_stored_and_a_file_without_them_is_refused(tmp_path: Path) -> None:
     file, terms = tmp_path / "plan.json", DemoSettings(("hop-it", "pods"), 2, "5s", "1s")
     file.write_text(terms.text())
     assert terms_in(file) == terms
@@ -61,7 +61,7 @@ def test_options_are_stored_and_wrong_ones_are_named(tmp_path: Path) -> None:
         terms_in(file)
 
 
-def test_ratings_count_games_between_two_different_rated_players() -> None:
+def test_void_games_and_games_of_a_player_against_itself_are_not_rated() -> None:
     progress = progress_of(
         *(created("m1", "a", "b"), ended("m1", 2)),
         *(created("m2", "a", "a"), ended("m2", 1)),

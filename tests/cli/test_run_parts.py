@@ -190,7 +190,7 @@ def test_names_of_transcripts_need_no_quotes_in_a_shell() -> None:
 
 
 @pytest.mark.parametrize("format_", [format_ for format_ in arb.TournamentFormat if format_.value])
-def test_every_format_that_ends_by_itself_has_an_example(format_: arb.TournamentFormat) -> None:
+def test_every_format_has_an_example_that_ends_by_itself(format_: arb.TournamentFormat) -> None:
     name = format_.name.lower().replace("_", "-")
     read = read_all(EXAMPLES / f"example-{name}.toml")
     spec = read.tournament
@@ -202,6 +202,6 @@ def test_every_format_that_ends_by_itself_has_an_example(format_: arb.Tournament
     assert spec.options.duration_ms <= 120_000
 
 
-def test_every_example_is_of_such_a_format() -> None:
+def test_there_are_as_many_examples_as_formats() -> None:
     formats = [format_ for format_ in arb.TournamentFormat if format_.value]
     assert len(list(EXAMPLES.iterdir())) == len(formats)

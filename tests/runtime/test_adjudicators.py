@@ -1,4 +1,4 @@
-"""Installed plug-ins that judge, in a process of their own: one that works, one that raises, one that never answers."""
+"""Installed plug-ins that adjudicate in a process of their own: one works, one raises, one never answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ missing = example_adjudicator:missing
 
 @pytest.fixture
 async def judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AdjudicatorProcess]:
-    """Install a package with plug-ins, and start the process that asks them."""
+    """Install a package with plug-ins, and start the process that calls them."""
     (tmp_path / "example_adjudicator.py").write_text(PLUGIN)
     info = tmp_path / "example_adjudicator-1.0.dist-info"
     info.mkdir()
@@ -66,7 +66,7 @@ def case(position: str) -> Case:
 
 
 def elevation(taken: int) -> str:
-    """Return a position of Elevation in which so many pieces of seat 2 are gone."""
+    """Return a position of Elevation without this many pieces of seat 2."""
     from arbiter.games.registry import game
 
     rules = game("elevation")
@@ -76,13 +76,13 @@ def elevation(taken: int) -> str:
     return text
 
 
-async def test_one_that_works(judges: AdjudicatorProcess) -> None:
+async def test_a_plug_in_that_works(judges: AdjudicatorProcess) -> None:
     assert judges.names == {"three-ahead", "raises", "hangs", "babbles", "missing"}
     assert await judges.judge("three-ahead", case(elevation(2))) is None
     assert await judges.judge("three-ahead", case(elevation(3))) == AdjudicatedEnd(1, "6 to 3")
 
 
-async def test_a_package_adds_one_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_package_adds_a_plug_in_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = block("CONTRIBUTING.md", "arbiter.adjudicators")
     example = [line[4:] for line in (adjudicators.__doc__ or "").splitlines() if line.startswith("    ")]
     assert example[:2] == shown.splitlines(), "the module's example, to which the guide points, has the same"
@@ -97,7 +97,7 @@ async def test_a_package_adds_one_as_the_guide_says(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.long
-async def test_those_that_do_not(judges: AdjudicatorProcess) -> None:
+async def test_plug_ins_that_fail(judges: AdjudicatorProcess) -> None:
     position = elevation(3)
     for name, why in (("raises", "no such opening"), ("babbles", "expected an AdjudicatedEnd"), ("missing", "missing")):
         with pytest.raises(AdjudicatorFailed, match=why):

@@ -1,4 +1,4 @@
-"""What runs is compiled where it was asked for, and nowhere else."""
+"""Which modules run compiled: exactly where this was asked for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_the_working_folder_is_interpreted_and_what_make_native_built_is_compile
     assert is_compiled() is not (Path(arbiter.__file__).parent == SOURCES)
 
 
-def test_the_bare_path_is_there_compiled_and_interpreted() -> None:
-    """What a move costs is compared with the interpreted one, whatever the server runs on."""
+def test_the_bare_path_exists_compiled_and_interpreted() -> None:
+    """The cost of a move is compared with the interpreted bare path, in whatever form the server runs."""
     assert str(bare_path.__file__).endswith(".py") is not is_compiled()
     assert bare.interpreted().__file__ == str(Path(bare.__file__).with_name("bare_path.py"))

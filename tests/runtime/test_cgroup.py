@@ -1,4 +1,4 @@
-"""Control groups of bots: those of the kernel where it lets us make some, and files like them."""
+"""Control groups of bots: the kernel's, where it allows us to make some, and files like them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def own_group() -> str:
     return next(line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
 
 
-def test_a_group_is_made_with_its_limits_and_tells_what_was_hit(tmp_path: Path) -> None:
+def test_a_group_has_its_limits_and_reports_which_were_reached(tmp_path: Path) -> None:
     made = Cgroup.make(str(tmp_path), ResourceLimits(memory_mb=64, processes=10))
     assert made is not None
     assert (made.path / "memory.max").read_text() == str(64 * MIB)
@@ -40,12 +40,12 @@ def test_a_group_is_made_with_its_limits_and_tells_what_was_hit(tmp_path: Path) 
     assert made.cpu_s() == 2.5
 
 
-def test_where_no_group_can_be_made_there_is_none(tmp_path: Path) -> None:
+def test_where_no_group_can_be_made_none_is_used(tmp_path: Path) -> None:
     assert Cgroup.make(str(tmp_path / "nowhere"), ResourceLimits()) is None
     assert delegated(tmp_path) is None
 
 
-def test_a_group_without_the_controllers_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_group_without_the_controllers_is_not_changed(tmp_path: Path) -> None:
     group = tmp_path / own_group().strip("/")
     group.mkdir(parents=True, exist_ok=True)
     (group / "cgroup.controllers").write_text("cpu io\n")
@@ -53,7 +53,7 @@ def test_a_group_without_the_controllers_is_left_as_it_is(tmp_path: Path) -> Non
     assert not (group / cgroup.STARTER).exists()
 
 
-def test_the_starter_leaves_room_for_its_bots(tmp_path: Path) -> None:
+def test_the_starter_moves_into_a_group_below_that_of_its_bots(tmp_path: Path) -> None:
     group = tmp_path / own_group().strip("/")
     (group / cgroup.STARTER).mkdir(parents=True)
     (group / "cgroup.controllers").write_text("cpu memory pids\n")
@@ -63,7 +63,7 @@ def test_the_starter_leaves_room_for_its_bots(tmp_path: Path) -> None:
 
 
 def _handed_over() -> bool:
-    """Say whether this machine lets us make groups; asked in a process of its own, which moves."""
+    """Return whether this machine allows us to make groups; a process of its own tries it, because it has to move."""
     run = subprocess.run([sys.executable, "-c", HANDED_OVER], capture_output=True, text=True, check=False)
     return run.stdout.strip() not in ("", '""')
 

@@ -1,4 +1,4 @@
-"""The system's clock and its source of ids."""
+"""The system's clock, and ids."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from arbiter.runtime.ids import SystemIds
 
 
 class Instant:
-    """A clock that stands."""
+    """A clock that the test sets."""
 
     def __init__(self, now: int) -> None:
         self.now = now
 
     def now_ms(self) -> int:
-        """Return the instant."""
+        """Return the time."""
         return self.now
 
 
-def test_the_clock_takes_no_jump_of_the_system_clock_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_ignores_jumps_of_the_system_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monotonic, wall = 5_000_000_000, 1_800_000_000_000_000_000
     monkeypatch.setattr(time, "monotonic_ns", lambda: monotonic)
     monkeypatch.setattr(time, "time_ns", lambda: wall)
@@ -57,14 +57,14 @@ def test_ids_sort_by_time_and_differ_within_a_millisecond() -> None:
     assert max(made[0]) < min(made[1]) < max(made[1]) < min(made[2])
 
 
-def test_secrets_are_long_and_no_command_line_takes_one_for_an_option() -> None:
+def test_secrets_are_long_and_never_look_like_an_option() -> None:
     ids = SystemIds(Instant(0))
     secrets = {ids.secret() for _ in range(2000)}
     assert len(secrets) == 2000
     assert all(re.fullmatch("[A-Za-z0-9_][A-Za-z0-9_-]{42}", secret) for secret in secrets)
 
 
-def test_lots_stay_within_their_bounds() -> None:
+def test_random_numbers_are_within_their_bounds() -> None:
     ids = SystemIds(Instant(0))
     assert {ids.lot(2) for _ in range(200)} == {0, 1}
     assert ids.lot(1) == 0

@@ -1,6 +1,6 @@
-"""Bots that try to get out of their sandbox: as root and as another user, in each way in which a bot is started.
+"""Bots that try to escape from their sandbox: as root and as another user, started in each way.
 
-Each attempt of `escapes/attempts.py` succeeds where there is no sandbox: the first test sees to that.
+Each attempt of `escapes/attempts.py` succeeds without a sandbox: the first test shows that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 from tests.cli.command import COMMAND, clean_environment
 from tests.processes import descendants, until
 
-STRANGER: Final = 61_000  #: a user of nothing
+STRANGER: Final = 61_000  #: a user without any rights
 LEFT: Final = 3  #: processes that the bot leaves behind
 LEAST: Final = 250  #: attempts
 WAIT_S: Final = 240
@@ -31,7 +31,7 @@ mkdir -p {{0}}; mount --bind {{1}} {{0}}; mount -t tmpfs -o mode=755 none /root
 mkdir -p {{1}}; mount --bind {{0}} {{1}}; umount {{0}}
 exec setpriv --reuid {STRANGER} --regid {STRANGER} --clear-groups -- "$@"
 """
-"""Where Python lies in root's home, nobody else can run it: in a mount namespace of its own, everybody can."""
+"""If Python is in root's home, other users can't run it: in a mount namespace of its own, everybody can."""
 
 REPOSITORY: Final = Path(__file__).parents[2]
 
@@ -45,14 +45,14 @@ users = pytest.mark.parametrize("stranger", [False, True], ids=["the user of the
 
 @pytest.fixture
 def base() -> Iterator[Path]:
-    """Yield a folder that every user may pass through, which those of pytest are not."""
+    """Yield a folder that every user may traverse, unlike those of pytest."""
     with tempfile.TemporaryDirectory(prefix="arbiter-escapes-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
 
 
 def as_stranger(base: Path) -> list[str]:
-    """Return the words before a command that run it as another user."""
+    """Return the prefix of a command that runs it as another user."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user; this suite runs as an ordinary one")
     os.chown(base, STRANGER, STRANGER)
@@ -65,8 +65,8 @@ def as_stranger(base: Path) -> list[str]:
     return ["unshare", "-m", "sh", "-c", AS_STRANGER.format(base / "held", python), "sh"]
 
 
-def plant_program_of_root(base: Path, owner: int) -> None:
-    """Put a program of root's in the bot's folder, which runs as root whoever starts it."""
+def make_program_of_root(base: Path, owner: int) -> None:
+    """Put a set-user-id program of root's in the bot's folder: it runs as root whoever starts it."""
     own = base / "bots/ann"
     own.mkdir(parents=True)
     shutil.copy("/usr/bin/id", own / "whoami")
@@ -76,7 +76,7 @@ def plant_program_of_root(base: Path, owner: int) -> None:
 
 
 class Played(NamedTuple):
-    """What a bot that tried to get out has said: its attempts by name, its summaries; and what it left behind."""
+    """The output of a bot that tried to escape: its attempts by name, its summaries; and what it left behind."""
 
     attempts: dict[str, dict[str, Any]]
     summaries: list[dict[str, Any]]
@@ -84,10 +84,13 @@ class Played(NamedTuple):
 
 
 def played(base: Path, stranger: bool, *way: str) -> Played:
-    """Have a bot try to get out. stranger: as another user than the tests are. way: as `escapes/world.py` has it."""
+    """Have a bot try to escape.
+
+    stranger: as another user than the tests. way: as in `escapes/world.py`.
+    """
     before: Sequence[str] = as_stranger(base) if stranger else ()
     if os.geteuid() == 0:
-        plant_program_of_root(base, STRANGER if stranger else 0)
+        make_program_of_root(base, STRANGER if stranger else 0)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ARBITER_")}
     run = subprocess.run(
         [*before, sys.executable, "-m", "tests.runtime.escapes.world", str(base), *way],
@@ -109,7 +112,7 @@ def played(base: Path, stranger: bool, *way: str) -> Played:
 
 
 @users
-def test_without_a_sandbox_every_attempt_gets_out(base: Path, stranger: bool) -> None:
+def test_without_a_sandbox_every_attempt_succeeds(base: Path, stranger: bool) -> None:
     found = played(base, stranger, "open")
     root = os.geteuid() == 0 and not stranger
     held = [
@@ -117,14 +120,14 @@ def test_without_a_sandbox_every_attempt_gets_out(base: Path, stranger: bool) ->
         for name, each in found.attempts.items()
         if each["verdict"] == "in" and not each["by_machine"] and (root or not each["root"])
     ]
-    expected = [] if os.geteuid() == 0 else ["run a program as its owner"]  # none of root's is there
+    expected = [] if os.geteuid() == 0 else ["run a program as its owner"]  # no program of root's exists there
     assert held == expected, "these can't show that a sandbox holds"
     assert len(found.attempts) >= LEAST
     assert found.left == LEFT
 
 
 @users
-def test_in_the_sandbox_no_attempt_gets_out(base: Path, stranger: bool) -> None:
+def test_in_the_sandbox_no_attempt_succeeds(base: Path, stranger: bool) -> None:
     found = played(base, stranger, "sandbox")
     assert found.summaries == [{"tried": len(found.attempts), "out": []}]
     assert len(found.attempts) >= LEAST
@@ -152,7 +155,7 @@ WAYS = {
         for way in WAYS
     ],
 )
-def test_by_each_command_that_starts_bots_no_attempt_gets_out(base: Path, stranger: bool, way: str) -> None:
+def test_no_attempt_succeeds_with_any_command_that_starts_bots(base: Path, stranger: bool, way: str) -> None:
     found = played(base, stranger, *WAYS[way])
     for summary in found.summaries:
         assert summary["out"] == []
@@ -173,7 +176,7 @@ def bots_of(process: int) -> list[int]:
         pytest.param(("demo", "--games", "hop-it"), id="demo", marks=pytest.mark.soak),
     ],
 )
-def test_the_bots_that_come_with_the_arbiter_are_in_a_sandbox_too(base: Path, words: Sequence[str]) -> None:
+def test_bundled_bots_run_in_a_sandbox_too(base: Path, words: Sequence[str]) -> None:
     process = subprocess.Popen([*COMMAND, *words], cwd=base, stdin=PIPE, stdout=DEVNULL, env=clean_environment())
     try:
         until(lambda: process.poll() is not None or bots_of(process.pid))

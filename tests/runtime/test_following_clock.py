@@ -1,4 +1,4 @@
-"""The clock that follows the one of another machine."""
+"""The clock that follows the clock of another machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOON_NS = 1_800_000_000_000 * MS
 
 
 class Machine:
-    """A machine's monotonic clock, which begins anywhere and runs wrong by some parts in a million; true time is known.
+    """A machine's monotonic clock, with any start and a wrong rate (parts per million); the true time is known.
 
     `theirs_ns`: by how much the other machine's clock is ahead of the true time.
     """
@@ -30,7 +30,7 @@ class Machine:
         return self._begins_ns + passed + passed * self._wrong_ppm // 1_000_000
 
     def reading(self, there_ns: int, back_ns: int) -> TimeReading:
-        """Ask the other machine; the question and the answer take so long."""
+        """Ask the other machine for its time; the question and the answer take this long."""
         asked = self.monotonic_ns()
         self.true_ns += there_ns
         theirs = self.true_ns + self.theirs_ns
@@ -59,7 +59,7 @@ LOOKS = st.lists(st.tuples(TRIPS, st.integers(0, 3_000 * MS)), min_size=1, max_s
 
 
 @given(looks=LOOKS, begins=st.integers(0, 10**18), ppm=st.integers(-100, 100))
-def test_it_is_never_off_by_more_than_the_shortest_trip_and_never_goes_back(
+def test_its_error_is_at_most_the_shortest_round_trip_and_it_never_goes_back(
     looks: list[tuple[list[tuple[int, int]], int]], begins: int, ppm: int
 ) -> None:
     machine = Machine(begins, ppm)
@@ -76,10 +76,10 @@ def test_it_is_never_off_by_more_than_the_shortest_trip_and_never_goes_back(
             assert clock.now_ms() >= last
             last = clock.now_ms()
             machine.true_ns += pause // 3
-        assert abs(off_ms(clock, machine)) <= shortest / 2 / MS + 12  # 30 looks, 3 s apart, 100 ppm
+        assert abs(off_ms(clock, machine)) <= shortest / 2 / MS + 12  # 30 readings, 3 s apart, 100 ppm
 
 
-def test_what_it_is_off_by_is_made_up_for_slowly(machine: Machine) -> None:
+def test_its_error_is_corrected_slowly(machine: Machine) -> None:
     clock = FollowingClock([machine.reading(0, 0)], machine.monotonic_ns)
     machine.theirs_ns = -100 * MS  # less than a step
     for _ in range(10):
@@ -92,7 +92,7 @@ def test_what_it_is_off_by_is_made_up_for_slowly(machine: Machine) -> None:
     assert round(off_ms(clock, machine)) == 0
 
 
-def test_it_jumps_ahead_but_never_back(machine: Machine) -> None:
+def test_it_jumps_forwards_but_never_back(machine: Machine) -> None:
     clock = FollowingClock([machine.reading(0, 0)], machine.monotonic_ns)
     machine.theirs_ns = 3_600_000 * MS
     assert clock.follow([machine.reading(0, MS)]) == pytest.approx(3_600_000, abs=2)

@@ -1,4 +1,4 @@
-"""The ring of signing keys: made once, for its owner alone, shared, rotated; and what its keys sign."""
+"""The file of signing keys: made once, readable by its owner alone, shared, rotated; and signatures with its keys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "arbiter.keys"
 
 
-def test_the_first_start_makes_a_ring_that_only_its_owner_reads(path: Path) -> None:
+def test_the_first_start_makes_a_file_that_only_its_owner_reads(path: Path) -> None:
     (key,) = open_ring(path, structlog.get_logger()).public_keys()
     assert path.stat().st_mode & 0o777 == 0o600
     assert (key.valid_from_ms, key.valid_until_ms, key.algorithm, len(key.key)) == (0, 0, "ed25519", 32)
@@ -33,7 +33,7 @@ def test_the_first_start_makes_a_ring_that_only_its_owner_reads(path: Path) -> N
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_replicas_that_start_together_share_one_ring(path: Path) -> None:
+def test_servers_that_start_together_share_one_file(path: Path) -> None:
     rings: list[KeyRing] = []
     threads = [threading.Thread(target=lambda: rings.append(open_ring(path, structlog.get_logger()))) for _ in range(8)]
     for thread in threads:
@@ -44,7 +44,7 @@ def test_replicas_that_start_together_share_one_ring(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_rotation_is_seen_without_a_restart_and_leaves_no_gap(path: Path) -> None:
+def test_a_rotation_takes_effect_without_a_restart_and_without_a_gap(path: Path) -> None:
     ring = open_ring(path, structlog.get_logger())
     (first,) = ring.public_keys()
     second = rotate(path, NOON)
@@ -68,7 +68,7 @@ def test_rotations_at_the_same_time_lose_no_key(path: Path) -> None:
     assert len(open_ring(path, structlog.get_logger()).public_keys()) == 9
 
 
-def test_what_a_key_signs(path: Path) -> None:
+def test_a_signature_is_valid_for_its_data_and_key_alone(path: Path) -> None:
     ring = open_ring(path, structlog.get_logger())
     (key,) = ring.public_keys()
     signature = ring.sign(key.key_id, b"message")
@@ -91,7 +91,7 @@ def test_the_arithmetic_is_that_of_the_standard() -> None:
     )
 
 
-def test_a_ring_that_can_not_be_read_again_stays_as_it_was(path: Path) -> None:
+def test_keys_stay_in_use_if_their_file_becomes_unreadable(path: Path) -> None:
     ring = open_ring(path, structlog.get_logger())
     keys = ring.public_keys()
     path.write_text("{}")
@@ -123,14 +123,14 @@ def damaged(path: Path, **values: Any) -> None:
         {"valid_from_ms": "0"},
     ],
 )
-def test_what_is_no_ring_is_refused(path: Path, values: dict[str, Any]) -> None:
+def test_malformed_files_are_refused(path: Path, values: dict[str, Any]) -> None:
     open_ring(path, structlog.get_logger())
     damaged(path, **values)
     with pytest.raises(OperatorError, match="is no ring of signing keys"):
         open_ring(path, structlog.get_logger())
 
 
-def test_files_that_are_no_ring(path: Path) -> None:
+def test_unusable_paths_are_refused(path: Path) -> None:
     path.write_text("nonsense")
     path.chmod(0o600)
     with pytest.raises(OperatorError, match="not JSON"):
@@ -145,7 +145,7 @@ def test_files_that_are_no_ring(path: Path) -> None:
             use(path.parent / "nowhere" / "arbiter.keys")
 
 
-def test_where_the_ring_is() -> None:
+def test_the_path_of_the_file() -> None:
     assert Settings(store="sqlite:///games/arbiter.db").key_ring == Path("games/arbiter.keys")
     assert Settings(store="sqlite:////var/arbiter.db?timeout=5").key_ring == Path("/var/arbiter.keys")
     assert Settings(store="postgresql://host/arbiter").key_ring == Path("arbiter.keys")
@@ -157,7 +157,7 @@ def signed(private: SigningKey, **values: Any) -> Signature:
     return Signature(statement, private.sign(statement.message()))
 
 
-def test_checking_names_what_does_not_hold() -> None:
+def test_a_check_names_what_is_invalid() -> None:
     private, other = SigningKey(b"\1" * 32, 100, 200), SigningKey(b"\2" * 32, 0)
     check = checking([private.public], holds)
     assert check(signed(private), 100) == ""

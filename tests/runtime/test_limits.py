@@ -1,4 +1,4 @@
-"""Bots that take more than they may: each is held or ended at its limit, and this is reported."""
+"""Bots that exceed a limit: each is held at the limit or ended, and this is reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is
 
 @pytest.fixture(autouse=True)
 def _readable(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)  # a bot that root starts is another user
+    tmp_path.chmod(0o755)  # a bot that root starts runs as another user
 
 
 def sandbox(limits: ResourceLimits) -> Sandbox:
@@ -187,7 +187,7 @@ async def test_at_other_limits_a_bot_gets_no_more_and_goes_on(tmp_path: Path, gr
 
 
 @needs_bwrap
-async def test_a_process_maps_only_so_much(tmp_path: Path) -> None:
+async def test_the_address_space_of_a_process_is_limited(tmp_path: Path) -> None:
     script = """
 import mmap
 try:
@@ -201,7 +201,7 @@ except OSError as error:
 
 
 @needs_bwrap
-async def test_without_a_starter_that_reads_it_a_hit_is_said(tmp_path: Path) -> None:
+async def test_without_a_starter_that_reads_it_a_reached_limit_is_printed(tmp_path: Path) -> None:
     program = Program((sys.executable, "-I", "-S", "-c", "while True: pass"), tmp_path, {})
     (tmp_path / "job").write_text(json.dumps(sandbox(FEW._replace(cpu_s=1)).job(program, None)))
     run = await asyncio.create_subprocess_exec(*guarded(tmp_path / "job"), stderr=asyncio.subprocess.PIPE)
@@ -210,13 +210,13 @@ async def test_without_a_starter_that_reads_it_a_hit_is_said(tmp_path: Path) -> 
     assert run.returncode == -signal.SIGKILL
 
 
-def test_what_is_shared_is_counted_once(tmp_path: Path) -> None:
+def test_shared_memory_is_counted_once(tmp_path: Path) -> None:
     mine = os.getpid()
     assert measure.exact_memory([mine], mine) > 0
     assert measure.usage([mine], mine).processes >= 1
 
 
-def test_limits_that_are_hit_are_named() -> None:
+def test_reached_limits_are_named() -> None:
     assert Usage(processes=24, files=64, full=True).over(FEW) == ["processes", "files", "tmp_mb"]
     assert Usage(memory=64 * measure.MIB, cpu_s=9.0).over(FEW) == []
     assert Usage(memory=65 * measure.MIB, cpu_s=9.0).over(FEW._replace(cpu_s=8)) == ["memory_mb", "cpu_s"]

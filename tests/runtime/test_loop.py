@@ -1,4 +1,4 @@
-"""When the process of a server collects garbage. Runs in a separate process, which has its own collector."""
+"""When a server collects garbage. The test runs in a separate process, which has its own collector."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ loop.run_process(main())
 
 
 @pytest.mark.parametrize(("load", "said"), [("quiet", ["still there", "gone"]), ("busy", ["still there", "gone"] * 2)])
-def test_garbage_is_looked_for_once_there_may_be_enough_of_it(load: str, said: list[str]) -> None:
+def test_garbage_is_collected_once_there_may_be_enough_of_it(load: str, said: list[str]) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM, load], capture_output=True, text=True, timeout=240, check=False
     )

@@ -15,7 +15,7 @@ def test_a_free_port_can_be_listened_on() -> None:
         listener.bind((loopback.HOST, port))
 
 
-def test_what_is_taken_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_in_use_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as listener:
         taken = loopback.free_port()
         listener.bind((loopback.HOST, taken))

@@ -1,4 +1,4 @@
-"""Metrics: what is counted, how it is shown, and the page that describes each."""
+"""Metrics: what they count, their text format, and the page that describes each of them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_metrics_agree_with_the_record(tmp_path: Path) -> None:
     assert value(during, "move_seconds_count", stage="acknowledge") == 6
     least = sum(event.at - event.ledger.arrived for event in moved) / 1_000
     assert least <= value(during, "move_seconds_sum", stage="acknowledge") < 60
-    assert value(during, "move_seconds_count", stage="network") == 0  # nobody has a Play stream
+    assert value(during, "move_seconds_count", stage="network") == 0  # no player has a Play stream
     assert value(during, "refusals_total", reason="PLY_MISMATCH") == 1
     assert value(during, "live_matches") == 1
     assert value(during, "commit_seconds_count") >= 7
@@ -95,7 +95,7 @@ async def test_metrics_agree_with_the_record(tmp_path: Path) -> None:
 
 @pytest.mark.long
 async def test_the_page_describes_every_metric(tmp_path: Path) -> None:
-    """After a change: bring deploy/METRICS.md up to date; the test says how."""
+    """After a change: update deploy/METRICS.md; the failing test says how."""
     async with measured(tmp_path) as stubs:
         families = await asyncio.to_thread(_families, stubs.served.running.metrics)
     rows = re.findall(r"^\| `(arbiter_\w+)` \| (\w+) \| (.+?) \|$", PAGE.read_text(), re.MULTILINE)
@@ -124,12 +124,12 @@ def test_a_distribution_counts_what_is_at_most_each_bound(values: list[float]) -
 
 
 @pytest.mark.parametrize("address", ["9464", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:70000"])
-def test_what_is_no_address_is_refused(address: str) -> None:
+def test_malformed_addresses_are_refused(address: str) -> None:
     with pytest.raises(OperatorError, match=f"'{address}' is no address for metrics: write HOST:PORT"):
         _show(metrics=address)
 
 
-def test_a_taken_port_is_refused() -> None:
+def test_a_port_in_use_is_refused() -> None:
     address = f"127.0.0.1:{free_port()}"
     settings = load(None, metrics=address)
     with shown(Metrics(), settings), pytest.raises(OperatorError, match=f"can't show metrics on {address}: the port"):

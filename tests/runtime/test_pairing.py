@@ -33,7 +33,7 @@ DRAWN = Openings(6, "a seed")
 
 
 class Stored:
-    """A tournament that goes on in memory, and its log in a journal."""
+    """A running tournament in memory, with its log in a journal."""
 
     def __init__(self, journal: MemoryJournal, number: int, format_: Format, players: int = 8) -> None:
         spec = Spec("cup", format_, ("circle-of-life",), "1s", options=Options(rounds=5, duration_ms=1_000_000))
@@ -46,7 +46,7 @@ class Stored:
         self._stored = 0
 
     async def store(self) -> None:
-        """Store what is new."""
+        """Store the new events."""
         new: Sequence[ev.Event] = self.tournament_run.log[self._stored :]
         if new:
             self._stored += len(new)
@@ -54,7 +54,7 @@ class Stored:
             await self._journal.append(Append(self._chain.seal(new), tournament=row))
 
     def play_the_round(self) -> None:
-        """Play all that has been paired."""
+        """Play all paired games."""
         while not self.tournament_run.tournament.all_decided():
             self.tournament_run.step()
 
@@ -68,8 +68,8 @@ async def process(journal: MemoryJournal) -> AsyncIterator[PairingProcess]:
         await pairing.close()
 
 
-async def test_the_process_proposes_what_would_be_proposed_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arbiter.runtime.pairing.KEPT", 1)  # so that each is forgotten for the other
+async def test_the_process_proposes_what_this_process_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arbiter.runtime.pairing.KEPT", 1)  # so that each one replaces the other in the cache
     journal = MemoryJournal()
     tournaments = [Stored(journal, 1, Format.SWISS), Stored(journal, 2, Format.SWISS)]
     async with process(journal) as pairing:
@@ -84,7 +84,7 @@ async def test_the_process_proposes_what_would_be_proposed_here(monkeypatch: pyt
                 assert len(pairing._revisions) == 1
 
 
-async def test_the_event_loop_goes_on_and_neither_mistakes_nor_callers_that_leave_spoil_the_next_answer() -> None:
+async def test_the_event_loop_goes_on_and_errors_and_cancelled_calls_do_not_affect_the_next_answer() -> None:
     journal = MemoryJournal()
     swiss = Stored(journal, 1, Format.SWISS, players=100)
     await swiss.store()
@@ -105,21 +105,21 @@ async def test_the_event_loop_goes_on_and_neither_mistakes_nor_callers_that_leav
         assert await pairing.opening(DRAWN, "hop-it", 3) == opening(DRAWN, "hop-it", 3)
 
 
-async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one_is_served() -> None:
+async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_one_an_answer() -> None:
     journal = MemoryJournal()
     swiss = Stored(journal, 1, Format.SWISS, players=100)
     await swiss.store()
     async with process(journal) as pairing:
         first = await pairing.propose(swiss.tournament_run.tournament, FreePlayers())
         waiting = asyncio.create_task(pairing.propose(swiss.tournament_run.tournament, FreePlayers()))
-        for asked in (False, True):  # taken up, and sent
+        for asked in (False, True):  # the worker has taken it up
             while (swiss.id in pairing._revisions) != asked:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0)
         kill(pairing)
         with pytest.raises(PairingFailed, match="gave no answer"):
             await waiting
         assert await pairing.propose(swiss.tournament_run.tournament, FreePlayers()) == first
-        kill(pairing)  # now nobody waits
+        kill(pairing)  # now no caller waits
         assert await pairing.opening(DRAWN, "pods", 1) == opening(DRAWN, "pods", 1)
 
 
@@ -131,7 +131,7 @@ def kill(pairing: PairingProcess) -> None:
     worker._process.wait()
 
 
-def test_the_worker_says_what_went_wrong_and_forgets_the_tournaments_that_are_named() -> None:
+def test_the_worker_reports_errors_and_forgets_the_named_tournaments() -> None:
     swiss = Stored(MemoryJournal(), 1, Format.SWISS)
     worker = PairingJobs()
     assert b"failed" in answer(worker.jobs, "propose", (swiss.id, [b"{}"], FreePlayers(), ()))
@@ -142,7 +142,7 @@ def test_the_worker_says_what_went_wrong_and_forgets_the_tournaments_that_are_na
 
 
 class Noting(list[StoredRecord]):
-    """Records that note in which thread they are read."""
+    """Records that remember in which thread they are read."""
 
     thread = 0
 
@@ -151,7 +151,7 @@ class Noting(list[StoredRecord]):
         return super().__iter__()
 
 
-async def test_a_log_is_read_beside_the_event_loop() -> None:
+async def test_a_log_is_read_outside_the_event_loop() -> None:
     journal = MemoryJournal()
     swiss = Stored(journal, 1, Format.SWISS)
     await swiss.store()
@@ -164,7 +164,7 @@ async def test_a_log_is_read_beside_the_event_loop() -> None:
             await pairing.load("t2", records)
 
 
-async def test_nothing_is_asked_of_a_closed_one() -> None:
+async def test_a_closed_process_refuses_requests() -> None:
     pairing = PairingProcess(MemoryJournal())
     await pairing.close()
     with pytest.raises(PairingFailed, match="stopping"):

@@ -1,4 +1,4 @@
-"""Ratings in a process of their own: the same answers as on the spot, and an event loop that goes on."""
+"""Ratings in a process of their own: the same answers as in this process, and an event loop that goes on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 
 def tallies(players: int) -> list[Tally]:
-    """Return a game of each with each other, in both seats."""
+    """Return one game of every two players in both seats."""
     names = [f"p{number}" for number in range(players)]
     return [
         Tally("", "pods", True, one, two, "win", 1 + (n + m) % 2, "rules", 3, "1", "")
@@ -57,7 +57,7 @@ async def rating() -> AsyncIterator[RatingProcess]:
         await process.close()
 
 
-async def test_the_process_answers_what_would_be_answered_here(rating: RatingProcess) -> None:
+async def test_the_process_answers_what_this_process_would(rating: RatingProcess) -> None:
     here, anchors, few = InProcessRating(), {"p0": 50.0}, tallies(12)
     assert await rating.rating_list(few, anchors) == await here.rating_list(few, anchors)
     results = [result_of_tally(tally) for tally in few]
@@ -75,7 +75,7 @@ async def test_the_process_answers_what_would_be_answered_here(rating: RatingPro
 
 
 async def test_the_event_loop_goes_on(rating: RatingProcess) -> None:
-    await rating.rating_list((), {})  # it is there
+    await rating.rating_list((), {})  # the process has started
     fitting = asyncio.create_task(rating.rating_list(TALLIES, {}))
     turns = 0
     while not fitting.done():
@@ -84,7 +84,7 @@ async def test_the_event_loop_goes_on(rating: RatingProcess) -> None:
     assert turns > 100
 
 
-async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one_is_served(
+async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_one_an_answer(
     rating: RatingProcess,
 ) -> None:
     listed = await rating.rating_list(TALLIES, {})
@@ -100,7 +100,7 @@ async def test_whoever_waits_when_the_process_is_killed_is_told_and_the_next_one
     assert await rating.rating_list(TALLIES, {}) == listed
 
 
-async def test_a_mistake_is_told_and_spoils_no_other_answer(rating: RatingProcess) -> None:
+async def test_an_error_is_reported_and_does_not_affect_other_answers(rating: RatingProcess) -> None:
     with pytest.raises(RatingFailed, match="Traceback"):
         await rating.rating_list([TALLIES[0]._replace(winner=3)], {})
     assert (await rating.rating_list(TALLIES, {})).games == 3 * len(TALLIES)

@@ -1,4 +1,4 @@
-"""The pool of rules workers: deadlines, memory, turns taken fairly, and what it does when something breaks."""
+"""The pool of rules workers: deadlines, memory, fair turns, and failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.long
 # Frogs and tadpoles wherever the frog on c4 can hop over them: 3,457,559 paths, which take about two seconds.
 HOSTILE = ("hop-it(duty=none)", "F.T.T_/FTTTTTF/_T.T.F/FTTTTTF/F.TFT_/FTTTTTF/_t.t.F 1 0")
 
-# The same from d3 with enemies that bind nobody: 228,119 paths.
+# The same from d3 with enemies that force no hop: 228,119 paths.
 LONG = ("hop-it(duty=none)", "FTTTTF/F.T.T.F/FTTTTF/_TFT.T_/FTTTTF/F.T.T.F/FttTTF 1 0")
 
 
@@ -61,7 +61,7 @@ def workers() -> list[int]:
 
 
 def middle_game(variant: str, plies: int) -> list[str]:
-    """Return a line of play: at each ply a move from anywhere in the list, on a single cell if there is one."""
+    """Return a line of play: at each ply any move of the list, preferably one on a single cell."""
     game = registry.game(variant)
     position, line = game.initial(), list[str]()
     while len(line) < plies:
@@ -98,7 +98,7 @@ async def test_more_moves_than_an_answer_holds_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("variant", "plies", "least"), [("elevation", 0, 1_150), ("pods", 43, 300)])
-async def test_long_lists_come_whole_in_chunks_in_bytewise_order(variant: str, plies: int, least: int) -> None:
+async def test_long_lists_are_complete_in_chunks_in_bytewise_order(variant: str, plies: int, least: int) -> None:
     line = middle_game(variant, plies)
     game = registry.game(variant)
     position = game.initial()
@@ -130,7 +130,7 @@ async def test_lines_are_played_with_their_boards_and_outcomes() -> None:
         ]
 
 
-async def test_a_caller_with_much_to_ask_holds_up_nobody_else_for_more_than_the_job_under_way() -> None:
+async def test_a_caller_with_many_requests_delays_others_by_no_more_than_the_running_job() -> None:
     done: list[str] = []
 
     async def ask(rules: RulesPool, caller: str, name: str) -> None:
@@ -140,7 +140,7 @@ async def test_a_caller_with_much_to_ask_holds_up_nobody_else_for_more_than_the_
     async with pool() as rules, asyncio.TaskGroup() as group:
         for n in range(6):
             group.create_task(ask(rules, "heavy", f"heavy {n}"))
-        await until(lambda: rules.busy == 1)  # the first of them is under way
+        await until(lambda: rules.busy == 1)  # the first of them is running
         group.create_task(ask(rules, "small", "small"))
         group.create_task(ask(rules, "third", "third"))
     assert done == ["heavy 0", "small", "third", *(f"heavy {n}" for n in range(1, 6))]
@@ -155,7 +155,7 @@ async def test_a_caller_has_one_job_running_while_another_worker_is_free_for_oth
 
 
 async def until(so: Callable[[], bool]) -> None:
-    """Let other tasks run until something holds."""
+    """Run other tasks until a condition holds."""
     while not so():  # noqa: ASYNC110 - a few turns of the loop, and no time
         await asyncio.sleep(0)
 
@@ -168,8 +168,8 @@ async def cancelled(tasks: Sequence[asyncio.Task[Any]]) -> None:
 
 
 async def waiting(rules: RulesPool, caller: str, count: int) -> list[asyncio.Task[Any]]:
-    """Stop the worker, have a caller ask something, and then `count` questions more that wait for it."""
-    await moves(rules, "pods", caller=caller)  # the worker is there
+    """Stop the worker, have a caller make a request, and then `count` more that wait for it."""
+    await moves(rules, "pods", caller=caller)  # the worker has started
     (worker,) = workers()
     os.kill(worker, signal.SIGSTOP)
     tasks: list[asyncio.Task[Any]] = [asyncio.create_task(moves(rules, *LONG, caller=caller))]
@@ -180,7 +180,7 @@ async def waiting(rules: RulesPool, caller: str, count: int) -> list[asyncio.Tas
 
 
 def go_on() -> None:
-    """Have the workers go on that were stopped."""
+    """Let the stopped workers go on."""
     for worker in workers():
         os.kill(worker, signal.SIGCONT)
 
@@ -204,7 +204,7 @@ async def test_the_requests_of_all_callers_together_are_bounded_too() -> None:
     async with pool(rules_waiting=3, rules_waiting_in_all=4, rules_ms=60_000) as rules:
         tasks = await waiting(rules, "bob", 3)
         tasks.append(asyncio.create_task(moves(rules, "pods", caller="alice")))
-        await asyncio.sleep(0)  # it is among those that wait now
+        await asyncio.sleep(0)  # it is one of the waiting ones now
         assert rules.waiting == 4
         limited = await refusal(moves(rules, "pods", caller="carol"))
         assert limited.reason is Reason.RATE_LIMITED
@@ -216,7 +216,7 @@ async def test_the_requests_of_all_callers_together_are_bounded_too() -> None:
 
 
 @pytest.mark.long
-async def test_requests_that_nobody_waits_for_any_more_do_not_count() -> None:
+async def test_cancelled_requests_do_not_count() -> None:
     async with pool(rules_waiting=3, rules_ms=60_000) as rules:
         tasks = await waiting(rules, "bob", 3)
         await cancelled(tasks[1:])
@@ -227,7 +227,7 @@ async def test_requests_that_nobody_waits_for_any_more_do_not_count() -> None:
         await refusal(tasks[0])
 
 
-async def test_workers_are_started_by_jobs_that_no_other_one_is_free_for() -> None:
+async def test_a_worker_is_started_for_a_job_if_no_other_one_is_free() -> None:
     rules = RulesPool(Limits(rules_ms=60_000), 2)
     try:
         for _ in range(2):
@@ -243,7 +243,7 @@ async def test_workers_are_started_by_jobs_that_no_other_one_is_free_for() -> No
         await rules.close()
 
 
-async def test_a_failure_of_the_rules_code_is_no_refusal_and_stops_nobody() -> None:
+async def test_a_failure_of_the_rules_code_is_no_refusal_and_stops_no_worker() -> None:
     async with pool() as rules:
         for _ in range(2):
             with pytest.raises(RuntimeError, match=r"(?s)a rules worker failed:.*TypeError"):
@@ -251,7 +251,7 @@ async def test_a_failure_of_the_rules_code_is_no_refusal_and_stops_nobody() -> N
         assert (await moves(rules, "pods")).total == 126
 
 
-async def test_a_worker_that_died_with_nothing_to_do_is_replaced() -> None:
+async def test_an_idle_worker_that_died_is_replaced() -> None:
     async with pool() as rules:
         await moves(rules, "pods")
         (worker,) = workers()
@@ -280,7 +280,7 @@ async def test_without_a_process_requests_are_refused_and_served_once_there_is_o
         assert (await moves(rules, "pods")).total == 126
 
 
-async def test_closing_cancels_what_runs_and_what_waits_and_refuses_what_comes_later() -> None:
+async def test_closing_cancels_running_and_waiting_jobs_and_refuses_later_ones() -> None:
     rules = RulesPool(Limits(rules_ms=60_000), 1)
     await rules.start()
     tasks = await waiting(rules, "bob", 2)

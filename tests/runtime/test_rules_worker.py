@@ -1,4 +1,4 @@
-"""What a rules worker answers, in this process: the kept ends of lines change nothing of it."""
+"""The answers of a rules worker, in this process: its cache of lines does not change them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GAME = "circle-of-life"
 
 
 def decoded(data: bytes) -> list[tuple[bool, Any]]:
-    """Return the frames of an answer, each with whether it says that it is the last."""
+    """Return the frames of an answer, each with whether it is marked as the last."""
     stream, frames = io.BytesIO(data), []
     while head := stream.read(HEAD.size):
         last, length = HEAD.unpack(head)
@@ -29,7 +29,7 @@ def decoded(data: bytes) -> list[tuple[bool, Any]]:
 
 
 def result(kind: str, *arguments: Any) -> list[Any]:
-    """Return an answer with refusals as plain values, so that answers compare."""
+    """Return an answer with refusals as plain values, so that answers can be compared."""
     frames = decoded(b"".join(answer(kind, arguments)))
     assert [last for last, _ in frames] == [False] * (len(frames) - 1) + [True]
     said, value = frames[-1][1]
@@ -39,7 +39,7 @@ def result(kind: str, *arguments: Any) -> list[Any]:
 
 @st.composite
 def questions(draw: st.DrawFn) -> list[tuple[str, tuple[Any, ...]]]:
-    """Draw questions about one line and its beginnings, some with a bad move somewhere, some longer than allowed."""
+    """Draw requests about one line and its beginnings, some with a wrong move, some longer than allowed."""
     game = registry.game(GAME)
     position, line = game.initial(), list[str]()
     for _ in range(draw(st.integers(0, 9))):
@@ -64,7 +64,7 @@ def questions(draw: st.DrawFn) -> list[tuple[str, tuple[Any, ...]]]:
 @pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(questions())
-def test_what_is_kept_changes_no_answer(asked: list[tuple[str, tuple[Any, ...]]]) -> None:
+def test_the_cache_changes_no_answer(asked: list[tuple[str, tuple[Any, ...]]]) -> None:
     rules_worker._ends.clear()
     kept = [result(kind, *arguments) for kind, arguments in asked]
     again = [result(kind, *arguments) for kind, arguments in asked]
@@ -76,7 +76,7 @@ def test_what_is_kept_changes_no_answer(asked: list[tuple[str, tuple[Any, ...]]]
     assert again == fresh
 
 
-def test_a_kept_line_does_not_make_a_longer_one_allowed() -> None:
+def test_a_cached_line_does_not_make_a_longer_one_allowed() -> None:
     rules_worker._ends.clear()
     game = registry.game(GAME)
     first = game.moves(game.initial())[0]
@@ -87,7 +87,7 @@ def test_a_kept_line_does_not_make_a_longer_one_allowed() -> None:
     assert refused.value.reason is Reason.ARGUMENT_INVALID
 
 
-def test_no_more_than_so_many_lines_are_kept() -> None:
+def test_the_cache_has_a_maximal_number_of_lines() -> None:
     rules_worker._ends.clear()
     game = registry.game(GAME)
     for first in game.moves(game.initial()):
@@ -105,15 +105,15 @@ def test_a_worker_says_when_it_is_ready_and_answers_until_its_input_ends() -> No
     assert [value[0] for last, value in frames if last] == ["done", "done", "refused"]
 
 
-def test_a_failure_is_answered_with_its_traceback() -> None:
+def test_an_error_is_answered_with_its_traceback() -> None:
     ((said, text),) = result("play_moves", GAME, 7, ("a",), 0, False, 9)
     assert said == "failed"
     assert text.startswith("Traceback")
     assert "TypeError" in text
 
 
-def test_an_interpreter_that_has_no_memory_left_says_so_as_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where its own C code finds no memory, CPython may raise a SystemError in place of a MemoryError."""
+def test_an_interpreter_without_memory_reports_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If its own C code finds no memory, CPython may raise a SystemError in place of a MemoryError."""
 
     def starved(*_: object) -> Iterator[object]:
         yield []

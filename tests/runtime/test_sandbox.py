@@ -1,4 +1,4 @@
-"""Bots as processes: a sandbox lets them reach the arbiter alone, and none outlives the process that started it."""
+"""Bots as processes: in a sandbox they reach the arbiter alone, and none outlives the process that started it."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is
 
 @pytest.fixture(autouse=True)
 def _readable(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)  # a bot that root starts is another user
+    tmp_path.chmod(0o755)  # a bot that root starts runs as another user
 
 
-def walls(hidden: tuple[Path, ...] = ()) -> Sandbox:
+def sandbox(hidden: tuple[Path, ...] = ()) -> Sandbox:
     found = sandboxes.find(hidden=hidden)
     assert isinstance(found, Sandbox), found
     return found
 
 
 def python(script: str, folder: Path, **more: str) -> Program:
-    """Return a program in Python that sees nothing but the standard library."""
+    """Return a program in Python that sees only the standard library."""
     return Program((sys.executable, "-I", "-S", "-c", script), folder, more)
 
 
 @asynccontextmanager
 async def host(answer: bytes) -> AsyncIterator[int]:
-    """Listen on the loopback as an arbiter does: answers a line with itself and `answer`. Yields the port."""
+    """Listen on the loopback as an arbiter does: answer a line with itself and `answer`. Yields the port."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.readline() + answer)
@@ -58,7 +58,7 @@ async def host(answer: bytes) -> AsyncIterator[int]:
 
 
 async def said(program: Program, port: int, within: Sandbox | None) -> str:
-    """Run a bot to its end; return what it has written."""
+    """Run a bot to its end; return its output."""
     bot = await BotProcess.start(program, HOST, port, within)
     written = await bot.output.read()
     assert await bot.wait() == 0, written.decode()
@@ -66,7 +66,7 @@ async def said(program: Program, port: int, within: Sandbox | None) -> str:
 
 
 @needs_bwrap
-async def test_behind_the_walls_a_bot_reaches_the_arbiter_and_nothing_else(tmp_path: Path) -> None:
+async def test_in_a_sandbox_a_bot_reaches_the_arbiter_and_nothing_else(tmp_path: Path) -> None:
     script = f"""
 import socket
 with socket.create_connection(("{HOST}", {{0}})) as there:
@@ -86,14 +86,14 @@ except OSError as error:
     print(type(error).__name__, error.strerror)
 """
     async with host(b"welcome") as port, host(b"") as another:
-        heard = await said(python(script.format(port, another), tmp_path), port, walls())
+        heard = await said(python(script.format(port, another), tmp_path), port, sandbox())
     assert heard.splitlines() == [
         *("hello", "welcome", "ConnectionRefusedError", "ConnectionRefusedError"),
         "OSError Network is unreachable",
     ]
 
 
-async def test_without_walls_a_bot_finds_its_arbiter_too(tmp_path: Path) -> None:
+async def test_without_a_sandbox_a_bot_reaches_its_arbiter_too(tmp_path: Path) -> None:
     script = "import os, socket; print(os.getcwd(), os.environ['LEVEL'], os.environ.get('SECRET'))"
     os.environ["SECRET"] = "x"
     try:
@@ -103,7 +103,7 @@ async def test_without_walls_a_bot_finds_its_arbiter_too(tmp_path: Path) -> None
     assert heard.split() == [str(tmp_path), "3", "None"]
 
 
-def test_a_bot_inherits_little_and_thinks_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bot_inherits_few_variables_and_computes_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARBITER_TOKEN", "the operator's")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     found = environment({"OMP_NUM_THREADS": "2"})
@@ -113,15 +113,17 @@ def test_a_bot_inherits_little_and_thinks_in_one_thread(monkeypatch: pytest.Monk
     assert not {"ARBITER_TOKEN", "AWS_SECRET_ACCESS_KEY"} & found.keys()
 
 
-@pytest.mark.parametrize("walled", [False, pytest.param(True, marks=needs_bwrap)])
-async def test_a_program_that_there_is_not_says_so(tmp_path: Path, walled: bool) -> None:
-    bot = await BotProcess.start(Program(("./nobody",), tmp_path, {}), HOST, free_port(), walls() if walled else None)
+@pytest.mark.parametrize("sandboxed", [False, pytest.param(True, marks=needs_bwrap)])
+async def test_a_missing_program_is_reported(tmp_path: Path, sandboxed: bool) -> None:
+    bot = await BotProcess.start(
+        Program(("./nobody",), tmp_path, {}), HOST, free_port(), sandbox() if sandboxed else None
+    )
     assert await bot.output.read() == b"can't run ./nobody: No such file or directory\n"
     assert await bot.wait() == 127
 
 
-@pytest.mark.parametrize("walled", [False, pytest.param(True, marks=needs_bwrap)])
-async def test_a_bot_ends_with_all_that_it_has_started(tmp_path: Path, walled: bool) -> None:
+@pytest.mark.parametrize("sandboxed", [False, pytest.param(True, marks=needs_bwrap)])
+async def test_a_bot_ends_with_all_its_processes(tmp_path: Path, sandboxed: bool) -> None:
     script = """
 import signal, subprocess, sys
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -129,7 +131,7 @@ child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import signal; sign
 print("ready", flush=True)
 signal.pause()
 """
-    bot = await BotProcess.start(python(script, tmp_path), HOST, free_port(), walls() if walled else None)
+    bot = await BotProcess.start(python(script, tmp_path), HOST, free_port(), sandbox() if sandboxed else None)
     assert await bot.output.readline() == b"ready\n"
     everybody = descendants(os.getpid())
     bot.kill()
@@ -139,8 +141,8 @@ signal.pause()
             wait_for_end(process)
 
 
-@pytest.mark.parametrize("walled", [False, pytest.param(True, marks=needs_bwrap)])
-def test_a_bot_ends_with_who_started_it_however_that_ends(tmp_path: Path, walled: bool) -> None:
+@pytest.mark.parametrize("sandboxed", [False, pytest.param(True, marks=needs_bwrap)])
+def test_a_bot_ends_with_its_starter_however_that_ends(tmp_path: Path, sandboxed: bool) -> None:
     script = f"""
 import asyncio, pathlib, sys
 from arbiter.runtime.bot_process import BotProcess
@@ -148,9 +150,9 @@ from arbiter.runtime.sandbox import Program, find
 
 async def main():
     command = (sys.executable, "-I", "-S", "-c", "import signal; print('ready', flush=True); signal.pause()")
-    walls = find() if {walled} else None
+    sandbox = find() if {sandboxed} else None
     program = Program(command, pathlib.Path({str(tmp_path)!r}), {{}})
-    bot = await BotProcess.start(program, "{HOST}", {free_port()}, walls)
+    bot = await BotProcess.start(program, "{HOST}", {free_port()}, sandbox)
     print((await bot.output.readline()).decode(), flush=True)
     await bot.wait()
 
@@ -166,7 +168,7 @@ asyncio.run(main())
             wait_for_end(process)
 
 
-def test_the_files_that_a_command_names_are_seen(tmp_path: Path) -> None:
+def test_a_bot_sees_the_files_that_its_command_names(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/bot").write_text("")
     shown = visible.of_command(("/bin/sh", "bin/bot", "nobody", "x" * 10_000, "bin", "a\0b"), tmp_path, {})
@@ -174,13 +176,13 @@ def test_the_files_that_a_command_names_are_seen(tmp_path: Path) -> None:
 
 
 @needs_bwrap
-async def test_a_program_is_seen_wherever_it_lies(tmp_path: Path) -> None:
+async def test_a_program_is_visible_wherever_it_is(tmp_path: Path) -> None:
     program, folder = tmp_path / "elsewhere" / "bot", tmp_path / "cup"
     for place in (program.parent, folder):
         place.mkdir()
     program.write_text("#!/bin/sh\npwd\n")
     program.chmod(0o755)
-    assert (await said(Program((str(program),), folder, {}), free_port(), walls())) == f"{folder}\n"
+    assert (await said(Program((str(program),), folder, {}), free_port(), sandbox())) == f"{folder}\n"
 
 
 RUNTIMES = {
@@ -193,12 +195,12 @@ RUNTIMES = {
 
 @needs_bwrap
 @pytest.mark.parametrize("name", [name for name, command in RUNTIMES.items() if shutil.which(command[0])])
-async def test_what_runs_bots_runs_in_a_sandbox(tmp_path: Path, name: str) -> None:
-    assert await said(Program(RUNTIMES[name], tmp_path, {}), free_port(), walls())
+async def test_interpreters_run_in_a_sandbox(tmp_path: Path, name: str) -> None:
+    assert await said(Program(RUNTIMES[name], tmp_path, {}), free_port(), sandbox())
 
 
 @needs_bwrap
-async def test_a_bot_in_a_sandbox_is_told_to_end(tmp_path: Path) -> None:
+async def test_a_bot_in_a_sandbox_receives_the_signal_to_end(tmp_path: Path) -> None:
     script = """
 import os, signal
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
@@ -207,7 +209,7 @@ signal.sigwait([signal.SIGTERM])
 os.write(1, b"goodbye\\n")
 os._exit(3)
 """
-    bot = await BotProcess.start(python(script, tmp_path), HOST, free_port(), walls())
+    bot = await BotProcess.start(python(script, tmp_path), HOST, free_port(), sandbox())
     assert await bot.output.readline() == b"ready\n"
     bot.terminate()
     assert await bot.output.read() == b"goodbye\n"
@@ -215,7 +217,7 @@ os._exit(3)
 
 
 @needs_bwrap
-async def test_a_bot_sees_what_is_named_for_it_and_ends_as_it_does_outside(tmp_path: Path) -> None:
+async def test_a_bot_sees_named_files_and_ends_as_it_does_without_a_sandbox(tmp_path: Path) -> None:
     for name in ("ann", "more"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(name)
@@ -225,18 +227,18 @@ print(open("file").read(), open("{tmp_path}/more/file").read(), flush=True)
 os.kill(os.getpid(), signal.SIGABRT)
 """
     program = python(script, tmp_path / "ann")._replace(sees=(tmp_path / "more",))
-    bot = await BotProcess.start(program, HOST, free_port(), walls())
+    bot = await BotProcess.start(program, HOST, free_port(), sandbox())
     assert await bot.output.read() == b"ann more\n"
     assert await bot.wait() == -signal.SIGABRT
 
 
 @pytest.mark.parametrize("path", ["/", "/tmp", "/proc/self", "/run/user", str(Path.home()), "/nowhere"])
-def test_what_no_bot_may_see_can_not_be_named(path: str) -> None:
+def test_forbidden_paths_can_not_be_named(path: str) -> None:
     with pytest.raises(OperatorError, match=f"(there is no {path} that|{path} is too much for) a bot"):
         visible.named([Path(path)])
 
 
-def test_a_home_is_never_shown_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_is_never_visible_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "bot").write_text("")
     assert visible.of_folder(tmp_path) == []
@@ -246,7 +248,7 @@ def test_a_home_is_never_shown_whole(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert tmp_path / ".cargo" not in visible.of_command((".cargo/bin/bot",), tmp_path, {})
 
 
-def test_an_interpreter_is_shown_with_its_libraries(tmp_path: Path) -> None:
+def test_an_interpreter_is_visible_with_its_libraries(tmp_path: Path) -> None:
     for name, mark in (("node", "lib/node_modules"), ("java", "lib/modules")):
         (tmp_path / name / "bin").mkdir(parents=True)
         (tmp_path / name / mark).mkdir(parents=True)
@@ -257,14 +259,14 @@ def test_an_interpreter_is_shown_with_its_libraries(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's bots are that user")
-def test_what_roots_bots_can_not_read_is_said_before_they_start(tmp_path: Path) -> None:
+def test_files_that_roots_bots_can_not_read_are_reported_before_they_start(tmp_path: Path) -> None:
     secret = tmp_path / "ann"
     secret.mkdir(mode=0o700)
     with pytest.raises(OperatorError, match=f"another user, who cannot read {secret}: run `chmod -R o\\+rX {secret}`"):
         Sandbox("bwrap").job(Program(("true",), secret, {}), None)
 
 
-def test_why_there_is_no_sandbox_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_why_there_is_no_sandbox_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert sandboxes.find() == "there is no bwrap (package bubblewrap)"
     broken = tmp_path / "bwrap"

@@ -1,4 +1,4 @@
-"""A seal holds for one record at one place, by a key that was valid then."""
+"""A seal is valid for one record at one place, by a key that was valid at that time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def seals(path: Path) -> RingSeals:
     return RingSeals(open_ring(path, LOG))
 
 
-def test_a_seal_holds_for_what_was_sealed_and_after_a_restart(path: Path, seals: RingSeals) -> None:
+def test_a_seal_is_valid_for_its_record_also_after_a_restart(path: Path, seals: RingSeals) -> None:
     seal = seals.sealer()(*RECORD)
     assert len(seal) == 24
     assert seals.fault(RECORD, seal) == ""
@@ -46,7 +46,7 @@ def test_a_seal_holds_for_what_was_sealed_and_after_a_restart(path: Path, seals:
         RECORD._replace(subject=Subject.TOURNAMENT),
     ],
 )
-def test_a_seal_does_not_hold_for_anything_else(seals: RingSeals, changed: StoredRecord) -> None:
+def test_a_seal_is_invalid_for_anything_else(seals: RingSeals, changed: StoredRecord) -> None:
     assert "was changed after it was written" in seals.fault(changed, seals.sealer()(*RECORD))
 
 
@@ -55,7 +55,7 @@ def test_a_record_needs_a_seal(seals: RingSeals, seal: bytes | None) -> None:
     assert "it has no seal" in seals.fault(RECORD, seal)
 
 
-def test_every_bit_of_a_seal_counts(seals: RingSeals) -> None:
+def test_every_change_of_a_bit_invalidates_a_seal(seals: RingSeals) -> None:
     seal = seals.sealer()(*RECORD)
     for bit in range(8 * len(seal)):
         changed = bytearray(seal)
@@ -65,13 +65,13 @@ def test_every_bit_of_a_seal_counts(seals: RingSeals) -> None:
     assert seals.fault(RECORD, seal + b"\0")
 
 
-def test_keys_of_another_ring_are_named(seals: RingSeals, tmp_path: Path) -> None:
+def test_a_seal_by_an_unknown_key_is_named(seals: RingSeals, tmp_path: Path) -> None:
     stranger = RingSeals(open_ring(tmp_path / "other.keys", LOG))
     [key_id] = stranger.key_ids
     assert f"by key {key_id}, which is not among" in seals.fault(RECORD, stranger.sealer()(*RECORD))
 
 
-def test_after_a_rotation_old_seals_hold_and_the_old_key_seals_nothing_new(
+def test_after_a_rotation_old_seals_are_valid_and_new_ones_need_the_new_key(
     path: Path, seals: RingSeals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime_seals, "LOOK_S", 0.0)

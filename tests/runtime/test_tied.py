@@ -21,7 +21,7 @@ while True:
 
 
 def start(*arguments: str, folder: Path | None = None) -> subprocess.Popen[str]:
-    """Start Python, and return it once it has said that it is there."""
+    """Start Python, and return it once it has reported its start."""
     environment = {**os.environ, "PYTHONPATH": str(folder or "")}
     process = subprocess.Popen(
         [sys.executable, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
@@ -38,7 +38,7 @@ def end_of(process: subprocess.Popen[str]) -> int:
     return process.returncode
 
 
-def test_a_module_is_run_as_it_would_be_alone_and_told_to_end(tmp_path: Path) -> None:
+def test_a_module_runs_as_it_would_alone_and_gets_the_signal_to_end(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "import signal, sys\n"
         "assert __name__ == '__main__' and sys.argv[1:] == ['--one', 'two'], sys.argv\n"
@@ -49,5 +49,5 @@ def test_a_module_is_run_as_it_would_be_alone_and_told_to_end(tmp_path: Path) ->
     assert end_of(process) == -signal.SIGTERM
 
 
-def test_one_that_does_not_listen_is_killed() -> None:
+def test_a_process_that_ignores_the_signal_is_killed() -> None:
     assert end_of(start("-c", STUBBORN)) == -signal.SIGKILL

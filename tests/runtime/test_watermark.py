@@ -1,4 +1,4 @@
-"""A store that is empty or older than it was is not taken for a new one."""
+"""A store that is empty or older than before is not taken for a new one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def mark(ring: Path, store: str = "arbiter.db") -> Watermark:
     return Watermark(ring, f"sqlite:///{ring.parent}/{store}")
 
 
-def test_a_first_start_and_those_after_it_go_on(ring: Path) -> None:
+def test_the_first_start_and_later_ones_succeed(ring: Path) -> None:
     first = mark(ring)
     first.check(0, keys_are_new=True)
     first.reached(0)
@@ -29,22 +29,22 @@ def test_a_first_start_and_those_after_it_go_on(ring: Path) -> None:
     mark(ring).check(8, keys_are_new=False)
 
 
-def test_a_store_that_holds_less_than_before_is_refused(ring: Path) -> None:
+def test_a_store_with_fewer_records_than_before_is_refused(ring: Path) -> None:
     mark(ring).reached(7)
     for records in (0, 6):
         with pytest.raises(OperatorError, match=rf"holds {records} records, and has held 7 .* --new"):
             mark(ring).check(records, keys_are_new=False)
-    mark(ring).reached(3, durably=True)  # the operator has said so
+    mark(ring).reached(3, durably=True)  # an option of the operator allows it
     mark(ring).check(3, keys_are_new=False)
 
 
 def test_an_empty_store_beside_old_keys_is_refused(ring: Path) -> None:
     with pytest.raises(OperatorError, match=r"is empty, but its signing keys are not new.* --new"):
         mark(ring).check(0, keys_are_new=False)
-    mark(ring).check(5, keys_are_new=False)  # keys of a time before there were watermarks
+    mark(ring).check(5, keys_are_new=False)  # keys from a version without watermarks
 
 
-def test_stores_that_share_keys_have_a_mark_each(ring: Path) -> None:
+def test_stores_that_share_keys_have_separate_watermarks(ring: Path) -> None:
     mark(ring).reached(7)
     mark(ring, "cup.db").reached(2)
     mark(ring, "cup.db").check(2, keys_are_new=False)
@@ -64,13 +64,13 @@ def test_keys_and_store_can_move_together(ring: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "[]", '{"arbiter.db": "7"}', '{"arbiter.db": {}}', '{"arbiter.db": {"records": 1}}', "[" * 100_000]
 )
-def test_a_file_that_is_no_watermark_is_named(ring: Path, content: str) -> None:
+def test_a_malformed_watermark_is_named(ring: Path, content: str) -> None:
     (ring.parent / "arbiter.keys.mark").write_text(content)
     with pytest.raises(OperatorError, match="watermark"):
         mark(ring).check(1, keys_are_new=False)
 
 
-def test_a_mark_from_before_there_were_seals_counts_and_says_that_nothing_is_sealed(ring: Path) -> None:
+def test_a_watermark_from_before_there_were_seals_counts_and_has_no_seals(ring: Path) -> None:
     assert not mark(ring).sealed
     (ring.parent / "arbiter.keys.mark").write_text('{"arbiter.db": 7, "cup.db": 2}')
     assert not mark(ring).sealed

@@ -1,4 +1,4 @@
-"""A worker process whose start is given up."""
+"""A worker process whose start is cancelled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arbiter.runtime.worker import Worker
 
 
 @pytest.mark.parametrize("turns", range(8))
-async def test_a_start_that_is_cancelled_leaves_no_process(monkeypatch: pytest.MonkeyPatch, turns: int) -> None:
+async def test_a_cancelled_start_leaves_no_process(monkeypatch: pytest.MonkeyPatch, turns: int) -> None:
     """turns: turns of the event loop before the start is cancelled."""
     started: list[subprocess.Popen[bytes]] = []
 

@@ -1,4 +1,4 @@
-"""Token buckets: used up at once, filled again evenly, and forgotten when they are full."""
+"""Token buckets: used up at once, refilled evenly, and forgotten when they are full."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_all_at_once_and_then_evenly() -> None:
     assert buckets.take("b", 6_000) == 0
 
 
-def test_what_is_owed_is_made_up_for_before_the_next() -> None:
+def test_a_debt_is_paid_before_the_next_token() -> None:
     buckets = TokenBuckets(10, SECOND_MS, "calls a second")
     assert buckets.owe("a", 0, 10) == 0
     assert buckets.owe("a", 0, 15) == 1_500
@@ -41,7 +41,7 @@ def test_a_name_whose_bucket_is_full_is_forgotten() -> None:
 
 
 @given(st.integers(1, 400), st.lists(st.integers(0, 2_000), max_size=300))
-def test_never_more_than_a_full_bucket_and_what_came_back(most: int, waits: list[int]) -> None:
+def test_a_bucket_never_has_more_than_its_size_and_what_was_returned(most: int, waits: list[int]) -> None:
     buckets, now, taken = TokenBuckets(most, MINUTE_MS, "tries a minute"), 0, list[int]()
     for wait in waits:
         now += wait
@@ -56,7 +56,7 @@ def test_never_more_than_a_full_bucket_and_what_came_back(most: int, waits: list
         assert len(since) <= most + (since[-1] - first) * most / MINUTE_MS
 
 
-def test_what_was_done_too_often_is_refused_with_the_time_to_wait() -> None:
+def test_a_request_beyond_the_rate_is_refused_with_the_time_to_wait() -> None:
     buckets = TokenBuckets(3, MINUTE_MS, "tries a minute")
     for _ in range(3):
         buckets.use("alice", 1_000)
@@ -69,7 +69,7 @@ def test_what_was_done_too_often_is_refused_with_the_time_to_wait() -> None:
     buckets.use("alice", 21_000)
 
 
-def test_names_without_end_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_buckets_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_bucket, "NAMES_KEPT", 10)
     buckets = TokenBuckets(3, MINUTE_MS, "tries a minute")
     for number in range(10):

@@ -1,4 +1,4 @@
-"""Faults of an arbiter, planted on purpose: the simulation has to find each of them."""
+"""Injected faults of an arbiter: the simulation has to find each of them."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from arbiter.testing.simulation.summary import simulate
 pytestmark = pytest.mark.long
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-SEEDS = 12  #: that are tried
+SEEDS = 12  #: the number of seeds that are tried
 MATCHES = 20
 
 
 def found(promises: set[str], first: int) -> bool:
-    """Return whether one of the seeds from the first one on shows that one of the promises is broken."""
+    """Return whether one of the seeds from `first` on violates one of the invariants."""
     return any(
         violation.promise in promises
         for seed in range(first, first + SEEDS)
@@ -53,7 +53,7 @@ def found(promises: set[str], first: int) -> bool:
 
 
 def acknowledges_before_it_stores(patch: pytest.MonkeyPatch) -> None:
-    """A journal that says `stored` when it has only been asked."""
+    """A journal that reports `stored` when a write is only requested."""
     append = Disk.append
 
     def hasty(self: Disk, what: Append) -> asyncio.Future[int]:
@@ -68,7 +68,7 @@ def acknowledges_before_it_stores(patch: pytest.MonkeyPatch) -> None:
 
 
 def loses_an_append(patch: pytest.MonkeyPatch) -> None:
-    """A journal that says `stored`, and now and then has not."""
+    """A journal that reports `stored`, and sometimes has not stored."""
     store, number = Disk._store, count(1)
 
     def careless(self: Disk, job: _Job, refused: bool, lied: bool) -> None:
@@ -81,12 +81,12 @@ def loses_an_append(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_requests(patch: pytest.MonkeyPatch) -> None:
-    """An arbiter that does not know a request again."""
+    """An arbiter that does not recognise a repeated request."""
     patch.setattr(Requests, "find", lambda self, caller, request: None)
 
 
 def skips_an_event(patch: pytest.MonkeyPatch) -> None:
-    """A stream that resumes one revision too far."""
+    """A stream that resumes one revision too late."""
     of_match = Feed.of_match
 
     def skipping(self: Feed, match_id: str, after: int, reader: str) -> AbstractAsyncContextManager[Stream]:
@@ -96,7 +96,7 @@ def skips_an_event(patch: pytest.MonkeyPatch) -> None:
 
 
 def repeats_an_event(patch: pytest.MonkeyPatch) -> None:
-    """A stream of everything that resumes one place too early."""
+    """A stream of all matches that resumes one place too early."""
     of_all = Feed.of_all
 
     def repeating(self: Feed, after: int | None, label: str, reader: str) -> AbstractAsyncContextManager[Stream]:
@@ -106,7 +106,7 @@ def repeats_an_event(patch: pytest.MonkeyPatch) -> None:
 
 
 def runs_ahead_with_its_bookmarks(patch: pytest.MonkeyPatch) -> None:
-    """A stream of everything that says that it is further than it is."""
+    """A stream of all matches with bookmarks beyond what was sent."""
     of_all = Feed.of_all
 
     @asynccontextmanager
@@ -118,7 +118,7 @@ def runs_ahead_with_its_bookmarks(patch: pytest.MonkeyPatch) -> None:
 
 
 def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
-    """An arbiter that goes on after a crash as if nothing had been."""
+    """An arbiter that goes on after a crash as if nothing had happened."""
 
     async def nothing(self: LiveMatches, reason: object) -> None:
         for live in list(self._live.values()):
@@ -128,7 +128,7 @@ def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
 
 
 def stops_without_a_word(patch: pytest.MonkeyPatch) -> None:
-    """An arbiter that lets its clocks run while it stops."""
+    """An arbiter whose clocks run on while it stops."""
 
     async def abrupt(self: MatchRegistry) -> None:
         self.live.stop()
@@ -137,7 +137,7 @@ def stops_without_a_word(patch: pytest.MonkeyPatch) -> None:
 
 
 def gives_too_much_time(patch: pytest.MonkeyPatch) -> None:
-    """A clock that gives a millisecond more than it should."""
+    """A clock that gives a millisecond too much."""
     after_move = clock.after_move
 
     def generous(control: TimeControl, before: SeatClock, charged: int) -> SeatClock | None:
@@ -150,12 +150,12 @@ def gives_too_much_time(patch: pytest.MonkeyPatch) -> None:
 
 
 def never_rings(patch: pytest.MonkeyPatch) -> None:
-    """A timer that is set and never looked at."""
+    """A timer that is set and never checked."""
     patch.setattr(LiveMatches, "_timer_rang", lambda self, live: None)
 
 
 def drops_results(patch: pytest.MonkeyPatch) -> None:
-    """A session that does not tell what was missed."""
+    """A session that does not send missed results."""
 
     async def nothing(self: CatchUp, player: Player, seeks: bool) -> list[Any]:
         return []
@@ -164,7 +164,7 @@ def drops_results(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_the_resumed_turn(patch: pytest.MonkeyPatch) -> None:
-    """A session that is not told that its turn has begun anew."""
+    """A session that does not send a turn again after it restarted."""
     tell = Delivery._put_events
 
     def silent(self: Delivery, session: Any, match: Match, seat: Any, events: list[Published]) -> None:
@@ -175,12 +175,12 @@ def forgets_the_resumed_turn(patch: pytest.MonkeyPatch) -> None:
 
 
 def lets_the_wrong_seat_lose(patch: pytest.MonkeyPatch) -> None:
-    """An arbiter that declares the winner whoever resigned or lost on time."""
+    """An arbiter that declares the winner without regard to who resigned or lost on time."""
     patch.setattr(ends, "other", lambda seat: seat)
 
 
 def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
-    """An arbiter with a mistake in it: the match is void, and it is its own fault."""
+    """An arbiter with an error in it: the match is void, by its own fault."""
 
     def broken(why: str) -> Refusal:
         raise KeyError(why)
@@ -189,7 +189,7 @@ def fails_on_a_command(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_a_caller_for_another(patch: pytest.MonkeyPatch) -> None:
-    """A gate that now and then takes a caller of the game for the one before it."""
+    """A gate that sometimes takes a caller of a game for the one before it."""
     caller, callers = Admission.caller, list[Caller]()
 
     async def mistaken(self: Admission, call: Call, action: Action) -> Caller:
@@ -203,7 +203,7 @@ def takes_a_caller_for_another(patch: pytest.MonkeyPatch) -> None:
 
 
 def observes_from_elsewhere(patch: pytest.MonkeyPatch) -> None:
-    """A gate that passes on another place to resume after than the observer named."""
+    """A gate that passes on another place to resume after than the observer asked for."""
     stream = MatchGate._stream
 
     def misread(self: MatchGate, watched: Watched | None, reader: str) -> AbstractAsyncContextManager[Stream]:
@@ -215,7 +215,7 @@ def observes_from_elsewhere(patch: pytest.MonkeyPatch) -> None:
 
 
 def ends_a_call_while_it_writes(patch: pytest.MonkeyPatch) -> None:
-    """A stream whose headers go with its first message: no status can follow a message that was not read."""
+    """A stream whose headers are sent with its first message: no status can follow a message that was not read."""
 
     async def plain(self: MessageWriter, message: Any) -> None:
         await self._context.write(message)
@@ -224,7 +224,7 @@ def ends_a_call_while_it_writes(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_headers_that_are_on_their_way(patch: pytest.MonkeyPatch) -> None:
-    """A stream that is ended while its headers go, and sends them again."""
+    """A stream that ends while its headers are being sent, and sends them again."""
 
     async def hasty(work: Any) -> None:
         await work
@@ -233,7 +233,7 @@ def forgets_headers_that_are_on_their_way(patch: pytest.MonkeyPatch) -> None:
 
 
 def waits_for_its_reader(patch: pytest.MonkeyPatch) -> None:
-    """A stream that does not end before what it has written is read."""
+    """A stream that does not end before its messages have been read."""
     write = MessageWriter.write
 
     async def stubborn(self: MessageWriter, message: Any) -> None:
@@ -246,17 +246,17 @@ def waits_for_its_reader(patch: pytest.MonkeyPatch) -> None:
 
 
 def closes_no_connection(patch: pytest.MonkeyPatch) -> None:
-    """A server that keeps the connection of a client that never reads."""
+    """A server that does not close the connection of a client that never reads."""
     patch.setattr(Unread, "close", lambda self, peer, why: None)
 
 
 def answers_a_lost_race_as_it_was_decided(patch: pytest.MonkeyPatch) -> None:
-    """An arbiter that says what it has decided, although another server was first and nothing of it is stored."""
+    """An arbiter that answers with its decision, although another server was first and nothing of it is stored."""
     patch.setattr(LiveMatches, "_give", lambda self, live, command, then, answer, written: then(answer))
 
 
 def builds_on_what_was_not_stored(patch: pytest.MonkeyPatch) -> None:
-    """A journal that looks only at revisions: behind another server's event it stores what was decided without it."""
+    """A journal that checks only revisions: after another server's event it stores a decision that ignored it."""
     store = MemoryJournal.store
     patch.setattr(MemoryJournal, "store", lambda self, append: store(self, append._replace(basis=None)))
 
@@ -289,6 +289,6 @@ def builds_on_what_was_not_stored(patch: pytest.MonkeyPatch) -> None:
         (builds_on_what_was_not_stored, 4, {"Every match ends"}),
     ],
 )
-def test_it_is_found(plant: Plant, first: int, promises: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fault_is_found(plant: Plant, first: int, promises: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
     assert found(promises, first)

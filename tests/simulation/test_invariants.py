@@ -1,4 +1,4 @@
-"""The invariants, applied to evidence that was tampered with: each says what is wrong."""
+"""The invariants find each manipulation of the evidence of a simulation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def evidence() -> Evidence:
 
 
 def copied(evidence: Evidence) -> Evidence:
-    """Return evidence that can be changed; answers and events stay the same objects, for they are values."""
+    """Return evidence that can be changed; answers and events stay the same objects, because they are immutable."""
     history = evidence.history
     lists = {
         name: list(getattr(history, name)) for name in history.__slots__ if isinstance(getattr(history, name), list)
@@ -41,7 +41,7 @@ def copied(evidence: Evidence) -> Evidence:
 
 
 def change_record(evidence: Evidence, old: bytes, new: bytes) -> None:
-    """Change a word in the first record that has it, after the first of its match."""
+    """Change a word in the first record that has it, except the first record of each match."""
     n = next(n for n, record in enumerate(evidence.records) if old in record.body and record.revision > 1)
     record = evidence.records[n]
     evidence.records[n] = record._replace(body=record.body.replace(old, new, 1))
@@ -95,7 +95,7 @@ def move_a_bookmark(evidence: Evidence) -> None:
 
 
 def run_ahead_with_a_bookmark(evidence: Evidence) -> None:
-    """Say on a stream of everything that more has been sent than has."""
+    """Add a bookmark to a stream of all matches, further than what was sent."""
     part = next(part for reading in evidence.history.readings if not reading.match_id for part in reading.parts if part)
     part.insert(0, Bookmarked(len(evidence.records)))
 
@@ -159,13 +159,13 @@ def leave_a_stream_open(evidence: Evidence) -> None:
         (lambda evidence: evidence.history.unfinished.append("m000001"), "Every match ends"),
     ],
 )
-def test_it_is_seen(evidence: Evidence, tamper: Tamper, promise: str) -> None:
+def test_a_manipulation_is_found(evidence: Evidence, tamper: Tamper, promise: str) -> None:
     changed = copied(evidence)
     tamper(changed)
     assert promise in {violation.promise for violation in violations(RunEvidence(changed))}
 
 
-def test_without_faults_nobody_may_lose_on_time(evidence: Evidence) -> None:
+def test_without_faults_a_loss_on_time_is_found(evidence: Evidence) -> None:
     stormy = next(
         made for made in (play_out(draw(seed, MATCHES)) for seed in range(1, 8)) if b'"cause":"time"' in joined(made)
     )

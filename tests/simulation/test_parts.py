@@ -1,4 +1,4 @@
-"""The parts of a simulated world: what its network and its disk do, and do not do."""
+"""The parts of a simulated world: the faults of its network and its disk, and what they never do."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TestStreams:
             assert heard == list(range(51))
 
     @virtually
-    async def test_what_is_under_way_is_lost_when_it_is_cut(self) -> None:
+    async def test_messages_on_their_way_are_lost_when_the_stream_is_cut(self) -> None:
         link, heard, told = Link(delays(rtt_ms=100)), list[int](), list[str]()
         link.on_message_above = link.on_message_below = heard.append
         link.on_loss_above, link.on_loss_below = lambda: told.append("above"), lambda: told.append("below")
@@ -80,12 +80,12 @@ class TestStreams:
         for n in range(8):
             link.down.send(n)
         await link.down.room()
-        assert heard  # so five seconds have passed
+        assert heard  # the reads took five seconds
 
 
 class TestCalls:
     @virtually
-    async def test_they_are_lost_or_doubled(self) -> None:
+    async def test_calls_are_lost_or_duplicated(self) -> None:
         for faults, arrivals, answers in (((), 1, 1), ((Fault.DOUBLED,), 2, 2), ((Fault.LOST,), 0, 0)):
             network, arrived, answered = delays(rtt_ms=10), list[int](), list[int]()
 
@@ -98,7 +98,7 @@ class TestCalls:
             assert (len(arrived), answered) == (arrivals, [7] * answers)
 
     @virtually
-    async def test_late_ones_are_overtaken(self) -> None:
+    async def test_late_calls_are_overtaken(self) -> None:
         chances, order = iter([True, False, *[False] * 20]), list[str]()
         network = Delays(10, Random(1), lambda fault: fault is Fault.LATE and next(chances))
         calls = Calls(network, Random(1), always())
@@ -119,7 +119,7 @@ class TestDisk:
         assert [record.match_id for record in stored.records] == [f"m{n}" for n in range(5)]
 
     @virtually
-    async def test_it_refuses_and_it_lies(self) -> None:
+    async def test_appends_are_refused_or_stored_and_reported_as_failed(self) -> None:
         for fault, kept in ((Fault.REFUSED, 0), (Fault.LIED, 1)):
             stored = MemoryJournal()
             with pytest.raises(StoreFailed):
@@ -127,7 +127,7 @@ class TestDisk:
             assert len(stored.records) == kept
 
     @virtually
-    async def test_a_crash_stores_a_beginning_of_what_was_asked_for_and_answers_nothing(self) -> None:
+    async def test_a_crash_stores_a_prefix_of_the_appends_and_answers_none(self) -> None:
         kept = set()
         for seed in range(30):
             stored = MemoryJournal()
@@ -141,7 +141,7 @@ class TestDisk:
             assert not any(answer.done() for answer in answers)
             assert [record.match_id for record in stored.records] == [f"m{n}" for n in range(len(stored.records))]
             kept.add(len(stored.records))
-        assert kept == {0, 1}  # of the first commit; the others had not begun
+        assert kept == {0, 1}  # part of the first commit; the others had not begun
 
     @virtually
     async def test_reads_fail(self) -> None:

@@ -1,4 +1,4 @@
-"""Simulated matches with faults: every promise is kept, and a seed repeats a run."""
+"""Simulated matches with faults keep all invariants, and a seed repeats a run."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from arbiter.testing.simulation.summary import RunSummary, simulate
 pytestmark = pytest.mark.long
 
 MATCHES = 20  #: in a run
-ENOUGH = 20  #: runs for every fault and every end to happen
+ENOUGH = 20  #: runs until every fault and every end has happened
 
 FIXED = [
-    # The seed, the number of matches, and what it brought to light.
-    # A stream of everything went on past an append that was reported as failed, when that was published late and
-    # between the events of other matches: resumed after the earlier ones, it was short of it.
+    # The seed, the number of matches, and the error that it found.
+    # A stream of all matches skipped an append that was reported as failed, stored nevertheless, and published late
+    # between the events of other matches: a stream resumed after the earlier ones missed it.
     (75, 40),
-    # A move that was decided anew, since another server had begun its turn again, carried the hand-over of the turn
-    # before in its ledger.
+    # A move that was decided again, because another server had restarted its turn, had the hand-over of the earlier
+    # turn in its ledger.
     (23, 20),
 ]
 
 
 @pytest.fixture(scope="module")
 def outcomes(seeds: int) -> list[RunSummary]:
-    """Return what comes of the seeds that every run of the suite tries."""
+    """Return the outcomes of the seeds that every run of the suite tries."""
     return [simulate(seed, MATCHES) for seed in range(1, seeds + 1)]
 
 
-def test_every_promise_is_kept(outcomes: list[RunSummary]) -> None:
+def test_every_invariant_holds(outcomes: list[RunSummary]) -> None:
     assert not [str(outcome) for outcome in outcomes if outcome.violations]
 
 
 @pytest.mark.parametrize(("seed", "matches"), FIXED)
-def test_what_was_fixed_stays_fixed(seed: int, matches: int) -> None:
+def test_fixed_errors_stay_fixed(seed: int, matches: int) -> None:
     assert simulate(seed, matches).violations == ()
 
 
@@ -61,10 +61,10 @@ def test_a_run_without_faults_has_none(outcomes: list[RunSummary]) -> None:
     assert not any(outcome.faults for outcome in fine)
 
 
-def test_the_same_seed_leaves_the_same_journal_in_any_process() -> None:
-    """Two processes hash texts differently, so what depends on the order of a set shows.
+def test_the_same_seed_gives_the_same_journal_in_any_process() -> None:
+    """Two processes have different hashes of strings, so the test would notice a dependence on the order of a set.
 
-    The other process always runs the interpreted modules: where this one runs the compiled ones, both leave the same.
+    The other process always runs the interpreted modules: where this one runs the compiled ones, both must agree.
     """
     interpreted = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONSAFEPATH")}
     ran = subprocess.run(
@@ -80,5 +80,5 @@ def test_the_same_seed_leaves_the_same_journal_in_any_process() -> None:
     assert f"journals, SHA-256\t{outcome.digest}\n" in ran.stdout
 
 
-def test_another_seed_leaves_another_journal(outcomes: list[RunSummary]) -> None:
+def test_another_seed_gives_another_journal(outcomes: list[RunSummary]) -> None:
     assert len({outcome.digest for outcome in outcomes}) == len(outcomes)

@@ -14,7 +14,7 @@ from tests.store.postgres import Cluster
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is tried on PostgreSQL: to start one, and to empty it for each test, takes long."""
+    """Mark tests on PostgreSQL as long: starting a server, and emptying it for each test, takes long."""
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()) or "[postgres" in item.name:
             item.add_marker(pytest.mark.long)
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """A real PostgreSQL, started once a process of tests."""
+    """Start a real PostgreSQL server, once for each process of tests."""
     made = Cluster()
     yield made
     made.remove()
@@ -35,7 +35,7 @@ def sqlite(tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def database(cluster: Cluster) -> str:
-    """A database with all tables: to make one for each test would take most of the time."""
+    """Return a database with all tables: creating them for each test would take most of the time."""
     url = cluster.fresh()
     with opened(url):
         pass
@@ -44,7 +44,7 @@ def database(cluster: Cluster) -> str:
 
 @pytest.fixture
 def postgres(database: str) -> str:
-    """A database in which nothing is stored."""
+    """Return a database without rows."""
     with opened(database) as engine, engine.begin() as connection:
         for table in metadata.sorted_tables:
             connection.execute(table.delete())
@@ -53,13 +53,13 @@ def postgres(database: str) -> str:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest) -> str:
-    """The URL of a store on every database that there is."""
+    """Return the URL of a store, on every kind of database."""
     return str(request.getfixturevalue(request.param))
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
-    """Every store that there is: the contract is one."""
+    """Return a store, of every kind: all have one contract."""
     if request.param == "memory":
         yield Store(MemoryJournal(), MemoryDirectory())
     else:

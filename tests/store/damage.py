@@ -30,9 +30,10 @@ LATER = NOON + 10_000_000
 
 @dataclass
 class Outcome:
-    """What a start said and served. `refused`: the message with which it did not begin.
+    """What a start reported and served.
 
-    served: the transcript of each match; reasons: why others are not served.
+    `refused`: the message if it did not start. served: the transcript of each match; reasons: why others are not
+    served.
     """
 
     refused: str = ""
@@ -50,12 +51,12 @@ class Store:
         self.settings: Settings = load(None, store=self.url, listen="127.0.0.1:0")
 
     def copy(self, folder: Path) -> Store:
-        """Return a copy of the store in a folder that is not there yet."""
+        """Return a copy of the store in a new folder."""
         shutil.copytree(self.folder, folder)
         return Store(folder)
 
     def change(self, *statements: str, constraints: bool = True) -> None:
-        """Change the database by SQL, as somebody who can write in it; without `constraints`, against the schema."""
+        """Change the database by SQL; without `constraints`, also against the schema."""
         raw = sqlite3.connect(self.file, isolation_level=None)
         if not constraints:
             raw.execute("PRAGMA writable_schema = ON")
@@ -75,14 +76,14 @@ class Store:
         return rows
 
     def check(self) -> tuple[str, ...]:
-        """Return what `arbiter store check` finds; a store that it can't read is one fault."""
+        """Return the faults that `arbiter store check` finds; a store that it can't read is one fault."""
         try:
             return check_store(self.url, silent, self.settings.key_ring).faults
         except OperatorError as error:
             return (str(error),)
 
     async def start(self, matches: tuple[str, ...]) -> Outcome:
-        """Start on the store, ask for the transcripts of matches, and stop."""
+        """Start on the store, read the transcripts of matches, and stop."""
         outcome = Outcome()
         try:
             async with open_record(self.settings) as (store, ring):
@@ -123,7 +124,7 @@ async def _fill(store: Store) -> None:
 
 
 def made(folder: Path) -> Store:
-    """Make a store with 6 matches, two of which go on, and a tournament; a server has been started on it once."""
+    """Make a store with 6 matches, two of them running, and a tournament; a server has been started on it once."""
     folder.mkdir()
     store = Store(folder)
     asyncio.run(_fill(store))

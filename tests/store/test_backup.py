@@ -1,4 +1,4 @@
-"""Backups: taken from a running server, whole or not at all, and brought back into either database."""
+"""Backups: taken from a running server, complete or not at all, and restored into either kind of database."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def quiet(done: int, of: int) -> None:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of a database without tables."""
+    """Return the URL of a database without tables."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/other.db"
     cluster: Cluster = request.getfixturevalue("cluster")
@@ -56,7 +56,7 @@ async def transcript(stubs: Stubs, match_id: str, metadata: Any) -> list[bytes]:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_a_backup_of_a_running_server_goes_on_in_either_database(
+async def test_a_backup_of_a_running_server_is_restored_into_either_database(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path, empty: str
 ) -> None:
     store = f"sqlite:///{tmp_path}/arbiter.db" if kind == "sqlite" else request.getfixturevalue("cluster").fresh()
@@ -130,7 +130,7 @@ def kill_in(what: str, when: str, folder: Path, store: str, keys: Path) -> None:
 
 @pytest.fixture
 def source(request: pytest.FixtureRequest, tmp_path: Path, empty: str) -> str:
-    """The URL of a database for a server, of the same kind as the empty one."""
+    """Return the URL of a database for a server, of the same kind as the empty one."""
     if empty.startswith("sqlite"):
         return f"sqlite:///{tmp_path}/arbiter.db"
     cluster: Cluster = request.getfixturevalue("cluster")
@@ -166,7 +166,7 @@ async def test_what_is_killed_in_the_middle_leaves_nothing_half_and_is_done_agai
         pass
 
 
-async def test_nothing_is_overwritten_and_nothing_damaged_is_restored(tmp_path: Path) -> None:
+async def test_nothing_is_overwritten_and_no_damaged_backup_is_restored(tmp_path: Path) -> None:
     store, keys, folder = f"sqlite:///{tmp_path}/arbiter.db", tmp_path / "arbiter.keys", tmp_path / "copy"
     async with running(store, keys) as stubs:
         await stubs.enter()

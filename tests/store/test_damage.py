@@ -1,6 +1,6 @@
-"""Whatever is damaged or forged in a store has a name: at the start, in transcripts, and for `arbiter store check`.
+"""Each damaged or forged part of a store is named: at the start, in transcripts, and by `arbiter store check`.
 
-A damaged match keeps nobody from the others, and no transcript holds a byte that the arbiter has not written.
+A damaged match does not affect the others, and no transcript has a byte that the arbiter has not written.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def true_records(sound: Sound, match_id: str) -> bytes:
     return b"".join(bytes(body) + b"\n" for (body,) in bodies)  # type: ignore[arg-type]
 
 
-def hold(sound: Sound, outcome: Outcome) -> None:
-    """Hold that whatever was served is what was written: an ended match whole, one that goes on with its new events."""
+def check_served(sound: Sound, outcome: Outcome) -> None:
+    """Assert that only what was written is served: an ended match complete, a running one with its new events."""
     for match_id, served in outcome.served.items():
         if match_id in sound.ended:
             assert served == sound.served[match_id]
@@ -66,11 +66,11 @@ def hold(sound: Sound, outcome: Outcome) -> None:
 
 
 def faults_and_outcome(sound: Sound, store: Store) -> tuple[tuple[str, ...], Outcome]:
-    """Check the damaged store, then start on it; return both, after `hold`."""
+    """Check the damaged store, then start on it; return both results, after `check_served`."""
     faults = store.check()
     with capture_logs():
         outcome = asyncio.run(store.start(sound.matches))
-    hold(sound, outcome)
+    check_served(sound, outcome)
     return faults, outcome
 
 
@@ -110,8 +110,8 @@ HARMS: Final[tuple[Harm, ...]] = (overwritten, zeroed, flipped, one_flip, torn)
 
 
 @pytest.mark.long
-def test_whichever_page_is_damaged_has_a_named_outcome(sound: Sound, store: Store, seeds: int) -> None:
-    """In the short form each page is damaged once, in another way than the page before; else in every way."""
+def test_damage_of_every_page_is_named(sound: Sound, store: Store, seeds: int) -> None:
+    """In the short form each page is damaged in one way, different from the page before; otherwise in every way."""
     image = store.file.read_bytes()
     size = int.from_bytes(image[16:18])
     mark = store.folder / "arbiter.keys.mark"
@@ -147,7 +147,7 @@ ROWS: Final = {  # which rows of a table are edited
     "challenge": ("challenge_id = 'c1'",),
 }
 NOT_OF_THE_LOG: Final = ("player", "token", "challenge")
-"""Tables that do not follow from the log: a value of the right type can't be told from a true one."""
+"""Tables that do not follow from the log: a changed value of the right type looks like a true one."""
 
 NEW_VALUES: Final = {int: "{0} + 1", bool: "1 - {0}", str: "{0} || 'x'", bytes: "CAST({0} || 'x' AS BLOB)"}
 
@@ -165,14 +165,14 @@ def edits() -> Iterator[tuple[str, str, str, str]]:
 
 
 def unseen(table: str, column: str, value: str) -> bool:
-    """Say whether an edit is one that nobody can tell from a true value: of the right type, and not in the log."""
+    """Return whether an edit can't be detected: of the right type, and not in the log."""
     kind = tables.metadata.tables[table].columns[column].type.python_type
     of_right_type = value.endswith(("|| 'x'", "+ 1")) or value.startswith("1 - ") or (value == "'text'" and kind is str)
     return table in NOT_OF_THE_LOG and of_right_type
 
 
 @pytest.mark.long
-def test_whichever_value_is_edited_has_a_named_outcome(sound: Sound, store: Store, seeds: int) -> None:
+def test_an_edit_of_every_value_is_named(sound: Sound, store: Store, seeds: int) -> None:
     everything = list(edits())
     for table, column, where, value in random.Random(7).sample(everything, 32) if seeds <= SHORT else everything:
         shutil.rmtree(store.folder)
@@ -180,7 +180,7 @@ def test_whichever_value_is_edited_has_a_named_outcome(sound: Sound, store: Stor
         statement = f'UPDATE "{table}" SET "{column}" = {value} WHERE {where}'
         try:
             store.change(statement, constraints=False)
-        except sqlite3.IntegrityError:  # a number that is not of that type, or that there is already
+        except sqlite3.IntegrityError:  # a wrong type of number, or a duplicate
             continue
         faults, outcome = faults_and_outcome(sound, store)
         assert faults or unseen(table, column, value), statement
@@ -188,11 +188,11 @@ def test_whichever_value_is_edited_has_a_named_outcome(sound: Sound, store: Stor
             assert {match_id for match_id in sound.matches if match_id not in where} <= outcome.served.keys(), statement
 
 
-# -- forgeries: whoever can write in the database, but has not the keys ------------------------------------------------
+# -- forgeries: by somebody who can write to the database, but does not have the keys ----------------------------------
 
 
 def forge(store: Store, match_id: str, change: Callable[[list[dict[str, Any]]], None], *more: str) -> None:
-    """Change the events of a match, with every hash after it made anew, as its writer would."""
+    """Change the events of a match, and compute every later hash again, as the arbiter would."""
     rows = store.ask(f"SELECT body FROM event WHERE match_id = '{match_id}' ORDER BY revision")
     events = [json.loads(bytes(body)) for (body,) in rows]  # type: ignore[arg-type]
     change(events)
@@ -269,7 +269,7 @@ def seal_of_another_record(store: Store) -> None:
 
 
 def end_removed(store: Store) -> None:
-    """The match goes on, as if it had not ended."""
+    """Remove the end of a match, so that it goes on."""
     store.change(
         f"DELETE FROM event WHERE sequence = {_ended_with(ENDED)}",
         f"UPDATE \"match\" SET ended_sequence = 0 WHERE match_id = '{ENDED}'",
@@ -293,7 +293,7 @@ def log_cut(store: Store) -> None:
 
 
 def renumbered(store: Store) -> None:
-    """A match is removed, and the numbers of later records close the gap."""
+    """Remove a match, and renumber later records to close the gap."""
     places = [place for (place,) in store.ask(f"SELECT sequence FROM event WHERE match_id = '{ENDED}'")]
     match_removed(store)
     [(last,)] = store.ask("SELECT max(sequence) FROM event")
@@ -302,7 +302,7 @@ def renumbered(store: Store) -> None:
 
 
 def match_added(store: Store) -> None:
-    """A match that was never played, with a chain of its own and the seals of another."""
+    """Add a match that was never played, with a valid chain and the seals of another."""
     rows = store.ask(f"SELECT sequence, revision, body, seal FROM event WHERE match_id = '{ENDED}' ORDER BY revision")
     [(last,)] = store.ask("SELECT max(sequence) FROM event")
     previous, statements = "0" * 64, []
@@ -354,7 +354,7 @@ FORGERIES: Final = {
     listed_as_ended: (f"match {RUNNING} is listed otherwise", {RUNNING}),
     result_edited: (f"match {ENDED} is listed otherwise", set()),
 }
-"""What is forged; what `arbiter store check` says of it, and which matches are not served (None: no start)."""
+"""The forgeries; what `arbiter store check` says of each, and which matches are not served (None: no start)."""
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)

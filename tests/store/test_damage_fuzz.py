@@ -1,7 +1,7 @@
-"""Whatever is done to a store's files - bytes changed, cut off, files gone - is never served as if it were the record.
+"""Random damage of a store's files - bytes changed, cut off, files removed - is never served as if it were the record.
 
-Each example changes a store in a few places at random, and starts a server on it. What it serves is what was written;
-whatever is missing from that has a name, and `arbiter store check` finds it too.
+Each example changes a store in a few random places, and starts a server on it. The server serves only what was written;
+each missing part is named, and `arbiter store check` finds it too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
 
 
 def edit_a_record(data: st.DataObject, store: Store) -> None:
-    """Change a value of a record, or bytes within its body or seal."""
+    """Change a value of a record, or bytes of its body or seal."""
     [(last,)] = store.ask("SELECT max(sequence) FROM event")
     place, column = data.draw(st.integers(1, int(str(last)))), data.draw(st.sampled_from(COLUMNS))
     [(old,)] = store.ask(f"SELECT {column} FROM event WHERE sequence = {place}")
@@ -54,7 +54,7 @@ def edit_a_record(data: st.DataObject, store: Store) -> None:
 
 
 def remove_records(data: st.DataObject, store: Store) -> None:
-    """Remove some records in a row."""
+    """Remove some consecutive records."""
     [(last,)] = store.ask("SELECT max(sequence) FROM event")
     first = data.draw(st.integers(1, int(str(last))))
     store.change(f"DELETE FROM event WHERE sequence BETWEEN {first} AND {first + data.draw(st.integers(0, 20))}")
@@ -78,7 +78,7 @@ def change_a_file(data: st.DataObject, store: Store) -> None:
 
 @given(data=st.data())
 @effort(0.3)
-def test_what_is_served_is_what_was_written(
+def test_only_what_was_written_is_served(
     sound: Sound, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     folder = Path(tmp_path_factory.mktemp("store")) / "copy"
@@ -86,7 +86,7 @@ def test_what_is_served_is_what_was_written(
     try:
         harm = data.draw(st.sampled_from((edit_a_record, remove_records, change_a_file)))
         harm(data, store)
-        faults, outcome = faults_and_outcome(sound, store)  # which holds that what is served is what was written
+        faults, outcome = faults_and_outcome(sound, store)  # which asserts that only what was written is served
         missing = set(sound.matches) - outcome.served.keys()
         if missing and not outcome.refused:
             assert missing <= outcome.reasons.keys(), "whatever is not served has a reason"

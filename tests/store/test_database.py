@@ -1,4 +1,4 @@
-"""Opening stores: URLs, locks, migrations, and what stands in the way."""
+"""Opening stores: URLs, locks, migrations, and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.store.test_journal import END, opening, records, row
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of a database without tables, on every database that there is."""
+    """Return the URL of a database without tables, on every kind of database."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/arbiter.db"
     cluster: Cluster = request.getfixturevalue("cluster")
@@ -57,7 +57,7 @@ def test_a_new_store_has_the_tables_that_the_migrations_build(empty: str) -> Non
 
 
 def _described(engine: Engine) -> dict[str, object]:
-    """Return what a database says of each table: columns with types and defaults, keys, indexes; and its version."""
+    """Return the structure of each table: columns with types and defaults, keys, indexes; and the version."""
     found: dict[str, object] = {}
     seen = inspect(engine)
     for table in seen.get_table_names():
@@ -72,18 +72,18 @@ def _described(engine: Engine) -> dict[str, object]:
     return found
 
 
-#: what the migrations make of the logs of an old store
+#: the logs of an old store after the migrations
 LOGS = {
     "a": Subject.MATCH,
     "b": Subject.MATCH,
     "c": Subject.MATCH,
     "t1": Subject.TOURNAMENT,
-    "T2": Subject.MATCH,  # ids of tournaments began with a small letter
+    "T2": Subject.MATCH,  # ids of tournaments began with a lower-case letter
     "m-t": Subject.MATCH,
 }
 
 
-def test_a_store_of_the_first_version_is_brought_up_to_date_with_all_that_is_in_it(empty: str) -> None:
+def test_a_store_of_the_first_version_is_migrated_with_its_content(empty: str) -> None:
     engine = _at_version(empty, "0001")
     with engine.begin() as connection:
         for number, name in enumerate("abc", 1):
@@ -119,7 +119,7 @@ def _at_version(url: str, version: str) -> Engine:
 
 
 def test_lists_are_sorted_by_bytes_on_every_database(database: str) -> None:
-    """PostgreSQL sorts by words unless a column says otherwise; what pages go by says otherwise."""
+    """PostgreSQL sorts by a collation unless a column says otherwise; the columns of pages say otherwise."""
     with opened(database) as engine:
         for table in tables.metadata.sorted_tables:
             keys = {key.name for key in table.primary_key} - {"digest", "result", "cause"}
@@ -128,7 +128,7 @@ def test_lists_are_sorted_by_bytes_on_every_database(database: str) -> None:
                     assert column["type"].collation == "C", (table.name, column["name"])
 
 
-def test_a_commit_survives_a_power_cut(sqlite: str) -> None:
+def test_a_commit_is_flushed_to_the_disk(sqlite: str) -> None:
     with opened(sqlite) as engine, engine.connect() as connection:
         settings = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "synchronous")
@@ -137,7 +137,7 @@ def test_a_commit_survives_a_power_cut(sqlite: str) -> None:
 
 
 @pytest.mark.parametrize(("default", "meant"), [("off", "on"), ("on", "on"), ("remote_apply", "remote_apply")])
-def test_a_commit_to_postgresql_survives_a_power_cut(cluster: Cluster, default: str, meant: str) -> None:
+def test_a_commit_to_postgresql_is_flushed_to_the_disk(cluster: Cluster, default: str, meant: str) -> None:
     url = cluster.fresh()
     name = url.partition("?")[0].rpartition("/")[2]
     cluster.ask(f"ALTER DATABASE {name} SET synchronous_commit = '{default}'")
@@ -178,7 +178,7 @@ def test_a_new_store_has_all_tables_or_none(empty: str, monkeypatch: pytest.Monk
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == newest()
 
 
-def test_a_database_of_a_newer_version_is_left_alone(empty: str) -> None:
+def test_a_database_of_a_newer_version_is_not_changed(empty: str) -> None:
     with opened(empty) as engine, engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(StoreTooNew, match="9999"), opened(empty):
@@ -187,7 +187,7 @@ def test_a_database_of_a_newer_version_is_left_alone(empty: str) -> None:
         pass
 
 
-def test_a_database_of_another_program_is_left_alone(empty: str) -> None:
+def test_a_database_of_another_program_is_not_changed(empty: str) -> None:
     place = empty.replace("postgresql://", "postgresql+psycopg://")
     with opened(empty) as engine, engine.begin() as connection:
         tables.metadata.drop_all(connection)
@@ -223,7 +223,7 @@ def test_a_database_of_another_program_is_left_alone(empty: str) -> None:
     ],
 )
 @pytest.mark.parametrize("alone", [True, False])
-def test_a_store_that_can_not_be_used_is_named(url: str, says: str, alone: bool, tmp_path: Path) -> None:
+def test_an_unusable_store_is_named(url: str, says: str, alone: bool, tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("This is no database, but a letter to a friend. " * 50)
     with pytest.raises(OperatorError) as caught, opened(url.format(tmp=tmp_path), alone):
         pass
@@ -246,11 +246,11 @@ def test_a_store_is_shown_without_its_password(url: str, expected: str) -> None:
     assert shown(url) == expected
 
 
-async def test_everything_is_there_after_opening_again(url: str) -> None:
+async def test_everything_is_stored_when_the_store_is_opened_again(url: str) -> None:
     end = MatchEnd("draw", 0, "draw_agreed", "agreement", "players", 0, "", 5, "p", 3)
     async with open_store(url) as store:
         await store.journal.append(opening("a", 2))
-        asked = store.journal.append(Append(records("a", 3), closed=end))  # not waited for: closing does
+        asked = store.journal.append(Append(records("a", 3), closed=end))  # the test does not wait for it: closing does
         await store.directory.add_player(Player("alice", 1), None)
     assert asked.done()
     async with open_store(url) as store:
@@ -278,11 +278,11 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_one_server_at_a_time_holds_a_store(url: str) -> None:
+def test_a_store_is_locked_by_one_server_at_a_time(url: str) -> None:
     with opened(url, alone=True):
         with pytest.raises(OperatorError, match="another arbiter serves the store"), opened(url, alone=True):
             pass
-        with opened(url):  # for what may be done beside a server
+        with opened(url):  # for commands that may run beside a server
             pass
     secret = f"{url}&password=secret" if "?" in url else url
     with opened(secret, alone=True):
@@ -294,7 +294,7 @@ def test_one_server_at_a_time_holds_a_store(url: str) -> None:
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_a_store_is_not_brought_up_to_date_under_its_server(empty: str) -> None:
+def test_a_store_in_use_by_a_server_is_not_migrated(empty: str) -> None:
     _at_version(empty, "0001").dispose()
     with opened(empty, alone=True) as engine:
         with engine.begin() as connection:
@@ -309,7 +309,7 @@ def test_the_newest_version_is_that_of_the_last_step() -> None:
     assert ScriptDirectory.from_config(config).get_heads() == [newest()]
 
 
-def test_a_file_without_a_version_that_is_empty_is_taken(tmp_path: Path) -> None:
+def test_an_empty_file_without_a_version_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "arbiter.db").touch()
     with opened(f"sqlite:///{tmp_path}/arbiter.db"):
         pass
@@ -319,7 +319,7 @@ def test_a_file_without_a_version_that_is_empty_is_taken(tmp_path: Path) -> None
 
 
 @pytest.mark.long
-async def test_a_record_whose_signing_keys_are_gone_is_sealed_by_new_ones_only_when_asked_for(
+async def test_a_record_without_its_signing_keys_is_sealed_by_new_ones_only_on_request(
     sqlite: str, tmp_path: Path
 ) -> None:
     settings = load(None, store=sqlite, listen="127.0.0.1:0", rules_workers=1)

@@ -1,4 +1,4 @@
-"""What is derived from the log can be derived again, and comes out as it was."""
+"""Tables that are derived from the log can be derived again, with the same rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HARM = {
 
 
 def silent(done: int, of: int) -> None:
-    """Watch a job without a word."""
+    """Do a job without progress messages."""
 
 
 async def filled(url: str, seed: int = 1) -> tuple[Append, ...]:
@@ -53,7 +53,7 @@ async def filled(url: str, seed: int = 1) -> tuple[Append, ...]:
 
 
 def rows(engine: Engine) -> dict[str, list[Any]]:
-    """Return all rows of what is derived."""
+    """Return all derived rows."""
     with engine.connect() as connection:
         return {
             table.name: [tuple(row) for row in connection.execute(table.select().order_by(*table.primary_key))]
@@ -62,7 +62,7 @@ def rows(engine: Engine) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-async def test_what_is_derived_with_the_events_is_what_is_derived_from_them(url: str, seed: int) -> None:
+async def test_rows_derived_with_the_events_are_those_derived_from_the_log(url: str, seed: int) -> None:
     everything = await filled(url, seed)
     done: list[tuple[int, int]] = []
     found = check_store(url, lambda *progress: done.append(progress))
@@ -74,7 +74,7 @@ async def test_what_is_derived_with_the_events_is_what_is_derived_from_them(url:
 
 
 @pytest.mark.parametrize("harm", HARM)
-async def test_harm_is_found_and_mended(url: str, harm: str) -> None:
+async def test_damage_is_found_and_repaired(url: str, harm: str) -> None:
     await filled(url)
     with opened(url) as engine:
         before = rows(engine)
@@ -90,7 +90,7 @@ async def test_harm_is_found_and_mended(url: str, harm: str) -> None:
     assert check_store(url, silent).faults == ()
 
 
-async def test_players_whom_the_log_names_are_added_and_the_others_left_alone(url: str) -> None:
+async def test_players_in_the_log_are_added_and_the_others_not_changed(url: str) -> None:
     everything = await filled(url)
     first = {
         name: min(
@@ -109,7 +109,7 @@ async def test_players_whom_the_log_names_are_added_and_the_others_left_alone(ur
 
 
 async def test_ratings_and_standings_are_functions_of_the_tallies(url: str) -> None:
-    """The same counts come out of the tallies as out of every single match."""
+    """The tallies give the same counts as all single matches."""
     await filled(url)
     async with open_store(url) as store:
         tallies = [tally for tally in await store.journal.tallies() if tally.rated and tally.result != "void"]
@@ -146,7 +146,7 @@ async def test_ratings_and_standings_are_functions_of_the_tallies(url: str) -> N
         ),
     ],
 )
-async def test_a_damaged_record_is_named_and_nothing_is_rebuilt_from_it(url: str, harm: str, says: str) -> None:
+async def test_a_damaged_record_is_named_and_no_row_is_derived_from_it(url: str, harm: str, says: str) -> None:
     await filled(url)
     with opened(url) as engine:
         with engine.begin() as connection:
@@ -160,7 +160,7 @@ async def test_a_damaged_record_is_named_and_nothing_is_rebuilt_from_it(url: str
         assert rows(engine) == before
 
 
-async def test_bytes_that_are_no_event_are_named(url: str) -> None:
+async def test_malformed_events_are_named(url: str) -> None:
     async with open_store(url) as store:
         await store.journal.append(opening("a"))
     assert "match a is damaged" in check_store(url, silent).faults[0]

@@ -30,7 +30,7 @@ async def test_players(store: Store) -> None:
     assert await directory.token("t2") is None
 
 
-async def test_changes_of_a_player_keep_what_they_do_not_name(store: Store) -> None:
+async def test_changes_of_a_player_keep_all_other_fields(store: Store) -> None:
     directory = store.directory
     await directory.add_player(ALICE, None)
     await directory.acknowledge("alice", 4)
@@ -80,7 +80,7 @@ async def test_an_invitation_is_used_once(store: Store) -> None:
     assert not await directory.add_invitation("i2", 1)
     await directory.add_player(ALICE, None)
     with pytest.raises(AlreadyThere):
-        await directory.add_player(ALICE, None, "i1")  # and costs no invitation
+        await directory.add_player(ALICE, None, "i1")  # and uses no invitation
     asked = [directory.add_player(Player(name, 1), None, "i1") for name in ("bob", "carol")]
     assert sorted(await asyncio.gather(*asked)) == [False, True]
     assert not await directory.add_player(Player("dave", 1), None, "i2")

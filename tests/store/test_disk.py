@@ -1,4 +1,4 @@
-"""SQLite on disks that fail: full, only to be read, damaged. What was acknowledged is there; what fails has a name."""
+"""SQLite on disks that fail: full, read-only, damaged. Acknowledged records are kept, and each failure is named."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path
             assert await revisions(store, "a") == list(range(1, acknowledged + 2))
 
 
-def test_a_store_on_a_full_disk_is_not_begun(tmp_path: Path) -> None:
+def test_no_store_is_made_on_a_full_disk(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         with pytest.raises(OSError, match=r"No space|too large"):
             (disk.folder / "ballast").write_bytes(b"x" * 1_000_000)
@@ -82,7 +82,7 @@ def test_a_store_on_a_full_disk_is_not_begun(tmp_path: Path) -> None:
 
 @pytest.fixture
 def others_folder() -> Iterator[Path]:
-    """A folder of a user whom permissions bind, while this process is that user."""
+    """Yield a folder of a user without special rights, while this process runs as that user."""
     folder = Path(tempfile.mkdtemp(prefix="arbiter-disk-", dir="/tmp"))
     root = os.geteuid() == 0
     with opened(f"sqlite:///{folder}/arbiter.db", alone=True):
@@ -122,11 +122,11 @@ def test_a_store_that_can_not_be_written_is_not_served(others_folder: Path, path
 async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_written(
     sqlite: str, closed: MatchEnd | None
 ) -> None:
-    """Neither a statement that stands for itself nor a transaction of several leaves anything behind when refused."""
+    """A refused statement, alone or in a transaction, leaves nothing behind."""
     with opened(sqlite, alone=True) as engine:
         connections = list[sqlite3.Connection]()
         event.listen(engine, "connect", lambda connection, _: connections.append(connection))
-        engine.dispose()  # what was connected before is not among them
+        engine.dispose()  # earlier connections do not count
         writer, reader = Writer(engine, LOG), Reader(engine, LOG)
         store = Store(SqlJournal(engine, writer, reader), SqlDirectory(writer, reader))
 
@@ -149,8 +149,8 @@ async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_wr
         reader.close()
 
 
-async def test_the_log_is_begun_anew_however_long_the_load_lasts(sqlite: str, tmp_path: Path) -> None:
-    """SQLite writes its log anew only where all of it is in the file: while there is always a commit, it never is."""
+async def test_the_write_ahead_log_is_reused_under_constant_load(sqlite: str, tmp_path: Path) -> None:
+    """SQLite reuses the log only when all of it is in the database file: under constant load it never is."""
     with opened(sqlite) as engine:
         writer, reader = (
             Writer(engine, LOG, commits_a_checkpoint=20),
@@ -174,8 +174,8 @@ async def test_the_log_is_begun_anew_however_long_the_load_lasts(sqlite: str, tm
         reader.close()
 
 
-async def test_the_log_of_servers_that_are_killed_one_after_another_does_not_grow(tmp_path: Path) -> None:
-    """None of them lives for as long as a checkpoint is due in: the next one moves what they have left."""
+async def test_the_write_ahead_log_does_not_grow_over_servers_that_are_killed(tmp_path: Path) -> None:
+    """None of them lives until its first checkpoint: the next server moves what they have left."""
     lives, each = 6, 10
     sizes: list[int] = []
     for life in range(lives):
@@ -195,8 +195,8 @@ async def test_the_log_of_servers_that_are_killed_one_after_another_does_not_gro
         assert await revisions(store, "a") == list(range(1, lives * each + 1))
 
 
-async def test_a_torn_end_of_the_log_costs_nothing_that_was_acknowledged(sqlite: str, tmp_path: Path) -> None:
-    """Power fails while SQLite writes: the file ends anywhere after what was flushed, or in bytes that mean nothing."""
+async def test_a_torn_write_ahead_log_loses_nothing_that_was_acknowledged(sqlite: str, tmp_path: Path) -> None:
+    """Power fails while SQLite writes: the file ends anywhere after the flushed part, or with random bytes."""
     file = tmp_path / "arbiter.db"
     wal = tmp_path / "arbiter.db-wal"
     flushed: list[int] = []  # the size of the write-ahead log when each record was acknowledged
@@ -222,7 +222,7 @@ async def test_a_torn_end_of_the_log_costs_nothing_that_was_acknowledged(sqlite:
 
 @pytest.fixture
 async def record(sqlite: str, tmp_path: Path) -> Path:
-    """The file of a store with matches in it, some of which go on, of several pages, all in one file."""
+    """Return the file of a store with matches, some of them running: several pages, all in one file."""
     async with open_store(sqlite) as store:
         await store.directory.add_player(Player("admin", 1), None)
         await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
@@ -232,8 +232,8 @@ async def record(sqlite: str, tmp_path: Path) -> Path:
     return tmp_path / "arbiter.db"
 
 
-def test_damaged_pages_are_named_and_never_believed(sqlite: str, record: Path) -> None:
-    """Whichever page is overwritten, a check says so: SQLite by the pages, or the record by its chain."""
+def test_a_damaged_page_is_named_and_never_served(sqlite: str, record: Path) -> None:
+    """A check finds each overwritten page: SQLite by its structure, or the record by its chain."""
     image = record.read_bytes()
     size = int.from_bytes(image[16:18])
     dice = random.Random(3)
@@ -250,7 +250,7 @@ def test_damaged_pages_are_named_and_never_believed(sqlite: str, record: Path) -
     assert named >= 2
 
 
-async def test_a_store_that_lacks_its_last_pages_is_not_served(sqlite: str, record: Path) -> None:
+async def test_a_store_without_its_last_pages_is_not_served(sqlite: str, record: Path) -> None:
     _halve(record)
     with pytest.raises(OperatorError, match=r"it is damaged .*: stop the server, keep the file, and see the runbook"):
         async with serving(load(None, store=sqlite, listen="127.0.0.1:0", rules_workers=1)):

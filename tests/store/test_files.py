@@ -20,7 +20,7 @@ def look(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Loo
     return look_at
 
 
-def test_a_file_is_found_as_the_system_says(look: Look, tmp_path: Path) -> None:
+def test_a_file_is_identified_as_the_system_does(look: Look, tmp_path: Path) -> None:
     path = tmp_path / "ä file"
     path.write_bytes(b"x" * 5_000)
     status = path.stat()
@@ -31,7 +31,7 @@ def test_a_file_is_found_as_the_system_says(look: Look, tmp_path: Path) -> None:
     assert look(null).identity == (null.stat().st_dev, null.stat().st_ino)
 
 
-def test_a_file_that_is_replaced_is_another_one(look: Look, tmp_path: Path) -> None:
+def test_a_replaced_file_is_another_one(look: Look, tmp_path: Path) -> None:
     path, other = tmp_path / "file", tmp_path / "other"
     path.touch()
     other.touch()
@@ -40,7 +40,7 @@ def test_a_file_that_is_replaced_is_another_one(look: Look, tmp_path: Path) -> N
     assert look(path).identity != before.identity
 
 
-def test_a_file_that_is_not_there_is_an_error(look: Look, tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(look: Look, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="No such file"):
         look(tmp_path / "none")
     (tmp_path / "file").touch()

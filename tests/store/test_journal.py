@@ -51,7 +51,7 @@ def bodies(found: list[StoredRecord]) -> list[str]:
     return [record.body.decode() for record in found]
 
 
-async def test_stores_in_the_order_of_the_calls_and_says_where(store: Store) -> None:
+async def test_records_are_stored_in_the_order_of_the_calls_with_their_places(store: Store) -> None:
     journal = store.journal
     asked = [journal.append(opening("a", 2)), journal.append(opening("b"))]
     asked += [journal.append(Append(records(name, n))) for n in (3, 4) for name in "a"]
@@ -124,9 +124,9 @@ async def test_there_is_never_a_gap(store: Store) -> None:
     await journal.append(opening("a"))
     asked = [
         journal.append(Append(records("a", 2))),
-        journal.append(Append(records("a", 2))),  # somebody else's
+        journal.append(Append(records("a", 2))),  # another writer's record
         journal.append(Append(records("a", 3))),
-        journal.append(Append(records("a", 5))),  # what it rests on was never stored
+        journal.append(Append(records("a", 5))),  # the revision before it was never stored
         journal.append(Append(records("a", 6))),
         journal.append(Append(records("never made", 2))),
     ]
@@ -136,8 +136,8 @@ async def test_there_is_never_a_gap(store: Store) -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-async def test_what_builds_on_an_append_that_failed_is_not_stored(store: Store, together: bool) -> None:
-    """Somebody else's revision 2 is there: our 3 was decided behind our own 2, and would be a fork behind theirs."""
+async def test_an_append_after_a_failed_append_is_not_stored(store: Store, together: bool) -> None:
+    """Another writer's revision 2 is stored: our 3 was decided after our own 2, and would be a fork after theirs."""
     journal, basis = store.journal, Basis()
     await journal.append(opening("a"))
     await journal.append(Append(records("a", 2)))
@@ -153,8 +153,8 @@ async def test_what_builds_on_an_append_that_failed_is_not_stored(store: Store, 
     assert bodies(await journal.read("a")) == ["a 1", "a 2", "a 3"]
 
 
-async def test_what_builds_on_a_commit_that_failed_is_not_stored(url: str) -> None:
-    """Nobody knows whether the commit took place; what stands there may be somebody else's."""
+async def test_an_append_after_a_failed_commit_is_not_stored(url: str) -> None:
+    """Nobody knows whether the commit took place; the stored revision may be another writer's."""
     with opened(url) as engine:
         writer, reader = Writer(engine, structlog.get_logger()), Reader(engine, structlog.get_logger())
         journal, basis = SqlJournal(engine, writer, reader), Basis()
@@ -175,7 +175,7 @@ async def test_what_builds_on_a_commit_that_failed_is_not_stored(url: str) -> No
         reader.close()
 
 
-async def test_places_go_on_after_what_was_not_stored(store: Store) -> None:
+async def test_places_go_on_after_a_refused_append(store: Store) -> None:
     journal = store.journal
     first = await journal.append(opening("a"))
     for _ in range(2):
@@ -218,11 +218,11 @@ async def test_any_number_of_records_is_stored_at_once(store: Store, count: int)
 
 
 @pytest.mark.parametrize("count", [1, 2, 511, 512, 1_500])
-async def test_whatever_takes_several_statements_is_stored_whole_or_not_at_all(url: str, count: int) -> None:
+async def test_an_append_of_several_statements_is_stored_completely_or_not_at_all(url: str, count: int) -> None:
     async with open_store(url) as store:
         journal = store.journal
         first = await journal.append(opening("a"))
-        for refused in (records("a", 1), records("a", count + 3)):  # there already; behind what is not there
+        for refused in (records("a", 1), records("a", count + 3)):  # one exists already; one has no predecessor
             with pytest.raises(JournalConflict):
                 await journal.append(Append((*records("a", 2, count), *refused)))
             assert await journal.head() == first
@@ -264,7 +264,7 @@ async def test_the_records_of_many_matches_are_read_at_once(store: Store) -> Non
     assert await journal.read_many([]) == []
 
 
-async def test_what_a_record_belongs_to_is_stored_and_not_told_from_its_id(store: Store) -> None:
+async def test_the_subject_of_a_record_is_stored_and_not_guessed_from_its_id(store: Store) -> None:
     journal = store.journal
     await journal.append(opening("t9", 2))
     cup = TournamentSummary("m9", "cup", "swiss", "open", "org", "cup", 1)
@@ -439,8 +439,8 @@ async def test_the_encounters_of_two_players_have_their_first_records(store: Sto
     assert await journal.encounters("alice", "dave", "") == []
 
 
-async def test_the_longest_words_that_are_let_in_are_stored(store: Store) -> None:
-    """A database that checks lengths has room for what the service takes; characters count, not bytes."""
+async def test_the_longest_texts_that_are_accepted_are_stored(store: Store) -> None:
+    """A database that checks lengths stores the longest texts of the service; characters count, not bytes."""
     names = {"player_1": "ä" * 40, "player_2": "b" * 40, "creator": "c" * 40, "label": "ß" * 100}
     words = {**names, "game": "g" * 200, "time_control": "t" * 40}
     await store.journal.append(opening("m" * 40, 1, "ü" * 100, **words))

@@ -1,4 +1,4 @@
-"""A server on PostgreSQL that is killed, and a PostgreSQL that is killed under its server."""
+"""A server on PostgreSQL is killed, and PostgreSQL is killed under a server."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from tests.store.postgres import Cluster
 
 pytestmark = pytest.mark.long
 
-SHARE = 5  #: of the kills that a server on SQLite suffers, one in so many
+SHARE = 5  #: of the kills of a server on SQLite, one in this many
 
 
-@pytest.mark.timeout(0)  # many kills take their time; each step has a limit of its own
+@pytest.mark.timeout(0)  # many kills take long; each step has a limit of its own
 async def test_nothing_is_lost_on_postgresql_whenever_the_server_is_killed(
     postgres: str, tmp_path: Path, kills: int
 ) -> None:

@@ -1,4 +1,4 @@
-"""What is particular about PostgreSQL: several writers, connections that are lost, the lock of a server."""
+"""What is special about PostgreSQL: several writers, lost connections, the lock of a server."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def running(cluster: Cluster) -> Iterator[Cluster]:
-    """The cluster, which a test may stop: it runs again afterwards."""
+    """Return the cluster, which a test may stop: it runs again afterwards."""
     yield cluster
     if not cluster.runs:
         cluster.start()
 
 
 async def follow(store: Store, upto: int) -> list[StoredRecord]:
-    """Read the whole log as a reader does who only ever looks behind the last number that it has seen."""
+    """Read the whole log as a reader that looks only behind the last number that it has seen."""
     seen: list[StoredRecord] = []
     while len(seen) < upto:
         seen += await store.journal.read_all(seen[-1].sequence if seen else 0, 50)
     return seen
 
 
-async def test_numbers_become_visible_in_their_order_whoever_writes(postgres: str) -> None:
+async def test_numbers_become_visible_in_order_with_several_writers(postgres: str) -> None:
     async with open_store(postgres) as one, open_store(postgres) as other, open_store(postgres) as third:
         reader = asyncio.create_task(follow(third, 2 * 40 * 5))
         await asyncio.gather(*(_write(store, name, 40) for store, name in ((one, "a"), (other, "b"))))
@@ -79,7 +79,7 @@ async def _write(store: Store, name: str, matches: int) -> None:
         await asyncio.gather(*asked)
 
 
-async def test_the_record_before_is_looked_up_by_its_index_when_the_plan_is_generic(postgres: str) -> None:
+async def test_a_generic_plan_uses_the_index_to_find_the_previous_record(postgres: str) -> None:
     """PostgreSQL makes such a plan after a few executions; it must not read the whole table for each group."""
     async with open_store(postgres):
         pass
@@ -103,8 +103,8 @@ async def test_of_two_writers_of_a_revision_one_wins(postgres: str) -> None:
         assert [record.revision for record in await one.journal.read("a")] == list(range(1, 30))
 
 
-async def test_of_two_servers_that_take_the_same_move_one_plays_it_and_both_answer_so(postgres: str) -> None:
-    """Every append is a race here. Nothing is interrupted, and nothing is logged as a failure."""
+async def test_two_servers_with_the_same_move_play_it_once_and_both_answer_so(postgres: str) -> None:
+    """Every append is a race here. Nothing is interrupted, and no error is logged."""
     async with open_store(postgres) as here, open_store(postgres) as there:
         one = InMemoryArbiter(here)
         other = InMemoryArbiter(there, ids=one.ids)
@@ -128,7 +128,8 @@ async def test_of_two_servers_that_take_the_same_move_one_plays_it_and_both_answ
 
 
 async def test_players_on_two_servers_play_each_other_to_the_end(postgres: str) -> None:
-    """Each hears of the other's moves by the log alone; nothing is interrupted, and both are told each result once."""
+    """Each server gets the other's moves by the log alone; nothing is interrupted, and both players get each result
+    once."""
     async with open_store(postgres, shared=True) as here, open_store(postgres, shared=True) as there:
         one = InMemoryArbiter(here)
         other = InMemoryArbiter(there, ids=one.ids)
@@ -145,7 +146,7 @@ async def test_players_on_two_servers_play_each_other_to_the_end(postgres: str) 
             assert "interrupted" not in [event.kind.value for event in events]
 
 
-async def test_a_player_goes_on_at_another_server_when_its_own_is_gone(postgres: str) -> None:
+async def test_a_player_goes_on_at_another_server_when_its_own_has_died(postgres: str) -> None:
     async with open_store(postgres, shared=True) as here, open_store(postgres, shared=True) as there:
         one = InMemoryArbiter(here)
         other = InMemoryArbiter(there, ids=one.ids)
@@ -155,7 +156,7 @@ async def test_a_player_goes_on_at_another_server_when_its_own_is_gone(postgres:
         alice, bob = await one.connect("alice"), await other.connect("bob")
         assert any(isinstance(item, TurnItem) for item in await items_of(alice.session))
         await one.die()
-        again = await other.connect("alice")  # sooner than anybody knows that the other server is gone
+        again = await other.connect("alice")  # before any server knows that the other one has died
         while b'"interrupted"' not in b"".join(await bodies_of(there, match.id)):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
         assert await asyncio.gather(play_to_the_end(again, 1), play_to_the_end(bob, 1)) == [[match.id], [match.id]]
@@ -169,7 +170,7 @@ async def bodies_of(store: Store, match_id: str) -> list[bytes]:
 
 
 async def play_to_the_end(reader: StreamReader, matches: int) -> list[str]:
-    """Answer the turns on a stream until it has told so many results; return the ids of their matches, sorted."""
+    """Answer the turns on a stream until it has sent this many results; return the ids of their matches, sorted."""
     ended: list[str] = []
     while len(ended) < matches:
         for item in await items_of(reader.session):
@@ -181,7 +182,7 @@ async def play_to_the_end(reader: StreamReader, matches: int) -> list[str]:
 
 
 class MatchWriter:
-    """Writes a match, one record after the other, and reads it again if one was refused."""
+    """Writes a match, one record after the other, and reads it again after a refused append."""
 
     def __init__(self, store: Store, match_id: str, progress: asyncio.Event) -> None:
         self._journal = store.journal
@@ -191,7 +192,7 @@ class MatchWriter:
         self.refused = 0
 
     async def write(self, stop: asyncio.Event) -> None:
-        """Write until told to stop; `acknowledged` is the last revision that was."""
+        """Write until the test stops it; `acknowledged` is the last acknowledged revision."""
         revision = 1
         while not stop.is_set():
             append = opening(self.match_id) if revision == 1 else Append(records(self.match_id, revision))
@@ -210,7 +211,7 @@ class MatchWriter:
 async def test_nothing_acknowledged_is_lost_with_a_connection(
     running: Cluster, postgres: str, how: str, times: int
 ) -> None:
-    """Whatever happens to the database, what was acknowledged is there, and writing goes on without a restart."""
+    """Whatever happens to the database, acknowledged records are stored, and writing goes on without a restart."""
     async with open_store(postgres, alone=True) as store:
         stop, progress = asyncio.Event(), asyncio.Event()
         match_writers = [MatchWriter(store, name, progress) for name in "abcdef"]
@@ -229,7 +230,7 @@ async def test_nothing_acknowledged_is_lost_with_a_connection(
 
 
 async def _a_hundred_more(match_writers: list[MatchWriter], progress: asyncio.Event) -> None:
-    """Wait until a hundred records more are acknowledged."""
+    """Wait until a hundred more records are acknowledged."""
     least = sum(writer.acknowledged for writer in match_writers) + 100
     while sum(writer.acknowledged for writer in match_writers) < least:
         progress.clear()
@@ -244,7 +245,7 @@ async def _cut(cluster: Cluster, how: str) -> None:
         cluster.start()
 
 
-async def test_while_the_database_is_away_everything_is_refused_by_name(running: Cluster, postgres: str) -> None:
+async def test_while_the_database_is_down_everything_is_refused_with_a_reason(running: Cluster, postgres: str) -> None:
     async with open_store(postgres, alone=True) as store:
         await store.journal.append(opening("a"))
         running.stop()
@@ -273,13 +274,13 @@ async def test_a_server_that_lost_its_store_to_another_writes_no_more(cluster: C
                 await first.journal.append(Append(records("a", 2)))
             with pytest.raises(StoreFailed, match="another arbiter serves it"):
                 await first.journal.read("a")
-        await first.journal.append(Append(records("a", 2)))  # the other has gone
+        await first.journal.append(Append(records("a", 2)))  # the other server has stopped
         with pytest.raises(OperatorError, match="another arbiter serves the store"), opened(postgres, alone=True):
             pass
 
 
-def test_a_cut_connection_does_not_shut_a_server_out_of_its_own_store(postgres: str) -> None:
-    """Where the network is cut, the database takes the session for alive, and its lock for held, until it notices."""
+def test_a_cut_connection_does_not_lock_a_server_out_of_its_own_store(postgres: str) -> None:
+    """If the network is cut, the database takes the session for alive, and its lock for held, until it notices."""
     hold = adapter._Hold(make_url(postgres))
     hold.take()
     cut, hold._connection = hold._connection, None
@@ -293,7 +294,7 @@ def test_a_cut_connection_does_not_shut_a_server_out_of_its_own_store(postgres: 
         pass
 
 
-def test_a_database_that_can_only_be_read_is_not_served(cluster: Cluster) -> None:
+def test_a_read_only_database_is_not_served(cluster: Cluster) -> None:
     url = cluster.fresh()
     with opened(url):
         pass
@@ -303,7 +304,7 @@ def test_a_database_that_can_only_be_read_is_not_served(cluster: Cluster) -> Non
         pass
 
 
-def test_a_user_without_rights_is_told_so(cluster: Cluster) -> None:
+def test_a_user_without_rights_gets_an_error_that_says_so(cluster: Cluster) -> None:
     url = cluster.fresh()
     cluster.ask("DROP ROLE IF EXISTS guest")
     cluster.ask("CREATE ROLE guest LOGIN")
@@ -312,7 +313,7 @@ def test_a_user_without_rights_is_told_so(cluster: Cluster) -> None:
         pass
 
 
-async def test_stores_share_a_database_by_schemas(cluster: Cluster) -> None:
+async def test_stores_share_a_database_with_separate_schemas(cluster: Cluster) -> None:
     url = cluster.fresh()
     name = url.partition("?")[0].rpartition("/")[2]
     for schema in ("cup", "league"):
@@ -328,7 +329,7 @@ async def test_stores_share_a_database_by_schemas(cluster: Cluster) -> None:
 
 
 def test_the_first_of_several_hosts_that_answers_is_taken(cluster: Cluster) -> None:
-    """libpq's way to name a standby; what a URL says of the connection wins over what the adapter would say."""
+    """libpq's way to name a standby; settings in a URL have precedence over the adapter's."""
     url = cluster.fresh()
     name = url.partition("?")[0].rpartition("/")[2]
     several = f"postgresql://arbiter@/{name}?host=/nowhere&host={cluster.folder}&application_name=mine"
@@ -336,7 +337,7 @@ def test_the_first_of_several_hosts_that_answers_is_taken(cluster: Cluster) -> N
         assert connection.exec_driver_sql("SHOW application_name").scalar() == "mine"
 
 
-def test_a_database_is_looked_at_and_left_as_it_is(cluster: Cluster) -> None:
+def test_an_inspected_database_is_not_changed(cluster: Cluster) -> None:
     url = cluster.fresh()
     empty = look(url)
     assert (empty.version, empty.records, empty.served) == ("", 0, False)

@@ -1,4 +1,4 @@
-"""The rows of servers that share a store: the contract is one, in memory and on PostgreSQL."""
+"""The rows of servers that share a store: one contract, in memory and on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def replicas(request: pytest.FixtureRequest) -> AsyncIterator[Replicas]:
 
 
 async def gone(replicas: Replicas, replica: str) -> tuple[str, ...]:
-    """Wait until a replica has to deal with another one; those that do not speak are gone at once."""
+    """Wait until a replica has to handle a dead one; replicas without heartbeats are dead at once."""
     while True:
         heartbeat = await replicas.beat(replica, 0)
         assert heartbeat is not None
@@ -38,7 +38,7 @@ async def gone(replicas: Replicas, replica: str) -> tuple[str, ...]:
         await asyncio.sleep(0)
 
 
-async def test_a_replica_that_is_silent_is_gone_and_one_other_deals_with_it(replicas: Replicas) -> None:
+async def test_a_silent_replica_counts_as_dead_and_one_other_handles_it(replicas: Replicas) -> None:
     for name in ("a", "b", "c"):
         await replicas.enter(name)
     for name in ("a", "b", "c"):
@@ -53,7 +53,7 @@ async def test_a_replica_that_is_silent_is_gone_and_one_other_deals_with_it(repl
     assert "a" not in again.gone
 
 
-async def test_who_dies_before_it_has_dealt_with_another_leaves_that_to_the_next(replicas: Replicas) -> None:
+async def test_the_next_replica_takes_over_from_one_that_dies_while_it_handles_another(replicas: Replicas) -> None:
     for name in ("a", "b"):
         await replicas.enter(name)
     assert await gone(replicas, "b") == ("a",)
@@ -63,7 +63,7 @@ async def test_who_dies_before_it_has_dealt_with_another_leaves_that_to_the_next
     assert await replicas.beat("b", A_LONG_TIME_MS) is None
 
 
-async def test_a_player_has_one_stream_and_the_last_one_counts(replicas: Replicas) -> None:
+async def test_a_player_has_one_stream_which_is_the_last_one(replicas: Replicas) -> None:
     for name in ("a", "b"):
         await replicas.enter(name)
     assert await replicas.take("alice", "a", "1.0", 3, A_LONG_TIME_MS) == (1, False)
@@ -82,7 +82,7 @@ async def test_a_player_has_one_stream_and_the_last_one_counts(replicas: Replica
     assert (await replicas.take("alice", "a", "", 0, A_LONG_TIME_MS))[1] is False
 
 
-async def test_players_are_lost_with_a_replica_and_those_who_have_just_left_it(replicas: Replicas) -> None:
+async def test_players_of_a_dead_replica_are_lost_and_so_are_those_who_have_just_left_it(replicas: Replicas) -> None:
     for name in ("a", "b"):
         await replicas.enter(name)
     for player in ("alice", "bob", "carol"):
@@ -106,7 +106,7 @@ async def directory(request: pytest.FixtureRequest) -> AsyncIterator[Directory]:
         yield store.directory
 
 
-async def test_what_others_have_to_know_is_noted_in_the_write_itself(directory: Directory) -> None:
+async def test_a_notice_is_written_in_the_transaction_of_its_change(directory: Directory) -> None:
     assert await directory.last_notice() == 0
     await directory.add_player(ALICE, TOKEN)
     assert await directory.last_notice() == 0, "a new player concerns nobody who is connected"
@@ -130,7 +130,7 @@ async def test_what_others_have_to_know_is_noted_in_the_write_itself(directory: 
     assert await directory.last_notice() == 4
 
 
-async def test_limits_hold_and_notices_stay_in_order_whoever_writes(postgres: str) -> None:
+async def test_limits_hold_and_notices_are_in_order_with_several_writers(postgres: str) -> None:
     async with open_store(postgres, shared=True) as one, open_store(postgres, shared=True) as other:
         stores = (one, other)
         named = [("rook", "r00k"), ("milo", "rnilo"), ("ally", "a11y")]

@@ -1,4 +1,4 @@
-"""A database for a server, made as the runbook shows it."""
+"""The commands of the runbook make a database for a server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_database_is_made_as_the_runbook_says(tmp_path: Path) -> None:
         subprocess.run(["bash", "-euc", create], env=there, check=True)
         store = serve.split()[3]
         assert store.startswith("postgresql://arbiter@db.example/")
-        # A socket in a folder, where the page has a machine; and keys in a folder of this test.
+        # A socket in a folder instead of the page's host; and keys in a folder of this test.
         url = store.replace("db.example", "") + f"?host={cluster.folder}"
         server = Server(tmp_path, free_port(), store=url, options=["--keys", str(tmp_path / "arbiter.keys")])
         server.start()

@@ -1,4 +1,4 @@
-"""Seals on records, on every database: a record that is edited or removed there is noticed."""
+"""Seals of records, on every database: an edited or removed record is noticed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def change(url: str, statement: str) -> None:
 
 
 async def everything(store: Store) -> int:
-    """Read every record by each way in which records are read; return how many there are."""
+    """Read every record in each way in which records are read; return how many there are."""
     all_records = await store.journal.read_all(0, 10_000)
     ids = sorted({record.match_id for record in all_records})
     assert await store.journal.read_many(ids) == sorted(all_records, key=lambda one: (one.match_id, one.revision))
@@ -51,7 +51,7 @@ async def everything(store: Store) -> int:
     return len(all_records)
 
 
-async def test_what_was_appended_with_keys_is_sealed(url: str, ring: Path) -> None:
+async def test_records_appended_with_keys_are_sealed(url: str, ring: Path) -> None:
     head = await fill(url, ring)
     async with open_store(url, ring=ring) as store:
         assert await everything(store) == head
@@ -105,7 +105,7 @@ async def test_an_edited_record_is_refused_by_name(url: str, ring: Path, edit: s
     assert check_store(url, silent, ring).faults
 
 
-async def test_what_was_removed_is_named_by_its_place(url: str, ring: Path) -> None:
+async def test_a_removed_record_is_named_by_its_place(url: str, ring: Path) -> None:
     head = await fill(url, ring)
     Watermark(ring, shown(url)).reached(head)
     assert check_store(url, silent, ring)[3:] == ((), 0, True)

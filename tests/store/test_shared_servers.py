@@ -32,7 +32,7 @@ class Slow(arb.Bot):
     extras = arb.Extras(legal_moves_up_to=1_000)
 
     def __init__(self) -> None:
-        self.results: Counter[str] = Counter()  # by match: how often its end was told
+        self.results: Counter[str] = Counter()  # by match: how often its end was received
         self.tired = False
 
     async def choose(self, turn: arb.Turn) -> arb.Choice:
@@ -47,7 +47,7 @@ class Slow(arb.Bot):
 
 
 class Observer:
-    """Observes everything from the first event on, at whichever server answers."""
+    """Observes all matches from the first event on, at any server that answers."""
 
     def __init__(self, addresses: str, token: str) -> None:
         self.seen: list[arb.MatchEvent] = []
@@ -63,13 +63,13 @@ class Observer:
                 self.changed.set()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until a condition on what was seen holds."""
+        """Wait until a condition on the received events holds."""
         while not condition():
             self.changed.clear()
             await self.changed.wait()
 
     async def moves(self, more: int) -> None:
-        """Wait for so many more moves."""
+        """Wait for this many more moves."""
         enough = self.kinds["moved"] + more
         await self.until(lambda: self.kinds["moved"] >= enough)
 
@@ -120,7 +120,7 @@ async def play_through(servers: list[CrashingServer]) -> None:
             bot.tired = True
         await observer.until(lambda: observer.kinds["ended"] == len(made))
         while any(bots[name].results[match_id] == 0 for match_id, pair in made.items() for name in pair):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)  # nobody tells
+            await asyncio.sleep(0.05)  # there is nothing to wait on
         await check(client, made, observer)
         for task in (*playing, observer.task):
             task.cancel()
@@ -132,7 +132,7 @@ async def play_through(servers: list[CrashingServer]) -> None:
 async def make_matches(
     client: arb.Client, made: dict[str, tuple[str, str]], observer: Observer, over: asyncio.Event
 ) -> None:
-    """Make matches, so that so many are always open, until it is over."""
+    """Create matches, so that the same number is always open, until `over` is set."""
     while not over.is_set():
         number = len(made)
         pair = (PLAYERS[number % 4], PLAYERS[(number + 1 + number // 4 % 3) % 4])
@@ -142,7 +142,7 @@ async def make_matches(
 
 
 async def check(client: arb.Client, made: dict[str, tuple[str, str]], observer: Observer) -> None:
-    """Hold that the record is whole, charges nobody for an outage, and is what the observer has seen."""
+    """Assert that the record is complete, charges nobody for an outage, and equals what the observer has received."""
     info = await client.server_info()
     keys = checking([PublicKey(key.key_id, key.key, key.valid_from_ms) for key in info.public_keys], holds)
     stored = {}

@@ -1,4 +1,4 @@
-"""Servers that share a PostgreSQL: they start at once, have the same signing keys, and lock out who needs it alone."""
+"""Servers that share a PostgreSQL: they start at once, have the same signing keys, and exclude exclusive users."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.store.test_journal import bodies, opening, records
 
 @asynccontextmanager
 async def server(url: str, folder: Path, new: bool = False) -> AsyncIterator[tuple[Store, KeyRing]]:
-    """Open a store as one of its servers does, on a machine whose keys are in a folder."""
+    """Open a store as one of its servers does, on a machine with its keys in a folder."""
     await asyncio.to_thread(folder.mkdir, exist_ok=True)
     async with open_record(load(None, store=url, keys=folder / "arbiter.keys"), new=new, shared=True) as opened_record:
         yield opened_record
@@ -75,11 +75,11 @@ async def test_a_server_on_another_machine_needs_the_keys_of_the_first_one(postg
 
 
 def dated(append: Append) -> Append:
-    """Return an append whose records say when they happened: the seal of an old key holds for what is older."""
+    """Return an append whose records have times: a seal by an old key is valid for older records."""
     return append._replace(records=tuple(record._replace(body=b'{"at":1}') for record in append.records))
 
 
-async def test_a_server_that_lacks_a_key_of_the_others_takes_nothing_until_it_has_it(
+async def test_a_server_without_a_key_of_the_others_refuses_all_until_it_has_the_key(
     postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(seals, "LOOK_S", 0.0)
@@ -94,7 +94,7 @@ async def test_a_server_that_lacks_a_key_of_the_others_takes_nothing_until_it_ha
         await first.journal.append(dated(Append(records("a", 2))))
         with pytest.raises(StoreFailed, match=r"other servers use signing key .*copy their file"):
             await second.journal.append(dated(Append(records("a", 3))))
-        with pytest.raises(StoreFailed, match="other servers use signing key"):  # it is not damaged
+        with pytest.raises(StoreFailed, match="other servers use signing key"):  # this is no damage
             await second.journal.read("a")
         shutil.copy(one, other.parent)
         await second.journal.append(dated(Append(records("a", 3))))
@@ -102,7 +102,7 @@ async def test_a_server_that_lacks_a_key_of_the_others_takes_nothing_until_it_ha
             assert [record.revision for record in await store.journal.read("a")] == [1, 2, 3]
 
 
-async def test_who_needs_the_store_alone_and_servers_lock_each_other_out(postgres: str, tmp_path: Path) -> None:
+async def test_servers_and_exclusive_users_of_the_store_lock_each_other_out(postgres: str, tmp_path: Path) -> None:
     assert may_be_shared(postgres)
     async with server(postgres, tmp_path / "one"), server(postgres, tmp_path / "one"):
         assert look(postgres).servers == 2
@@ -116,7 +116,7 @@ async def test_who_needs_the_store_alone_and_servers_lock_each_other_out(postgre
         assert look(postgres).servers == 1
 
 
-async def test_a_server_that_stands_still_while_it_writes_does_not_keep_the_others_from_writing(
+async def test_a_server_that_is_suspended_while_it_writes_does_not_block_the_others(
     postgres: str, tmp_path: Path
 ) -> None:
     with opened(postgres, shared=True) as stopped, stopped.connect() as connection:

@@ -32,7 +32,7 @@ def append(there: TournamentSummary, first: int, count: int = 1) -> Append:
     return Append(records, tournament=there)
 
 
-async def test_the_row_goes_with_the_records(store: Store) -> None:
+async def test_the_row_is_updated_with_the_records(store: Store) -> None:
     journal = store.journal
     first = await journal.append(append(row("t1"), 1, 2))
     assert await journal.tournament_summary("t1") == row("t1", sequence=first - 1)
@@ -101,7 +101,7 @@ def played(number: int, format_: Format, steps: int) -> tuple[Tournament, list[A
     tournament_run = TournamentRun(spec, 4, random.Random(number))
     for _ in range(steps):
         tournament_run.step()
-    # What its row says at each event follows from the log up to there.
+    # Its row at each event follows from the log until then.
     created = replace(tournament_run.log[0], tournament=f"t{number}", request=f"r{number}")  # type: ignore[arg-type]
     chain, appends = Chain(f"t{number}"), []
     tournament: Tournament | None = None
@@ -116,7 +116,7 @@ def played(number: int, format_: Format, steps: int) -> tuple[Tournament, list[A
 
 
 async def filled(url: str) -> list[Tournament]:
-    """Fill a store with two tournaments, one of them under way."""
+    """Fill a store with two tournaments, one of them running."""
     async with open_store(url) as store:
         tournaments = []
         for number, (format_, steps) in enumerate([(Format.ROUND_ROBIN, 500), (Format.KNOCKOUT, 3)], start=1):
@@ -137,7 +137,7 @@ HARM = {
 
 
 @pytest.mark.parametrize("harm", HARM)
-async def test_harm_to_the_list_is_found_and_mended(url: str, harm: str) -> None:
+async def test_damage_of_the_list_is_found_and_repaired(url: str, harm: str) -> None:
     await filled(url)
     sound = check_store(url, lambda done, of: None)
     assert (sound.matches, sound.tournaments, sound.faults) == (0, 2, ())

@@ -47,7 +47,7 @@ def note(text: str | None) -> Write[str | None]:
 
 
 async def stopped(writer: Writer) -> threading.Event:
-    """Keep the writer busy until the event that is returned is set: what is asked for meanwhile becomes one group."""
+    """Keep the writer busy until the returned event is set: writes meanwhile become one group."""
     begun, go_on = threading.Event(), threading.Event()
 
     def hold(_: Connection) -> None:
@@ -59,14 +59,14 @@ async def stopped(writer: Writer) -> threading.Event:
     return go_on
 
 
-async def test_what_waits_shares_a_transaction(engine: Engine, writer: Writer) -> None:
+async def test_waiting_writes_share_a_transaction(engine: Engine, writer: Writer) -> None:
     go_on = await stopped(writer)
     commits: list[int] = []
     event.listen(engine, "commit", lambda connection: commits.append(1))
     asked = [writer.write(note(f"n{n}")) for n in range(100)]
     go_on.set()
     assert await asyncio.gather(*asked) == [f"n{n}" for n in range(100)]
-    assert len(commits) == 2  # that of the write which kept it busy, and one
+    assert len(commits) == 2  # the transaction of the write that kept it busy, and one more
     assert notes(engine) == [f"n{n}" for n in range(100)]
 
 
@@ -98,7 +98,7 @@ async def test_close_finishes_the_writes_of_this_turn(engine: Engine) -> None:
     assert notes(engine) == ["last"]
 
 
-async def test_a_group_has_a_largest_size(engine: Engine) -> None:
+async def test_a_group_has_a_maximal_size(engine: Engine) -> None:
     writer = Writer(engine, structlog.get_logger(), largest_group=10)
     go_on = await stopped(writer)
     commits: list[int] = []
@@ -128,7 +128,7 @@ async def test_a_write_that_fails_in_a_group_fails_alone(engine: Engine, writer:
     assert notes(engine) == ["a", "b", "c", "d"]
 
 
-async def test_a_write_whose_caller_left_is_done_all_the_same(engine: Engine, writer: Writer) -> None:
+async def test_a_write_whose_caller_was_cancelled_is_done(engine: Engine, writer: Writer) -> None:
     go_on = await stopped(writer)
     left = writer.write(note("left"))
     left.cancel()
@@ -137,7 +137,7 @@ async def test_a_write_whose_caller_left_is_done_all_the_same(engine: Engine, wr
     assert notes(engine) == ["left", "stayed"]
 
 
-async def test_close_finishes_what_was_asked_for(engine: Engine) -> None:
+async def test_close_finishes_all_requested_writes(engine: Engine) -> None:
     idle = engine.pool.status()
     writer = Writer(engine, structlog.get_logger())
     go_on = await stopped(writer)

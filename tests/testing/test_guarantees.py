@@ -1,4 +1,4 @@
-"""The validators of streams: what keeps a promise passes, and what breaks one is named with it."""
+"""The validators of streams: they accept a correct stream, and name the guarantee that another one violates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARK = tuple(Bookmarked(place) for place in range(10))
 TOKENS = {("a", 1): 2, ("a", 2): 4, ("b", 1): 5}
 
 
-def test_what_keeps_them_passes() -> None:
+def test_a_correct_stream_is_accepted() -> None:
     kept([A[1], B[1], A[2], B[2], A[3]])
     kept([A[3], B[1], A[4]], {"a": 2})
     kept([])
@@ -51,13 +51,16 @@ def test_what_keeps_them_passes() -> None:
         ("Bookmarked", partial(bookmarked, [A[1], MARK[2]])),
         ("Bookmarked", partial(bookmarked, [A[1], A[2], MARK[1]])),
         ("Bookmarked", partial(bookmarked, [MARK[0]], 2)),
-        ("Bookmarked", partial(bookmarked, [MARK[2], A[1]], tokens=TOKENS)),  # it says that the event has been sent
+        (
+            "Bookmarked",
+            partial(bookmarked, [MARK[2], A[1]], tokens=TOKENS),
+        ),  # the event counts as sent
         ("Bookmarked", partial(bookmarked, [A[2], MARK[3]], tokens=TOKENS)),
         ("Bookmarked", partial(bookmarked, [MARK[3], MARK[1]], tokens=TOKENS)),
         ("Bookmarked", partial(bookmarked, [A[1], A[2]], tokens=TOKENS)),
     ],
 )
-def test_what_breaks_one_is_named_with_it(promise: str, broken: Callable[[], None]) -> None:
+def test_a_violated_guarantee_is_named(promise: str, broken: Callable[[], None]) -> None:
     with pytest.raises(Broken, match=f"^{promise} is broken at ") as caught:
         broken()
     assert caught.value.promise == promise

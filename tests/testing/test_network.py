@@ -14,7 +14,7 @@ Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Echo:
-    """A server that sends everything back; at the end of what a client says it says goodbye and closes."""
+    """A server that returns all bytes; after the end of a client's bytes it sends goodbye and closes."""
 
     def __init__(self) -> None:
         self.heard = 0  #: bytes
@@ -44,7 +44,7 @@ async def echo() -> AsyncIterator[tuple[Echo, Network]]:
 
 
 class Clients:
-    """Connects, and closes every connection in the end."""
+    """Connects, and closes every connection at the end."""
 
     def __init__(self) -> None:
         self.writers: list[asyncio.StreamWriter] = []
@@ -90,7 +90,7 @@ async def send_without_end(writer: asyncio.StreamWriter, sent: list[bytes]) -> N
 
 
 async def twice(pair: Pair) -> None:
-    await round_trip_s(pair)  # what is sent first may still leave, though nothing comes back
+    await round_trip_s(pair)  # the first bytes may still be sent, though nothing comes back
     await round_trip_s(pair)
 
 
@@ -106,7 +106,7 @@ async def test_bytes_go_through_unchanged_on_many_connections(echo: tuple[Echo, 
     assert network.taken == 5
 
 
-async def test_the_delay_is_that_of_both_ways_and_may_change(echo: tuple[Echo, Network], connect: Clients) -> None:
+async def test_the_delay_is_the_sum_of_both_ways_and_may_change(echo: tuple[Echo, Network], connect: Clients) -> None:
     _, network = echo
     pair = await connect(network)
     await round_trip_s(pair)
@@ -119,10 +119,10 @@ async def test_the_delay_is_that_of_both_ways_and_may_change(echo: tuple[Echo, N
     for piece in sent:
         pair[1].write(piece)
         await asyncio.sleep(0)
-    assert await pair[0].readexactly(100) == b"".join(sent)  # nothing overtakes
+    assert await pair[0].readexactly(100) == b"".join(sent)  # nothing is reordered
 
 
-async def test_what_is_under_way_keeps_its_delay(echo: tuple[Echo, Network], connect: Clients) -> None:
+async def test_bytes_on_their_way_keep_their_delay(echo: tuple[Echo, Network], connect: Clients) -> None:
     echoes, network = echo
     pair = await connect(network)
     network.up.delay_ms = 60
@@ -145,12 +145,10 @@ async def test_bandwidth(echo: tuple[Echo, Network], connect: Clients) -> None:
     assert await round_trip_s((reader, writer), b"x" * 100_000) >= 0.1
     network.down.bytes_a_second = 100_000
     writer.write(b"x" * 10_000)
-    assert 0 < len(await reader.read(10_000)) < 10_000  # it trickles
+    assert 0 < len(await reader.read(10_000)) < 10_000  # the bytes arrive slowly
 
 
-async def test_what_is_not_read_fills_the_sender_up_and_goes_on_later(
-    echo: tuple[Echo, Network], connect: Clients
-) -> None:
+async def test_unread_bytes_stop_the_sender_until_they_are_read(echo: tuple[Echo, Network], connect: Clients) -> None:
     echoes, network = echo
     reader, writer = await connect(network)
     network.up.held = True
@@ -195,7 +193,7 @@ async def test_half_open(echo: tuple[Echo, Network], connect: Clients) -> None:
     await round_trip_s(gone)
     await round_trip_s(stays)
     with network.vanished():
-        gone[1].close()  # nobody is told
+        gone[1].close()  # the other side is not notified
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(round_trip_s(stays), 0.1)
         assert (echoes.heard, echoes.broken, network.connections) == (2, 0, 2)

@@ -1,4 +1,4 @@
-"""The golden transcripts: as kept, true, and false as soon as anything in them is changed."""
+"""The golden transcripts: unchanged files, valid, and invalid after any change."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def data(name: str) -> bytes:
 
 
 @cache
-def told(name: str) -> Verified:
+def verified_transcript(name: str) -> Verified:
     return verify(data(name), CHECK)
 
 
-def test_the_files_are_as_kept() -> None:
+def test_the_files_are_up_to_date() -> None:
     files = dict(transcripts.generated())
     assert sorted(files) == sorted(path.name for path in GOLDEN.iterdir())
     for name, content in files.items():
@@ -42,13 +42,13 @@ def test_the_files_are_as_kept() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_they_hold(name: str) -> None:
-    assert told(name).match.result is not None
+def test_they_are_valid(name: str) -> None:
+    assert verified_transcript(name).match.result is not None
 
 
 def test_there_is_one_of_every_game_control_kind_and_result() -> None:
-    matches = [told(name).match for name in NAMES]
-    events = [event for name in NAMES for event in told(name).events]
+    matches = [verified_transcript(name).match for name in NAMES]
+    events = [event for name in NAMES for event in verified_transcript(name).events]
     assert set(registry.BUNDLED) <= {match.game.facts.id for match in matches}
     assert len({type(match.controls[0]) for match in matches}) == 8
     assert any(match.controls[0] != match.controls[1] for match in matches)
@@ -90,7 +90,7 @@ def flipped(line: bytes, path: tuple[str | int, ...], number: int) -> bytes:
 @pytest.mark.parametrize("share", [5, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_field_counts(name: str, share: int) -> None:
-    """In `make test` one field of five is changed, in `make soak` each."""
+    """`make test` changes one field of five, `make soak` each."""
     lines = data(name).splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
         for count, path in list(enumerate(leaves(decode(line)), number))[number % share :: share]:
@@ -117,7 +117,7 @@ def test_a_signature_is_of_one_match_and_one_key(name: str) -> None:
     ours, theirs = data(name).splitlines(keepends=True), data(other).splitlines(keepends=True)
     with pytest.raises(TranscriptError, match=r"signature\.(match|events|head)"):
         verify(b"".join((*ours[:-1], theirs[-1])), CHECK)
-    used = told(name).signature.statement.key
+    used = verified_transcript(name).signature.statement.key
     (key,) = (key for key in transcripts.public_keys() if key.key_id != used)
     with pytest.raises(TranscriptError, match="expected one of the keys"):
         verify(data(name), checking([key], holds))

@@ -1,4 +1,4 @@
-"""The shared vectors are what the arbiter's own code makes, and hold what they promise."""
+"""The shared vectors are those that the arbiter's own code writes, and cover what they should."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GOLDEN = ROOT / "tests" / "golden"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder into which the command wrote the vectors anew."""
+    """Return a folder to which the command wrote the vectors."""
     folder = tmp_path_factory.mktemp("vectors")
     (folder / files.KEPT).write_text("by hand")
     (folder / "old.json").write_text("{}")
@@ -35,7 +35,7 @@ def load(name: str) -> Any:
 
 
 @pytest.mark.long
-def test_the_vectors_are_fresh(made: Path) -> None:
+def test_the_vectors_are_up_to_date(made: Path) -> None:
     found, kept = ({path.relative_to(top) for path in top.rglob("*.json*")} for top in (made, VECTORS))
     assert found == kept, "there are others now: make golden, and look"
     for path in found:
@@ -43,13 +43,13 @@ def test_the_vectors_are_fresh(made: Path) -> None:
 
 
 @pytest.mark.long
-def test_what_is_stale_is_removed_and_what_is_written_by_hand_kept(made: Path) -> None:
+def test_stale_files_are_removed_and_handwritten_ones_kept(made: Path) -> None:
     assert not (made / "old.json").exists()
     assert (made / files.KEPT).read_text() == "by hand"
 
 
 @pytest.mark.parametrize("arguments", [[], ["no such folder"], ["clients", "tests", "more"]])
-def test_the_command_says_how_it_is_used(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_print_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert "usage: " in capsys.readouterr().err
 
@@ -69,16 +69,16 @@ def test_every_kind_of_item_is_among_the_items() -> None:
 
 
 @pytest.mark.parametrize("game", registry.BUNDLED)
-def test_every_end_is_in_a_line_of_the_game(game: str) -> None:
-    told = load(f"positions/{game}.json")
+def test_every_kind_of_end_is_in_a_line_of_the_game(game: str) -> None:
+    vectors = load(f"positions/{game}.json")
     facts = registry.classes()[game].facts
-    ends = {ply["outcome"]["reason"] for line in told["lines"] for ply in line["plies"] if ply["outcome"]}
-    claims = {ply["draw_claim"] for line in told["lines"] for ply in line["plies"]} - {""}
+    ends = {ply["outcome"]["reason"] for line in vectors["lines"] for ply in line["plies"] if ply["outcome"]}
+    claims = {ply["draw_claim"] for line in vectors["lines"] for ply in line["plies"]} - {""}
     assert ends == {reason.name for reason in facts.reasons} - (claims - ends)
-    assert {row["reason"] for row in told["refused_moves"]} == {"MOVE_MALFORMED", "MOVE_ILLEGAL"}
-    assert {row["reason"] for row in told["positions"]} == {"", "POSITION_MALFORMED"}
-    assert {row["reason"] for row in told["variants"]} == {"", "GAME_UNKNOWN", "PARAMETER_INVALID"}
-    assert len(told["lines"]) == len({line["name"] for line in told["lines"]})
+    assert {row["reason"] for row in vectors["refused_moves"]} == {"MOVE_MALFORMED", "MOVE_ILLEGAL"}
+    assert {row["reason"] for row in vectors["positions"]} == {"", "POSITION_MALFORMED"}
+    assert {row["reason"] for row in vectors["variants"]} == {"", "GAME_UNKNOWN", "PARAMETER_INVALID"}
+    assert len(vectors["lines"]) == len({line["name"] for line in vectors["lines"]})
 
 
 def test_each_species_meets_each_other() -> None:
@@ -88,7 +88,7 @@ def test_each_species_meets_each_other() -> None:
     assert len(list(meals.meals())) == 144
 
 
-def test_long_values_are_spread_over_lines() -> None:
+def test_long_values_are_split_over_lines() -> None:
     value = {"b": [{"x": "é" * 60, "y": None}, {"x": "z" * 60}], "a": [1, 2]}
     assert laid_out(value).splitlines()[:3] == ["{", ' "a": [1, 2],', ' "b": [']
     assert json.loads(laid_out(value)) == value

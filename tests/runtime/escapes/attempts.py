@@ -1,9 +1,11 @@
-"""A bot that tries to get out of its sandbox: every attempt is one that succeeds where there is no sandbox.
+"""A bot that tries to escape from its sandbox: without a sandbox every attempt succeeds.
 
-    python attempts.py WORLD      WORLD: a file of what `world.py` has planted for it to find, as JSON
+python attempts.py WORLD
 
-Prints a line of JSON for each attempt, and a last one with how many there were and which of them got out. It knows the
-standard library alone, and does no harm where it succeeds: what it could write it opens and leaves as it is.
+WORLD: a JSON file of the targets that `world.py` has prepared
+
+Prints a line of JSON for each attempt, and a last one with the number of attempts and those that succeeded. It imports
+only the standard library, and does no harm: what it could write it only opens.
 """
 
 from __future__ import annotations
@@ -41,12 +43,12 @@ PLAIN_DEVICES = {"null", "zero", "full", "random", "urandom", "tty", "pts", "ptm
 
 Try = Callable[[], bool]
 ATTEMPTS: dict[str, Try] = {}
-NEEDS_ROOT: set[str] = set()  #: what an ordinary user can not do without a sandbox either
-BY_MACHINE: set[str] = set()  #: what only some kernels and machines let root do without a sandbox
+NEEDS_ROOT: set[str] = set()  #: an ordinary user can't do these without a sandbox either
+BY_MACHINE: set[str] = set()  #: only some kernels and machines let root do these without a sandbox
 
 
 def attempt(name: str, root: bool = False, by_machine: bool = False) -> Callable[[Try], Try]:
-    """Register an attempt, which returns whether it got out; an exception says that it did not."""
+    """Register an attempt, which returns whether it escaped; an exception means that it did not."""
 
     def register(function: Try) -> Try:
         ATTEMPTS[name] = function
@@ -68,7 +70,7 @@ def call(number: int, *arguments: int) -> int:
 
 
 def reaches(number: int, *arguments: int) -> bool:
-    """Say whether a call is answered by the kernel's own code for it: any answer but a refusal."""
+    """Return whether the kernel itself answers a call: any answer but a refusal."""
     try:
         call(number, *arguments)
     except OSError as error:
@@ -90,12 +92,12 @@ def has_text(path: str) -> Try:
 
 
 def of_another(path: str) -> Try:
-    """In a sandbox process 1 is bubblewrap, which is part of it; what it has of secrets is tried apart."""
+    """In a sandbox process 1 is bubblewrap, a part of the sandbox; other attempts try to read its secrets."""
     return lambda: Path("/proc/1/comm").read_text() != "bwrap\n" and has_text(path)()
 
 
 def opens(path: str) -> Try:
-    """Opening to write is enough: nothing is written."""
+    """Return whether files can be opened for writing; nothing is written."""
     return lambda: os.open(path, os.O_WRONLY) >= 0
 
 
@@ -386,7 +388,7 @@ def _call(name: str, number: int) -> None:
 
     def calling() -> bool:
         if name == "vhangup":
-            os.setsid()  # there is no terminal then that it could hang up
+            os.setsid()  # then there is no terminal that it could hang up
         return reaches(number, *arguments)
 
     attempt(f"call {name}", root=True)(calling)
@@ -579,11 +581,11 @@ def _() -> bool:
     return master >= 0
 
 
-# -- running them --------------------------------------------------------------------------------------------------
+# -- running the attempts ------------------------------------------------------------------------------------------
 
 
 def tried(function: Try) -> tuple[str, str]:
-    """Try one in a process of its own; return "out", "absent" or "in", and why."""
+    """Try one in its own process; return "out" (it escaped), "absent" or "in", and why."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -618,7 +620,7 @@ def flags(name: str) -> dict[str, bool]:
 
 
 def main() -> None:
-    """Try everything, and say what got out."""
+    """Make every attempt, and print which of them escaped."""
     found = {name: tried(function) for name, function in ATTEMPTS.items()}
     for name, (verdict, why) in found.items():
         print(json.dumps({"attempt": name, "verdict": verdict, "why": why, **flags(name)}), file=sys.stderr)

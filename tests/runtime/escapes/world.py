@@ -1,9 +1,11 @@
-"""Plants what a bot must not reach, starts a bot that tries to (`attempts.py`), and says what it found.
+"""Prepares what a bot must not reach, starts a bot that tries to (`attempts.py`), and prints the results.
 
-    python world.py FOLDER WAY      WAY: open (no sandbox), sandbox (`BotProcess`), or the words of a command with {bot}
+python world.py FOLDER WAY
 
-It is run as the user whose bots are tried: root, or another. The folder is empty. Prints what the bot wrote, and then
-how many processes of the bot outlive it. It leads a session with a terminal, as a person's shell does.
+WAY: open (no sandbox), sandbox (`BotProcess`), or the words of a command with {bot}
+
+Run it as the user whose bots are tested: root, or another; FOLDER is empty. Prints the output of the bot, and then how
+many processes of the bot outlive it. It leads a session with a terminal, as a person's shell does.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ PAUSE = f"import signal; {BLOCK}; print(flush=True); signal.pause()"
 
 def terminal() -> str:
     """Become the leader of a session with a terminal of its own; return its name."""
-    with contextlib.suppress(PermissionError):  # it leads one
+    with contextlib.suppress(PermissionError):  # this process leads a session already
         os.setsid()
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
@@ -87,7 +89,7 @@ def folders(base: Path) -> dict[str, Path]:
 
 
 class World:
-    """What there is to find, for as long as the context lasts."""
+    """The targets of the bot, which exist while the context lasts."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
@@ -106,7 +108,7 @@ class World:
         os.set_inheritable(kept, True)
         (own / "link").symlink_to(secrets[0])
         setuid = own / "whoami"
-        if not setuid.exists():  # for another user, root has put it there
+        if not setuid.exists():  # for another user, root has made it
             shutil.copy("/usr/bin/id", setuid)
             setuid.chmod(0o4755)
         resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
@@ -151,7 +153,7 @@ class World:
         self.open.close()
 
     def _network(self) -> dict[str, Any]:
-        """Open sockets of all kinds for a bot to find."""
+        """Open sockets of all kinds as targets."""
         places = {"home": self.places["home"], "its own folder": self.places["own"], "beside": self.base}
         if os.geteuid() == 0:
             places["/run"] = Path("/run")
@@ -212,7 +214,7 @@ def _forget_shared(libc: ctypes.CDLL, key: int) -> None:
 
 
 def command(own: Path) -> tuple[str, ...]:
-    """Return the command of the bot that tries to get out, and leaves processes behind in three ways."""
+    """Return the command of the bot that tries to escape, and leaves processes behind in three ways."""
     return (sys.executable, "-I", "-S", str(own / "outliving.py"), str(own))
 
 
@@ -250,7 +252,7 @@ bot = "random"
 
 
 async def in_sandbox(own: Path, hidden: Path) -> str:
-    """Run the bot as tournaments do; return what it wrote."""
+    """Run the bot as tournaments do; return its output."""
     found = sandboxes.find(hidden=(hidden,))
     assert isinstance(found, Sandbox), found
     bot = await BotProcess.start(Program(command(own), own, {}), HOST, free_port(), found)
@@ -260,7 +262,7 @@ async def in_sandbox(own: Path, hidden: Path) -> str:
 
 
 def in_the_open(own: Path, base: Path) -> str:
-    """Run the bot without anything around it, as a shell would start it, with its output in a file."""
+    """Run the bot without a sandbox, as a shell would start it, with its output in a file."""
     with (base / "output").open("w+b") as output:
         subprocess.run(command(own), stdout=output, stderr=output, check=False, close_fds=False)
         output.seek(0)
@@ -268,7 +270,7 @@ def in_the_open(own: Path, base: Path) -> str:
 
 
 def by_command(own: Path, words: list[str]) -> str:
-    """Run the bot by a command of ours; return what it wrote, wherever that command puts it."""
+    """Run the bot by a command of ours; return its output, wherever that command writes it."""
     (own / "cup.toml").write_text(TOURNAMENT.format(bot=shlex.join(command(own))))
     ran = subprocess.run(
         [sys.executable, "-m", "arbiter", *words], cwd=own, capture_output=True, text=True, check=False
@@ -290,7 +292,7 @@ def outliving(own: Path) -> Iterator[int]:
 
 
 def left_behind(own: Path, patient: bool) -> int:
-    """Return how many processes the bot has left behind, and end them. patient: they get a while to end."""
+    """Return how many processes the bot has left behind, and end them. patient: give them a while to end."""
     give_up_s = time.monotonic() + GONE_S
     while patient and list(outliving(own)) and time.monotonic() < give_up_s:
         time.sleep(0.05)
@@ -301,7 +303,7 @@ def left_behind(own: Path, patient: bool) -> int:
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run what the command line names."""
     base, *way = Path(sys.argv[1]), *sys.argv[2:]
     with World(base) as world:
         own = Path(world["folders"]["own"])

@@ -1,7 +1,7 @@
-"""A clock that jumps, under the use cases: instants and revisions only grow, and nobody pays for the jump.
+"""A clock that jumps below the use cases: times and revisions only grow, and no player is charged for the jump.
 
-The system's clock can't do this to a server that runs (see `arbiter.runtime.clock`), nor go back behind the record at a
-start; what is held here is that the match itself would bear it.
+The system's clock can't do this to a running server (see `arbiter.runtime.clock`), nor go back behind the record at a
+start; these tests show that a match alone would withstand it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DAY_MS = 86_400_000
 
 
 async def record(server: InMemoryArbiter, match: Match) -> list[Event]:
-    """Return a match's events, which must follow from the rules, the clocks and each other."""
+    """Return a match's events; assert that they are valid."""
     records = await server.arbiter.matches.record(match.id, 0, 1_000)
     events = list(check_chain([record.body for record in records]))
     replay(events)
@@ -29,7 +29,7 @@ async def record(server: InMemoryArbiter, match: Match) -> list[Event]:
 
 @pytest.mark.parametrize("jump_ms", [DAY_MS, -DAY_MS])
 @virtually
-async def test_between_stop_and_start_it_costs_nobody_anything(jump_ms: int) -> None:
+async def test_a_jump_between_stop_and_start_is_charged_to_nobody(jump_ms: int) -> None:
     server = InMemoryArbiter()
     alice, bob = await server.connect("alice"), await server.connect("bob")
     match = await server.create()
@@ -46,7 +46,7 @@ async def test_between_stop_and_start_it_costs_nobody_anything(jump_ms: int) -> 
     again = alice.play(match.id, 0, turn.match.moves[0], played)
     await alice.receive()
     assert alice.receipt(again) == receipt
-    server.clock.skew_ms += 700  # bob thinks
+    server.clock.skew_ms += 700  # bob is thinking
     bob.reply(turn)
     await bob.receive()
     events = await record(server, match)
@@ -55,12 +55,12 @@ async def test_between_stop_and_start_it_costs_nobody_anything(jump_ms: int) -> 
     assert sum(isinstance(event, Interrupted) for event in events) == 1
     assert resumed.clocks == first.clocks
     assert second.ledger.started == resumed.at
-    # Behind its own record the arbiter can't tell how long a turn takes: it takes no time, for either player.
+    # Behind its own record the arbiter can't measure a turn: it is charged nothing, for either player.
     assert second.ledger.charged == (700 if jump_ms > 0 else 0)
 
 
 @virtually
-async def test_back_while_a_turn_runs_takes_no_move_back() -> None:
+async def test_a_jump_back_during_a_turn_undoes_no_move() -> None:
     server = InMemoryArbiter()
     alice, bob = await server.connect("alice"), await server.connect("bob")
     match = await server.create()

@@ -1,4 +1,4 @@
-"""The keys of comments: derived twice they are equal, each match has another, none without a signing key."""
+"""The keys of comments: derived again they are equal, each match has another, and none exists without a signing key."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_a_key_is_the_same_after_a_rotation() -> None:
     assert CommentKeys(Ring(NEW, OLD)).of(made("m2", 5)) != before
 
 
-def test_without_a_signing_key_there_is_none() -> None:
+def test_without_a_signing_key_there_is_no_key_of_comments() -> None:
     assert CommentKeys(NoKeys()).of(made("m1", 5)) == b""
     assert CommentKeys(Ring(NEW)).of(made("m1", 5)) == b""
 
 
 @virtually
-async def test_what_was_said_before_a_crash_is_disclosed_after_it() -> None:
+async def test_comments_from_before_a_crash_are_public_after_it() -> None:
     server = InMemoryArbiter(signer=Ring(SigningKey(b"\x01" * 32, 0)))
     match = await server.create(policy=Policy(start=ClockStart.AT_ONCE))
     said = Comment(700, ("a1",))

@@ -1,4 +1,4 @@
-"""Exactly once, as the use cases keep it: repeats, races, lost answers and restarts."""
+"""Exactly once, by the use cases: repeated requests, races, lost answers and restarts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPERATOR = Caller("", "", frozenset({"admin"}))
 
 
 def said(answer: Answer) -> object:
-    """Return all that an answer says, as it can be compared."""
+    """Return all fields of an answer, for comparisons."""
     return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer
 
 
@@ -66,7 +66,7 @@ class TestRefusals:
         assert len(kept) == 1
 
     @virtually
-    async def test_a_refusal_is_told_once_it_is_durable(self) -> None:
+    async def test_a_refusal_is_answered_once_it_is_durable(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         server.journal.hold = True
@@ -77,8 +77,8 @@ class TestRefusals:
         assert (await answer).reason is Reason.NOT_YOUR_TURN  # type: ignore[union-attr]
 
     @virtually
-    async def test_a_refusal_that_was_not_stored_is_none(self) -> None:
-        """The store took nothing: the same request again is the way on, and is judged by what holds then."""
+    async def test_a_refusal_that_was_not_stored_does_not_count(self) -> None:
+        """The store took nothing: a repeated request is judged by the present state."""
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         server.journal.refuse = True
@@ -93,7 +93,7 @@ class TestRefusals:
         )
 
     @virtually
-    async def test_who_holds_no_seat_leaves_no_trace(self) -> None:
+    async def test_a_caller_without_a_seat_leaves_no_trace(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         before = await events(server, match)
@@ -152,7 +152,7 @@ class TestRaces:
         assert sum(isinstance(event, Moved) for event in await events(server, match)) == 1
 
     @virtually
-    async def test_the_move_that_races_the_end_is_told_the_end(self) -> None:
+    async def test_a_move_that_races_the_end_is_answered_with_the_end(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         move = min(match.game.moves(match.position))
@@ -174,14 +174,15 @@ class TestRaces:
 class TestMaking:
     @virtually
     async def test_a_repeated_request_may_leave_the_policy_to_the_server(self) -> None:
-        """What the caller did not choose is no part of the request: the server may be set up otherwise by then."""
+        """A value that the caller did not choose is no part of the request: the server's default may have changed
+        since."""
         server = InMemoryArbiter()
         made = await server.create(request="same", policy=Policy(no_show_ms=5_000))
         await server.restart()
         assert (await server.create(request="same", policy=Policy(no_show_ms=6_000))).id == made.id
 
     @virtually
-    async def test_a_challenge_is_the_same_whatever_became_of_its_opponent(self) -> None:
+    async def test_a_repeated_challenge_is_answered_alike_though_its_opponent_has_changed(self) -> None:
         server = InMemoryArbiter()
         alice, _ = await server.caller("alice"), await server.caller("bob")
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
@@ -198,7 +199,7 @@ class TestMaking:
         assert await server.arbiter.challenges.open(alice, "", 9) == [made]
 
     @virtually
-    async def test_declining_again_does_no_harm_and_another_s_word_stands(self) -> None:
+    async def test_a_repeated_decline_has_no_effect_and_another_player_may_still_answer(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await server.caller("alice"), await server.caller("bob")
         challenges = server.arbiter.challenges

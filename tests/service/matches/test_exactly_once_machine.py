@@ -1,10 +1,9 @@
-"""Exactly once, against a model: two players, an unreliable network and disk, and a server that goes away.
+"""Exactly once, against a model: two players, an unreliable network and disk, and a server that restarts.
 
-Requests are lost, doubled, delayed and overtake each other; they come by calls and over streams, which break with what
-is on them. The disk holds writes back, refuses them, or takes them and says that it did not. The server crashes and is
-stopped. All this happens to the real arbiter, on a store in memory and in virtual time.
-
-The model knows only what was asked, what was answered, and the rules of the game. `make soak` runs many more examples.
+Requests are lost, duplicated, delayed and reordered; they are sent by calls and over streams, and a broken stream loses
+its messages. The disk delays writes, refuses them, or stores them and reports a failure. The server crashes and is
+stopped. All this happens to the real arbiter, on a store in memory and in virtual time. The model knows only requests,
+answers and the rules of the game. `make soak` runs many more examples.
 """
 
 from __future__ import annotations
@@ -43,11 +42,14 @@ ALONE = ("alice", "alice")
 GAMES = ("pods(size=3)", "circle-of-life", "pondlife")
 POLICY = Policy(illegal_moves=50, kept_refusals=1_000, abandon_ms=0, resume_ms=2_000)
 NOT_AN_ANSWER = {Reason.STORE_UNAVAILABLE, Reason.DRAINING}
-"""Refusals that say to send the same request again: they bind nobody."""
+"""Refusals that ask for the same request again: they are not final."""
 
 
 class Request(NamedTuple):
-    """What a player asked for. kind: the command; ply and move as it has them."""
+    """A request of a player.
+
+    kind: the command; ply and move as the command has them.
+    """
 
     player: str
     request_id: str
@@ -57,7 +59,7 @@ class Request(NamedTuple):
     accept: bool = False
 
     def command(self, seat: Seat, now: int) -> SeatRequest:
-        """Return the command, as it arrives at an instant."""
+        """Return the command, as it arrives at this time."""
         if self.kind is Play:
             return Play(seat, self.request_id, self.ply, self.move, now)
         if self.kind is AnswerDraw:
@@ -66,7 +68,7 @@ class Request(NamedTuple):
 
 
 class Line:
-    """A game as its rules alone tell it: the position after each of its moves."""
+    """A game by its rules alone: the position after each of its moves."""
 
     def __init__(self, variant: str) -> None:
         self.game = game(variant)
@@ -74,7 +76,7 @@ class Line:
         self.moves: list[str] = []
 
     def extend(self, moves: list[str]) -> None:
-        """Go on with a longer line; what was played before must be its beginning."""
+        """Continue with a longer line; the moves played so far must be its beginning."""
         assert moves[: len(self.moves)] == self.moves, "a move that was there is gone, or another"
         for move in moves[len(self.moves) :]:
             self.positions.append(self.game.play(self.positions[-1], move))
@@ -82,7 +84,7 @@ class Line:
 
 
 class ExactlyOnce(RuleBasedStateMachine):
-    """One match, and everything that was ever asked of it."""
+    """One match, and every request of its players."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +97,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         self.bots: dict[str, StreamReader] = {}
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the machine's loop, where time is virtual."""
+        """Run a coroutine in the machine's event loop, where time is virtual."""
         return self.runner.run(work)
 
     @initialize(
@@ -119,11 +121,11 @@ class ExactlyOnce(RuleBasedStateMachine):
         self.opening = list(self.line.moves)
         self.run(work())
 
-    # -- what the players do -------------------------------------------------------------------------------------
+    # -- requests of the players ---------------------------------------------------------------------------------
 
     @rule(pick=st.integers(0, 999), copies=st.sampled_from((0, 1, 1, 1, 2, 3)), hasty=st.sampled_from((0, 0, 0, 1, 2)))
     def ask_for_a_move(self, pick: int, copies: int, hasty: int) -> None:
-        """Ask for a legal move, or the same for a ply to come, which must never be played."""
+        """Request a legal move, or the same move for a later ply, which must never be played."""
         position = self.line.positions[-1]
         moves = sorted(self.line.game.moves(position))
         if moves:
@@ -150,14 +152,14 @@ class ExactlyOnce(RuleBasedStateMachine):
     def send(
         self, player: str, copies: int, kind: type[SeatRequest], ply: int = 0, move: str = "", accept: bool = False
     ) -> None:
-        """Put a new request on its way, in copies; no copy: it is lost, and may be sent again."""
+        """Send copies of a new request; without copies it is lost, and may be sent again."""
         player = self.seated(player)
         request = Request(player, f"r{len(self.asked)}", kind, ply, move, accept)
         self.asked[request.request_id] = request
         self.under_way += [request] * copies
 
     def seated(self, player: str) -> str:
-        """Return who holds that player's seat: it may be the other one, alone."""
+        """Return which player is at that seat: the other one, in a match against itself."""
         return self.players[PLAYERS.index(player)]
 
     @rule(pick=st.integers(0, 999))
@@ -165,12 +167,12 @@ class ExactlyOnce(RuleBasedStateMachine):
     def ask_again(self, pick: int) -> None:
         self.under_way.append(self.asked[f"r{pick % len(self.asked)}"])
 
-    # -- what the network does -----------------------------------------------------------------------------------
+    # -- faults of the network -----------------------------------------------------------------------------------
 
     @rule(pick=st.integers(0, 999), stream=st.booleans(), together=st.integers(1, 4))
     @precondition(lambda self: self.under_way)
     def deliver(self, pick: int, stream: bool, together: int) -> None:
-        """Let some of what is under way arrive, in any order, all within one instant."""
+        """Let some of the sent requests arrive, in any order, all at the same time."""
 
         async def work() -> None:
             for n in range(min(together, len(self.under_way))):
@@ -180,7 +182,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         self.run(work())
 
     def arrive(self, request: Request, bot: StreamReader | None) -> None:
-        """Hand a request to the arbiter: over the player's stream, or by a call."""
+        """Deliver a request to the arbiter: over the player's stream, or by a call."""
         server, now = self.server, self.server.clock.now_ms()
         if bot is None:
             answer = server.arbiter.matches.request(
@@ -203,7 +205,7 @@ class ExactlyOnce(RuleBasedStateMachine):
 
     @rule(player=st.sampled_from(PLAYERS))
     def connect(self, player: str) -> None:
-        """Open a stream; the one before is superseded, and what waits on it is never heard."""
+        """Open a stream; the one before is superseded, and its unread messages are lost."""
 
         async def work() -> None:
             self.bots[self.seated(player)] = await self.server.connect(self.seated(player))
@@ -216,7 +218,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         if bot is not None:
             self.run(_left(bot))
 
-    # -- what the server and its disk do -------------------------------------------------------------------------
+    # -- faults of the server and its disk -----------------------------------------------------------------------
 
     @rule()
     def the_disk_stalls(self) -> None:
@@ -231,11 +233,11 @@ class ExactlyOnce(RuleBasedStateMachine):
         self.run(self.recover())
 
     async def recover(self) -> None:
-        """Have the disk take everything again."""
+        """Let the disk accept writes again."""
         journal = self.server.journal
         journal.refuse = journal.lie = False
         journal.release()
-        await asyncio.sleep(1.1)  # until those who failed have tried again
+        await asyncio.sleep(1.1)  # until all failed writers have tried again
 
     @rule()
     def crash(self) -> None:
@@ -252,7 +254,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         self.run(work())
 
     async def restart(self) -> None:
-        """Start the server anew: streams break, and answers that were not given never come."""
+        """Restart the server: streams break, and pending answers are lost."""
         self.bots.clear()
         self.waiting.clear()
         await self.server.restart()
@@ -261,14 +263,14 @@ class ExactlyOnce(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         self.run(asyncio.sleep(seconds))
 
-    # -- what must be true ---------------------------------------------------------------------------------------
+    # -- invariants ----------------------------------------------------------------------------------------------
 
     @invariant()
-    def everything_fits(self) -> None:
+    def answers_agree(self) -> None:
         self.run(self.check())
 
     async def check(self) -> None:
-        """Read all that was sent, and compare it with the model."""
+        """Read all messages that were sent, and compare them with the model."""
         await self.receive()
         events = await self.events()
         self.line.extend([*self.opening, *(event.move for event in events if isinstance(event, Moved))])
@@ -277,7 +279,7 @@ class ExactlyOnce(RuleBasedStateMachine):
             assert self.line.moves[ply] == request.move, f"an acknowledged move is not there: {request}"
 
     async def receive(self) -> None:
-        """Take every answer that has come, on streams and to calls."""
+        """Read all answers, on streams and to calls."""
         await settle()
         for request, answer in self.waiting:
             if answer.done():
@@ -290,7 +292,7 @@ class ExactlyOnce(RuleBasedStateMachine):
                     self.note(self.asked[item.request_id], item.answer)
 
     def note(self, request: Request, answer: Answer) -> None:
-        """Hold an answer against what was answered before, and against the rules."""
+        """Compare an answer with the earlier ones, and with the rules."""
         if isinstance(answer, Refusal) and answer.reason in NOT_AN_ANSWER:
             return
         before = self.answers.setdefault(request.request_id, answer)
@@ -307,7 +309,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         return [read(record.body) for record in await self.server.journal.read(self.match_id)]
 
     def check_record(self, events: list[Event]) -> None:
-        """Hold that each request stands in the record once at most, as what it was answered, and as what was asked."""
+        """Assert that each request is on record at most once, with its content and the answer that it got."""
         seen: dict[str, Event] = {}
         for event in events[1:]:
             name = getattr(event, "request", "")
@@ -326,7 +328,7 @@ class ExactlyOnce(RuleBasedStateMachine):
             assert (name in seen) != after_the_end, f"{self.asked[name]} was answered, and has left no trace"
 
     def teardown(self) -> None:
-        """Ask everything once more after a last restart, and verify the record as an auditor does."""
+        """Repeat every request after a last restart, and verify the record as an auditor does."""
 
         async def work() -> None:
             await self.recover()

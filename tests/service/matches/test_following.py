@@ -1,4 +1,4 @@
-"""Several servers over one store, each of which follows the log: whatever one does, the others tell soon."""
+"""Several servers over one store, each of which follows the log: an event of one reaches the others soon."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def kinds(server: InMemoryArbiter, match_id: str) -> list[str]:
 
 
 async def observed(stream: Stream, to: list[int]) -> None:
-    """Collect the journal places that a stream tells."""
+    """Collect the places in the journal that a stream sends."""
     async for batch in stream:
         if not isinstance(batch, Reached):
             to += [event.sequence for event in batch]
@@ -66,7 +66,7 @@ async def test_players_on_two_servers_play_each_other() -> None:
 
 
 @virtually
-async def test_a_match_that_is_made_elsewhere_is_told_to_its_players_here() -> None:
+async def test_a_match_created_elsewhere_is_sent_to_its_players_here() -> None:
     one, other = await servers(2)
     bob = await other.connect("bob")
     match = await one.create("pondlife", ("bob", "alice"), policy=AT_ONCE)
@@ -78,7 +78,7 @@ async def test_a_match_that_is_made_elsewhere_is_told_to_its_players_here() -> N
 
 
 @virtually
-async def test_a_match_that_was_made_and_has_ended_elsewhere_is_told_once() -> None:
+async def test_a_match_that_was_created_and_has_ended_elsewhere_is_sent_once() -> None:
     one, other = await servers(2)
     bob = await other.connect("bob")
     await asyncio.sleep(SOON_S)
@@ -91,7 +91,7 @@ async def test_a_match_that_was_made_and_has_ended_elsewhere_is_told_once() -> N
 
 
 @virtually
-async def test_a_player_who_comes_finds_the_matches_that_others_serve() -> None:
+async def test_a_player_who_connects_receives_the_matches_of_other_servers() -> None:
     one, other = await servers(2)
     match = await one.create("pondlife", ("bob", "alice"), policy=AT_ONCE)
     ended = await one.create("pondlife")
@@ -119,7 +119,7 @@ async def test_an_end_elsewhere_ends_it_here() -> None:
 
 
 @virtually
-async def test_a_store_that_can_not_be_read_for_a_while_costs_nobody_anything() -> None:
+async def test_a_store_that_can_not_be_read_for_a_while_is_charged_to_nobody() -> None:
     one, other = await servers(2)
     alice, bob = await one.connect("alice"), await other.connect("bob")
     match = await one.create("pondlife", policy=AT_ONCE)
@@ -138,8 +138,8 @@ async def test_a_store_that_can_not_be_read_for_a_while_costs_nobody_anything() 
 
 @pytest.mark.parametrize("here", [False, True])
 @virtually
-async def test_observers_hear_what_happens_elsewhere(here: bool) -> None:
-    """Those of a match, and those of everything; in order and without a gap."""
+async def test_observers_receive_events_of_other_servers(here: bool) -> None:
+    """Observers of one match and of all matches, in order and without a gap."""
     one, other, third = await servers(3)
     if here:
         await third.connect("bob")
@@ -166,7 +166,7 @@ async def test_observers_hear_what_happens_elsewhere(here: bool) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 @virtually
-async def test_whoever_sits_where_matches_are_played_to_their_end(seed: int) -> None:
+async def test_matches_are_played_to_their_end_with_players_on_any_servers(seed: int) -> None:
     """Five players on three servers; reads of the store fail now and then."""
     dice = Random(seed)
     made = await servers(3)
@@ -206,8 +206,8 @@ def moves(turn: TurnItem) -> list[str]:
 
 
 @virtually
-async def test_a_tournament_goes_on_wherever_it_was_made_and_whoever_is_asked() -> None:
-    """Each of three servers drives it: the conditions of the log, and the names of requests, keep it one."""
+async def test_a_tournament_runs_whichever_server_it_was_created_on() -> None:
+    """Each of three servers runs it: conditional writes and the ids of requests keep it one tournament."""
     one, other, third = await servers(3)
     contest = Contest(4, server=third)
     made = await one.arbiter.tournaments.create(spec_of(Format.ROUND_ROBIN), "org", "make")

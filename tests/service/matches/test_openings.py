@@ -1,4 +1,4 @@
-"""Openings on the way through the use cases: a repeated request, turns, a restart."""
+"""Openings in the use cases: a repeated request, turns, a restart."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ OPENING = ("a1", "e5", "b1")
 
 
 async def turns(bot: StreamReader) -> list[tuple[int, int, int]]:
-    """Return what turns are told now: seat, ply, and the ply from which on their last moves are told."""
+    """Return the turns received now: seat, ply, and the ply from which on they have the last moves."""
     heard = await bot.receive()
     return [(item.seat, item.match.ply, item.first_ply) for item in heard if isinstance(item, TurnItem)]
 
 
 @pytest.mark.parametrize("start", list(ClockStart))
 @virtually
-async def test_the_first_turns_tell_the_opening(start: ClockStart) -> None:
+async def test_the_first_turns_have_the_moves_of_the_opening(start: ClockStart) -> None:
     server = InMemoryArbiter()
     alice, bob = await server.connect("alice"), await server.connect("bob")
     match = await server.create("pods", policy=Policy(start=start), opening=OPENING)
@@ -37,7 +37,7 @@ async def test_the_first_turns_tell_the_opening(start: ClockStart) -> None:
 
 
 @virtually
-async def test_who_comes_later_is_told_it_too() -> None:
+async def test_a_player_who_connects_later_receives_the_opening_too() -> None:
     server = InMemoryArbiter()
     await server.create("pods", policy=Policy(start=ClockStart.AT_ONCE), opening=OPENING)
     assert await turns(await server.connect("bob")) == [(2, 3, 0)]
@@ -57,7 +57,7 @@ async def test_a_match_goes_on_from_it_after_a_restart() -> None:
 
 
 @virtually
-async def test_it_is_part_of_what_is_asked_for() -> None:
+async def test_the_opening_is_part_of_the_request() -> None:
     server = InMemoryArbiter()
     made = await server.create("pods", request="r", opening=OPENING)
     again = await server.create("pods", request="r", opening=OPENING)

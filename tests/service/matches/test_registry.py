@@ -32,7 +32,7 @@ def first_move(match: Match) -> str:
 def submit(
     server: InMemoryArbiter, player: str, match: Match, request: str, move: str = "", ply: int | None = None
 ) -> Any:
-    """Ask for a move by a unary call; the first legal one if none is named."""
+    """Request a move by a unary call; by default the first legal one."""
     now = server.clock.now_ms()
     text, at = move or first_move(match), match.ply if ply is None else ply
     return server.arbiter.matches.request(player, match.id, lambda seat: Play(seat, request, at, text, now))
@@ -58,7 +58,7 @@ class TestCreate:
         assert len(await server.journal.unfinished()) == 1
 
     @virtually
-    async def test_a_request_makes_one_match_when_it_races_with_itself(self) -> None:
+    async def test_a_request_makes_one_match_when_it_races_with_its_copy(self) -> None:
         server = InMemoryArbiter()
         made = await asyncio.gather(*(server.create(request="same") for _ in range(5)))
         assert len({match.id for match in made}) == 1
@@ -67,7 +67,7 @@ class TestCreate:
         assert [match.id for match in server.arbiter.matches.unfinished("alice")] == [made[0].id]
 
     @virtually
-    async def test_a_request_id_says_one_thing(self) -> None:
+    async def test_a_request_id_can_not_be_used_for_another_request(self) -> None:
         server = InMemoryArbiter()
         await server.create(request="same")
         for changed in (
@@ -81,7 +81,7 @@ class TestCreate:
             assert caught.value.reason is Reason.REQUEST_ID_REUSED
 
     @virtually
-    async def test_a_caller_that_leaves_leaves_no_half_match(self) -> None:
+    async def test_a_cancelled_call_leaves_no_half_made_match(self) -> None:
         server = InMemoryArbiter()
         bot = await server.connect("alice")
         server.journal.hold = True
@@ -96,7 +96,7 @@ class TestCreate:
         assert [type(item).__name__ for item in await bot.receive()][-1] == "StateItem"
 
     @virtually
-    async def test_nothing_is_left_of_a_match_that_could_not_be_stored(self) -> None:
+    async def test_a_match_that_could_not_be_stored_leaves_nothing_behind(self) -> None:
         server = InMemoryArbiter()
         server.journal.refuse = True
         with pytest.raises(Refusal) as caught:
@@ -144,7 +144,7 @@ class TestCreate:
 
 class TestPresence:
     @virtually
-    async def test_matches_hear_of_their_player_in_the_order_of_their_making(self) -> None:
+    async def test_the_matches_of_a_player_are_notified_in_the_order_of_their_creation(self) -> None:
         server = InMemoryArbiter()
         made = [(await server.create()).id for _ in range(20)]
         await server.connect("alice")
@@ -155,13 +155,13 @@ class TestPresence:
 
 class TestDurability:
     @virtually
-    async def test_no_answer_before_the_move_is_durable(self) -> None:
+    async def test_a_move_is_answered_once_it_is_durable(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         server.journal.hold = True
         answer = submit(server, "alice", match, "m1")
         again = submit(server, "alice", match, "m1")
-        reply = submit(server, "bob", match, "m2", ply=7)  # a refusal that rests on what is not durable yet
+        reply = submit(server, "bob", match, "m2", ply=7)  # a refusal that depends on what is not durable yet
         await settle()
         assert not any(each.done() for each in (answer, again, reply))
         assert (await server.arbiter.matches.match(match.id)).ply == 0
@@ -173,16 +173,16 @@ class TestDurability:
         assert (await server.arbiter.matches.match(match.id)).ply == 1
 
     @virtually
-    async def test_commands_meet_the_newest_state(self) -> None:
+    async def test_commands_are_decided_on_the_newest_state(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         server.journal.hold = True
         moved = submit(server, "alice", match, "m1")
         position = match.game.play(match.position, first_move(match))
         answered = submit(server, "bob", match, "m2", min(match.game.moves(position)), ply=1)
-        late = submit(server, "alice", match, "m3")  # to a ply that is over, though not durably
+        late = submit(server, "alice", match, "m3")  # for a ply that is over, though not durably
         await settle()
-        assert server.journal.held == 3  # the refusal goes on record too
+        assert server.journal.held == 3  # the refusal is recorded too
         assert not late.done()
         server.journal.release()
         assert [type(await each) for each in (moved, answered)] == [Receipt, Receipt]
@@ -228,7 +228,7 @@ class TestDurability:
         assert [str(error) for error in raised] == ["in a listener"]
 
     @virtually
-    async def test_nothing_is_told_before_it_is_durable(self) -> None:
+    async def test_an_event_is_published_once_it_is_durable(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await server.connect("alice"), await server.connect("bob")
         match = await server.create()
@@ -259,12 +259,12 @@ class TestStoreFailures:
         for refusal in (alice.answer(asked), bob.answer(also)):
             assert isinstance(refusal, Refusal)
             assert refusal.reason is Reason.STORE_UNAVAILABLE
-        await asyncio.sleep(300)  # longer than its clock
+        await asyncio.sleep(300)  # longer than the match's clock
         server.journal.refuse = False
         await asyncio.sleep(2)
         again = await alice.turn()
         assert again.match.ply == 0
-        assert again.match.clocks == turn.match.clocks  # neither the outage nor the thought before it is charged
+        assert again.match.clocks == turn.match.clocks  # neither the outage nor the time before it is charged
         asked = alice.play(match.id, 0, first_move(turn.match), asked)
         await alice.receive()
         assert alice.told[-1].answer.ply == 1  # type: ignore[union-attr]
@@ -273,20 +273,20 @@ class TestStoreFailures:
         assert stored[stored.index("interrupted") :] == ["interrupted", "arrived", "resumed", "arrived", "moved"]
 
     @virtually
-    async def test_only_one_attempt_at_a_time_is_made_to_go_on(self) -> None:
+    async def test_only_one_attempt_at_a_time_tries_to_go_on(self) -> None:
         server = InMemoryArbiter()
         await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
         server.journal.refuse = True
         submit(server, "alice", match, "m1")
         await asyncio.sleep(100)
-        assert len(asyncio.all_tasks()) <= 3  # this one, the one that reads again, and none that multiplies
+        assert len(asyncio.all_tasks()) <= 3  # this task, and the one that reads again; no others
         server.journal.refuse = False
         await asyncio.sleep(2)
         assert (await kinds(server, match)).count("interrupted") == 1
 
     @virtually
-    async def test_a_store_that_can_not_be_read_either(self) -> None:
+    async def test_a_store_that_can_not_be_read(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         server.journal.refuse = server.journal.mute = True
@@ -299,7 +299,7 @@ class TestStoreFailures:
         assert isinstance(await submit(server, "alice", match, "m1"), Receipt)
 
     @virtually
-    async def test_what_was_stored_after_all_is_told(self) -> None:
+    async def test_events_that_were_stored_after_all_are_published(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await server.connect("alice"), await server.connect("bob")
         match = await server.create()
@@ -316,7 +316,7 @@ class TestStoreFailures:
         assert [isinstance(answer, Receipt) for answer in answers] == [False, True]
 
     @virtually
-    async def test_a_match_whose_making_was_stored_after_all(self) -> None:
+    async def test_a_match_whose_creation_was_stored_after_all(self) -> None:
         server = InMemoryArbiter()
         server.journal.lie = True
         with pytest.raises(Refusal) as refused:
@@ -356,7 +356,7 @@ class TestStoreFailures:
 
 class TestTimers:
     @virtually
-    async def test_nobody_comes(self) -> None:
+    async def test_neither_player_connects(self) -> None:
         server = InMemoryArbiter()
         ended = await finished(server, await server.create(policy=Policy(no_show_ms=90_000)))
         assert ended.result is not None
@@ -364,7 +364,7 @@ class TestTimers:
         assert ended.result.at - ended.created.at == 90_000
 
     @virtually
-    async def test_one_does_not_come(self) -> None:
+    async def test_one_player_does_not_connect(self) -> None:
         server = InMemoryArbiter()
         await server.connect("bob")
         ended = await finished(server, await server.create())
@@ -396,7 +396,7 @@ class TestTimers:
         assert ended.result.seat == ended.turn
 
     @virtually
-    async def test_who_goes_away_for_long_has_lost(self) -> None:
+    async def test_a_player_who_is_absent_for_long_has_lost(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await server.connect("alice"), await server.connect("bob")
         match = await server.create(time="1h", policy=Policy(abandon_ms=30_000))
@@ -413,15 +413,15 @@ class TestTimers:
         assert alice.results[0].end.winner == 1
 
     @virtually
-    async def test_who_moves_by_calls_alone_counts_as_present(self) -> None:
+    async def test_a_player_who_moves_by_calls_alone_counts_as_present(self) -> None:
         server = InMemoryArbiter()
         match = await server.create()
         refused = await submit(server, "bob", match, "b1")
-        assert refused.reason is Reason.MATCH_NOT_ACTIVE  # alice is not here yet, but bob has shown himself
+        assert refused.reason is Reason.MATCH_NOT_ACTIVE  # alice has not connected yet, but bob has made a call
         assert isinstance(await submit(server, "alice", match, "a1"), Receipt)
 
     @virtually
-    async def test_a_store_that_fails_at_the_flag_does_not_spin(self) -> None:
+    async def test_a_store_that_fails_when_a_flag_falls_is_not_called_in_a_loop(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(time="10s", policy=AT_ONCE)
         server.journal.refuse = True
@@ -434,7 +434,7 @@ class TestTimers:
 
 class TestRestart:
     @virtually
-    async def test_everything_goes_on_and_the_outage_is_charged_to_nobody(self) -> None:
+    async def test_matches_go_on_and_the_outage_is_charged_to_nobody(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE, time="1m")
         await asyncio.sleep(10)
@@ -454,7 +454,7 @@ class TestRestart:
         assert [type(event) for event in events][-3:] == [Interrupted, type(events[-2]), Resumed]
 
     @virtually
-    async def test_moves_are_played_over_again_once_a_player_comes_and_not_at_the_start(self) -> None:
+    async def test_moves_are_replayed_once_a_player_connects_and_not_at_the_start(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE, time="1m")
         await submit(server, "alice", match, "m1")
@@ -469,7 +469,7 @@ class TestRestart:
         assert live.newest.secret == before.secret
 
     @virtually
-    async def test_who_does_not_come_back_has_the_clock_running_again(self) -> None:
+    async def test_the_clock_runs_again_for_a_player_who_does_not_come_back(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE, time="1m")
         await server.restart()
@@ -498,7 +498,7 @@ class TestRestart:
 
 class TestDrain:
     @virtually
-    async def test_clocks_stop_and_nothing_more_is_taken(self) -> None:
+    async def test_a_drain_stops_clocks_and_refuses_requests(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
@@ -527,7 +527,7 @@ class TestDrain:
 
 class TestFaults:
     @virtually
-    async def test_a_mistake_of_the_arbiter_voids_the_match(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_an_error_in_the_arbiter_voids_the_match(self, monkeypatch: pytest.MonkeyPatch) -> None:
         server = InMemoryArbiter()
         alice, bob = await server.connect("alice"), await server.connect("bob")
         match = await server.create()
@@ -583,7 +583,7 @@ class TestSeats:
 @given(st.lists(st.tuples(st.sampled_from(["alice", "bob"]), st.integers(0, 3), st.integers(0, 2)), max_size=12))
 @virtually
 async def test_the_same_request_is_never_carried_out_twice(acts: list[tuple[str, int, int]]) -> None:
-    """Players send any requests in any order, at once and again; each id has one answer that counts, for ever."""
+    """Players send any requests in any order, simultaneously and repeatedly; each id has one final answer."""
     server = InMemoryArbiter()
     match = await server.create(policy=Policy(start=ClockStart.AT_ONCE, illegal_moves=100))
     receipts: dict[tuple[str, str], Receipt] = {}

@@ -1,4 +1,4 @@
-"""A player against itself: its one stream has the turns of both seats, and the match once."""
+"""A player against itself: its one stream receives the turns of both seats, and each event of the match once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALONE = ("alice", "alice")
 
 
 async def begun(server: InMemoryArbiter, game: str = "pods(size=3)", time: str = "1m+1s") -> tuple[Match, StreamReader]:
-    """Return a match of alice against itself, and its stream on which it has been told of the first turn."""
+    """Return a match of alice against itself, and its stream, which has received the first turn."""
     bot = await server.connect("alice")
     match = await server.create(game, ALONE, time)
     await bot.receive()
@@ -31,7 +31,7 @@ async def begun(server: InMemoryArbiter, game: str = "pods(size=3)", time: str =
 
 
 async def played_out(bot: StreamReader, match: Match) -> list[TurnItem]:
-    """Let a bot play the match to its end, and return the turns it was told of, its first one among them."""
+    """Let a bot play the match to its end, and return all turns that it received."""
     turns = [item for item in bot.told if isinstance(item, TurnItem)]
     while not bot.results:
         bot.reply(turns[-1])
@@ -56,12 +56,12 @@ async def test_a_bot_plays_both_seats_on_one_stream() -> None:
     (ended,) = bot.results
     assert (ended.seat, ended.opponent, ended.end.cause) == (1, "alice", "rules")
     assert not [item for item in bot.told if isinstance(item, OfferItem)]
-    assert len([item for item in bot.told if isinstance(item, StateItem)]) == 2  # as it was made, and as it started
+    assert len([item for item in bot.told if isinstance(item, StateItem)]) == 2  # as it was created, and as it started
     assert (await server.stuck_matches()) == []
 
 
 @virtually
-async def test_both_seats_are_credited_for_the_hand_over_and_charged_apart() -> None:
+async def test_both_seats_have_their_own_credit_and_charge() -> None:
     server = InMemoryArbiter()
     match, bot = await begun(server)
     for think_s, left_ms in ((1, 60_000), (3, 58_000)):
@@ -86,7 +86,7 @@ async def replied(bot: StreamReader, turn: TurnItem) -> str:
 
 
 @virtually
-async def test_both_seats_come_and_go_together() -> None:
+async def test_both_seats_arrive_and_leave_together() -> None:
     server = InMemoryArbiter()
     match, bot = await begun(server)
     bot.leave()
@@ -100,7 +100,7 @@ async def test_both_seats_come_and_go_together() -> None:
 
 
 @virtually
-async def test_a_call_shows_that_the_player_is_there() -> None:
+async def test_a_call_shows_that_the_player_is_present() -> None:
     server = InMemoryArbiter()
     match = await server.create("pods(size=3)", ALONE, "none")
     now = server.clock.now_ms()
@@ -133,7 +133,7 @@ async def test_it_goes_on_after_a_restart() -> None:
 
 
 @virtually
-async def test_it_is_listed_and_told_once() -> None:
+async def test_the_match_is_listed_and_sent_once() -> None:
     server = InMemoryArbiter()
     match, bot = await begun(server)
     matches = server.arbiter.matches
@@ -144,7 +144,7 @@ async def test_it_is_listed_and_told_once() -> None:
     assert not matches.unfinished("alice")
     later = await server.connect("alice")
     await later.receive()
-    assert later.results == bot.results  # from the store as from the match itself
+    assert later.results == bot.results  # the store and the live match agree
 
 
 @virtually

@@ -1,6 +1,6 @@
-"""Several servers over one store: whoever loses a race takes in what the other has stored, and decides anew.
+"""Several servers over one store: a server that loses a race reads what the other has stored, and decides again.
 
-`one.beside()` is a second server. An append of a server whose journal is held waits, so that the other one is first.
+`one.beside()` is a second server. A server whose journal is held waits with its append, so that the other one is first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 
 
 async def two(**given: Any) -> tuple[InMemoryArbiter, InMemoryArbiter, Match]:
-    """Return two servers, and a match that the first has made and that both serve."""
+    """Return two servers, and a match that the first has created and that both serve."""
     one = InMemoryArbiter()
     match = await one.create(**{"game": "pondlife", "policy": AT_ONCE, **given})
     other = one.beside()
@@ -39,7 +39,7 @@ async def two(**given: Any) -> tuple[InMemoryArbiter, InMemoryArbiter, Match]:
 
 
 def play(server: InMemoryArbiter, player: str, match: Match, request: str, number: int = 0) -> asyncio.Future[Answer]:
-    """Ask for one of the legal moves of a state of a match."""
+    """Request one of the legal moves of a state of a match."""
     move, now = sorted(match.game.moves(match.position))[number], server.clock.now_ms()
     return server.arbiter.matches.request(player, match.id, lambda seat: Play(seat, request, match.ply, move, now))
 
@@ -51,7 +51,7 @@ def ask(
 
 
 async def record(server: InMemoryArbiter, match: Match) -> list[Any]:
-    """Return the events of a match as they are stored; their chain holds."""
+    """Return the events of a match as they are stored; assert that their chain is valid."""
     return check_chain([stored.body for stored in await server.journal.read(match.id)])
 
 
@@ -61,7 +61,7 @@ async def kinds(server: InMemoryArbiter, match: Match) -> list[str]:
 
 class TestLostRaces:
     @virtually
-    async def test_a_move_that_still_fits_is_played_behind_what_the_other_has_stored(self) -> None:
+    async def test_a_move_that_is_still_valid_is_played_after_the_events_of_the_other(self) -> None:
         one, other, match = await two()
         await asyncio.sleep(2)
         one.journal.hold = True
@@ -96,7 +96,7 @@ class TestLostRaces:
         assert await one.stuck_matches() == []
 
     @virtually
-    async def test_the_same_request_at_both_servers_is_carried_out_once(self) -> None:
+    async def test_the_same_request_on_both_servers_is_carried_out_once(self) -> None:
         one, other, match = await two()
         one.journal.hold = True
         first = play(one, "alice", match, "move")
@@ -106,8 +106,8 @@ class TestLostRaces:
         assert (await kinds(one, match)).count("moved") == 1
 
     @virtually
-    async def test_a_move_on_an_old_state_meets_the_newest_one(self) -> None:
-        """What a server decides on an old state is not stored: no player is told that it is not its turn."""
+    async def test_a_move_decided_on_an_old_state_is_decided_again_on_the_newest(self) -> None:
+        """A decision on an old state is not stored: no player gets the refusal that it is not its turn."""
         one, other, match = await two()
         await play(one, "alice", match, "1")
         now = await one.arbiter.matches.match(match.id)
@@ -117,7 +117,7 @@ class TestLostRaces:
         assert (await kinds(one, match))[-3:] == ["moved"] * 3
 
     @virtually
-    async def test_commands_behind_a_lost_race_keep_their_order_and_nothing_forks(self) -> None:
+    async def test_commands_after_a_lost_race_keep_their_order(self) -> None:
         one, other, match = await two()
         one.journal.hold = True
         answers = [
@@ -134,7 +134,7 @@ class TestLostRaces:
         assert (await kinds(one, match))[-5:] == ["rejected", "draw_offered", "moved", "draw_declined", "rejected"]
 
     @virtually
-    async def test_two_timers_that_ring_at_once_end_a_match_once(self) -> None:
+    async def test_two_timers_that_expire_at_once_end_a_match_once(self) -> None:
         one, other, match = await two(time="1m")
         with capture_logs() as logs:
             await asyncio.sleep(120)
@@ -145,8 +145,8 @@ class TestLostRaces:
         assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
 
     @virtually
-    async def test_the_other_server_is_interrupted_by_a_drain_of_the_first(self) -> None:
-        """A drain interrupts on the newest state, and the player goes on at the other server."""
+    async def test_a_drain_of_the_first_server_interrupts_the_match_on_the_other(self) -> None:
+        """A drain interrupts the newest state, and the player goes on at the other server."""
         one, other, match = await two()
         await play(other, "alice", match, "1")
         await one.arbiter.matches.drain()
@@ -156,8 +156,8 @@ class TestLostRaces:
         assert (await kinds(one, match))[-3:] == ["interrupted", "resumed", "moved"]
 
     @virtually
-    async def test_a_hand_over_counts_for_the_turn_that_it_was_of(self) -> None:
-        """The other server has begun the turn anew: what was measured on the old one is not in the ledger."""
+    async def test_a_hand_over_counts_for_its_own_turn_alone(self) -> None:
+        """The other server has restarted the turn: the hand-over that was measured before is not in the ledger."""
         one, other, match = await two()
         alice = await one.connect("alice")
         await asyncio.sleep(1)
@@ -172,7 +172,7 @@ class TestLostRaces:
         assert (moved.ledger.handed_over, moved.ledger.charged) == (None, 0)
 
     @virtually
-    async def test_players_who_are_here_are_present_again_after_another_server_took_them_for_absent(self) -> None:
+    async def test_connected_players_are_present_again_after_another_server_recorded_them_as_absent(self) -> None:
         one, other, match = await two()
         alice, _ = await one.connect("alice"), await one.connect("bob")
         await settle()
@@ -185,7 +185,7 @@ class TestLostRaces:
 
 class TestFailuresWhileBehind:
     @virtually
-    async def test_a_store_that_can_not_be_read_is_an_outage(self) -> None:
+    async def test_a_store_that_can_not_be_read_counts_as_an_outage(self) -> None:
         one, other, match = await two()
         one.journal.hold = one.journal.mute = True
         answer = play(one, "alice", match, "move")
@@ -201,7 +201,7 @@ class TestFailuresWhileBehind:
         assert (await kinds(one, match))[-4:] == ["draw_offered", "interrupted", "resumed", "moved"]
 
     @virtually
-    async def test_a_damaged_record_is_named_to_who_waits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_waiting_callers_get_the_name_of_a_damaged_record(self, monkeypatch: pytest.MonkeyPatch) -> None:
         one, other, match = await two()
         one.journal.hold = True
         answer = play(one, "alice", match, "move")
@@ -230,15 +230,15 @@ class TestReading:
         assert await kinds(one, match) == before
 
     @virtually
-    async def test_its_clock_runs_on_there(self) -> None:
+    async def test_the_clock_runs_on_the_other_server(self) -> None:
         one, other, match = await two(time="1m")
-        one.journal.hold = True  # it stores nothing any more
+        one.journal.hold = True  # this server stores nothing any more
         await asyncio.sleep(120)
         assert (await other.arbiter.matches.match(match.id)).phase is Phase.ENDED
         assert (await kinds(other, match))[-1] == "ended"
 
     @virtually
-    async def test_a_match_whose_making_here_failed_is_interrupted(self) -> None:
+    async def test_a_match_whose_creation_failed_here_is_interrupted(self) -> None:
         server = InMemoryArbiter()
         server.journal.lie = True
         with pytest.raises(Refusal):
@@ -263,8 +263,8 @@ def some_request(dice: Random, request: str, match: Match, now: int) -> Callable
 
 @pytest.mark.parametrize("seed", range(25))
 @virtually
-async def test_whatever_races_every_request_has_one_answer(seed: int) -> None:
-    """Players ask two servers at random, whose writes wait at random; then everybody asks everything again."""
+async def test_every_request_has_one_answer_in_any_race(seed: int) -> None:
+    """Players call two servers at random, whose writes are delayed at random; then all requests are repeated."""
     dice = Random(seed)
     one, other, match = await two()
     servers, asked = (one, other), dict[tuple[str, str], tuple[Callable[[Seat], SeatRequest], asyncio.Future[Answer]]]()
@@ -297,5 +297,5 @@ async def test_whatever_races_every_request_has_one_answer(seed: int) -> None:
 
 
 def said(answer: Answer) -> object:
-    """Return all that an answer says, as it can be compared."""
+    """Return all fields of an answer, for comparisons."""
     return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer

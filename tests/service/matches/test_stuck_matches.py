@@ -1,4 +1,4 @@
-"""No match is stuck, whatever happens: each is progressing, waiting on a clock, or has ended."""
+"""No match is ever stuck: each is progressing, waiting on a clock, or has ended."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ PLAYERS = tuple(f"p{n}" for n in range(8))
 CONTROLS = ("none", "3s", "1m+1s", "2s+1sd", "500ms/move+5s", "2s+2x1s", "3/4s")
 GAMES = ("circle-of-life", "hop-it")
 STEPS = 120
-MOST_S = 2.0 * 60 + 60  #: nobody does anything: after this no match of these tests can still be going on
+MOST_S = 2.0 * 60 + 60  #: seconds without any request after which no match of these tests can still be going on
 
 
 def policy(dice: random.Random) -> Policy:
-    """Return any policy whose waits are short."""
+    """Return a random policy with short waits."""
     return Policy(
         illegal_moves=dice.randint(1, 4),
         no_show_ms=dice.choice((1, 2_000, 20_000)),
@@ -42,7 +42,7 @@ def policy(dice: random.Random) -> Policy:
 
 
 class RandomFaults:
-    """Many matches, misbehaving players and a store that fails, all drawn from one seed."""
+    """Many matches, misbehaving players and a failing store, all drawn from one seed."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -53,19 +53,19 @@ class RandomFaults:
         self.done = 0
 
     async def step(self) -> None:
-        """Let something happen, and some time pass."""
+        """Do something at random, and let some time pass."""
         moves = (self.move,) * 3
         players = (self.connect, self.connect, self.leave, self.junk, *moves)
         happens: Callable[[], Awaitable[None]] = self.dice.choice(
             (*players, self.make, self.end, self.calm, self.fault, self.crash)
         )
         self.done += 1
-        with suppress(Refusal):  # of a store that fails
+        with suppress(Refusal):  # errors of the failing store
             await happens()
         await asyncio.sleep(self.dice.choice((0, 0, 0.001, 0.3, 2, 10)))
 
     def ask(self, call: Coroutine[Any, Any, Any]) -> None:
-        """Ask for something without waiting for the answer: a store that holds its commits back gives none."""
+        """Send a request without waiting for its answer: a store that holds its commits back gives none."""
 
         async def asked() -> None:
             with suppress(Refusal):
@@ -76,7 +76,7 @@ class RandomFaults:
         task.add_done_callback(self.asking.discard)
 
     async def make(self) -> None:
-        """Make a match."""
+        """Create a match."""
         self.ask(self._make())
 
     async def _make(self) -> None:
@@ -95,14 +95,14 @@ class RandomFaults:
             self.bots.pop(self.dice.choice(sorted(self.bots))).leave()
 
     async def move(self) -> None:
-        """Let every player that is there move where it is its turn, or not."""
+        """Let every connected player that has a turn move, or not."""
         for name in sorted(self.bots):
             for item in await self.bots[name].receive():
                 if isinstance(item, TurnItem) and self.dice.random() < 0.8:
                     self.bots[name].reply(item)
 
     async def junk(self) -> None:
-        """Send a move that is none, or one for a match of others, or one that nobody waits for."""
+        """Send a malformed move, or one for another player's match, or one at a wrong ply."""
         if self.bots and self.matches:
             bot, match_id = self.bots[self.dice.choice(sorted(self.bots))], self.dice.choice(self.matches)
             bot.play(match_id, self.dice.randint(0, 3), self.dice.choice(("?", "a1")))
@@ -114,7 +114,7 @@ class RandomFaults:
             self.ask(self.server.arbiter.matches.answer(self.dice.choice(self.matches), command))
 
     async def fault(self) -> None:
-        """Let the store fail in some way, until it is calm again."""
+        """Let the store fail in some way, until `calm`."""
         setattr(self.server.journal, self.dice.choice(("refuse", "lie", "mute", "hold")), True)
 
     async def calm(self) -> None:
@@ -132,7 +132,7 @@ class RandomFaults:
 
 
 async def random_faults(seed: int, connected: bool) -> None:
-    """Hold that at no instant a match is stuck, and that all end by itself once everybody is silent."""
+    """Assert that no match is ever stuck, and that all end by themselves once no more requests are sent."""
     here = RandomFaults(seed)
     for _ in range(10):
         await here._make()
@@ -154,13 +154,13 @@ async def random_faults(seed: int, connected: bool) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("connected", [True, False])
-def test_there_is_none_in_a_riot_and_all_ends_once_everybody_is_silent(seeds: int, connected: bool) -> None:
+def test_no_match_is_stuck_under_random_faults_and_all_end_once_they_stop(seeds: int, connected: bool) -> None:
     for seed in range((seeds + 1) // 2):
         run(random_faults(seed, connected))
 
 
 @virtually
-async def test_a_match_whose_making_was_stored_though_it_was_reported_as_failed_is_looked_after() -> None:
+async def test_a_match_whose_creation_was_stored_but_reported_as_failed_is_served() -> None:
     server = InMemoryArbiter()
     server.journal.lie = True
     with pytest.raises(Refusal):
@@ -168,7 +168,7 @@ async def test_a_match_whose_making_was_stored_though_it_was_reported_as_failed_
     server.journal.lie, server.journal.mute = False, True
     await asyncio.sleep(3)
     server.journal.mute = False
-    await asyncio.sleep(3)  # its maker never asks again
+    await asyncio.sleep(3)  # its creator never repeats the request
     assert await server.stuck_matches() == []
     assert len(server.arbiter.matches.live) == 1
     await asyncio.sleep(90)
@@ -176,10 +176,10 @@ async def test_a_match_whose_making_was_stored_though_it_was_reported_as_failed_
 
 
 class TestTheSweep:
-    """It names what it is for."""
+    """Its reasons are named after what it finds."""
 
     @virtually
-    async def test_what_waits_and_what_is_being_stored_is_none(self) -> None:
+    async def test_waiting_matches_and_matches_being_stored_are_not_stuck(self) -> None:
         server = InMemoryArbiter()
         match = await server.create()
         assert [standing(live, server.clock.now_ms()) for live in server.arbiter.matches.live] == [NextStep.WAITING]
@@ -200,7 +200,7 @@ class TestTheSweep:
         assert await named(server) == "no timer is set"
 
     @virtually
-    async def test_a_timer_that_rings_too_late(self) -> None:
+    async def test_a_timer_that_expires_too_late(self) -> None:
         server = InMemoryArbiter()
         live = found(server, await server.create(policy=AT_ONCE))
         assert live.timer is not None
@@ -219,7 +219,7 @@ class TestTheSweep:
         assert (await named(server)).endswith(" 2000 ms ago")
 
     @virtually
-    async def test_one_that_nobody_looks_after(self) -> None:
+    async def test_one_that_no_server_serves(self) -> None:
         server = InMemoryArbiter()
         matches = server.arbiter.matches
         matches.live.leave(found(server, await server.create()))
@@ -241,7 +241,7 @@ class TestTheSweep:
 
 
 def found(server: InMemoryArbiter, match: Match) -> LiveMatch:
-    """Return a match as the arbiter keeps it."""
+    """Return a match as the arbiter holds it in memory."""
     live = server.arbiter.matches.live.find(match.id)
     assert live is not None
     return live

@@ -1,4 +1,4 @@
-"""Many readers of the same events: few are woken at a time, in turn, and each gets everything published by then."""
+"""Many readers of the same events: few are woken at a time, in turn, and each gets all events published by then."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from arbiter.testing.clock import settle, virtually
 MANY = 5 * AT_ONCE
 MOST = 10  #: items that wait for a reader of these tests
 IDLE_S = 60.0
-RATE = 1_000  #: messages a second to the readers of a player
+RATE = 1_000  #: messages a second to the readers of one player
 
 
 class Readers:
-    """Readers who note, in one list, who has taken what."""
+    """Readers that record, in one list, which of them has taken which items."""
 
     def __init__(self, count: int, player: str = "", turns: WakeOrder | None = None) -> None:
         turns = turns or WakeOrder(RATE)
@@ -29,12 +29,12 @@ class Readers:
             self._has_taken.set()
 
     def put(self, item: str) -> None:
-        """Add an item for everybody."""
+        """Add an item for all readers."""
         for subscription in self.subscriptions:
             subscription.put(item)
 
     async def some(self) -> int:
-        """Wait until somebody has taken something; return how many have."""
+        """Wait until a reader has taken an item; return how many have."""
         before = len(self.taken)
         self._has_taken.clear()
         await self._has_taken.wait()
@@ -42,7 +42,7 @@ class Readers:
 
 
 @virtually
-async def test_others_have_the_event_loop_after_every_few() -> None:
+async def test_other_tasks_run_after_every_few_readers() -> None:
     readers = Readers(MANY)
     await settle()
     readers.put("a")
@@ -51,7 +51,7 @@ async def test_others_have_the_event_loop_after_every_few() -> None:
 
 
 @virtually
-async def test_what_comes_meanwhile_has_reached_all_after_as_many_messages_as_there_are_readers() -> None:
+async def test_items_added_meanwhile_reach_all_after_as_many_messages_as_there_are_readers() -> None:
     readers = Readers(MANY)
     await settle()
     readers.put("a")
@@ -63,7 +63,7 @@ async def test_what_comes_meanwhile_has_reached_all_after_as_many_messages_as_th
 
 
 @virtually
-async def test_who_finds_something_at_once_waits_for_its_turn_all_the_same() -> None:
+async def test_a_reader_that_finds_an_item_at_once_waits_for_its_turn_nevertheless() -> None:
     turns = WakeOrder(RATE)
     *others, busy = [Subscription[str](turns, "", MOST, IDLE_S) for _ in range(AT_ONCE + 1)]
     waits = [other.wait() for other in others]
@@ -77,7 +77,7 @@ async def test_who_finds_something_at_once_waits_for_its_turn_all_the_same() -> 
 
 
 @virtually
-async def test_what_is_too_much_is_dropped_and_the_reader_can_see_it() -> None:
+async def test_items_beyond_the_limit_are_dropped_and_the_reader_can_see_it() -> None:
     subscription = Subscription[int](WakeOrder(RATE), "", MOST, IDLE_S)
     for n in range(MOST):
         subscription.put(n)
@@ -90,7 +90,7 @@ async def test_what_is_too_much_is_dropped_and_the_reader_can_see_it() -> None:
 
 
 @virtually
-async def test_a_wait_ends_when_there_was_nothing_for_long_counted_from_its_beginning() -> None:
+async def test_a_wait_without_items_has_a_time_limit_from_its_beginning() -> None:
     subscription = Subscription[str](WakeOrder(RATE), "", MOST, IDLE_S)
     now = asyncio.get_running_loop().time
     first = asyncio.ensure_future(subscription.wait())
@@ -105,7 +105,7 @@ async def test_a_wait_ends_when_there_was_nothing_for_long_counted_from_its_begi
 
 
 @virtually
-async def test_a_reader_that_is_gone_keeps_nobody_from_its_turn() -> None:
+async def test_a_reader_that_has_left_does_not_block_the_others() -> None:
     readers = Readers(MANY)
     await settle()
     readers.put("a")
@@ -117,7 +117,7 @@ async def test_a_reader_that_is_gone_keeps_nobody_from_its_turn() -> None:
 
 
 @virtually
-async def test_the_readers_of_one_player_share_its_rate_and_those_of_others_do_not_wait() -> None:
+async def test_the_readers_of_one_player_share_its_rate_and_others_do_not_wait() -> None:
     turns = WakeOrder(RATE)
     many, other = Readers(2 * RATE // 10, "eve", turns), Readers(AT_ONCE, "ann", turns)
     await settle()
@@ -126,19 +126,19 @@ async def test_the_readers_of_one_player_share_its_rate_and_those_of_others_do_n
         other.put(item)
         await settle()
     assert len(other.taken) == 3 * AT_ONCE
-    assert len(many.taken) == RATE // 10  # what may go in a tenth of a second
+    assert len(many.taken) == RATE // 10  # as many as may be sent in a tenth of a second
     began = asyncio.get_running_loop().time()
     while sum(len(items) for _, items in many.taken) < 3 * len(many.tasks):
         await many.some()
     assert asyncio.get_running_loop().time() - began >= 0.1
-    assert len(many.taken) < 3 * len(many.tasks)  # what waited came together
+    assert len(many.taken) < 3 * len(many.tasks)  # the waiting items arrived in one message
     for n in range(len(many.tasks)):
         assert [item for number, items in many.taken for item in items if number == n] == ["a", "b", "c"]
 
 
 @virtually
-async def test_a_further_message_of_what_was_taken_counts_as_one() -> None:
-    """A reader of one player that has taken much gets it in several messages, none of them beside the rate."""
+async def test_another_message_of_taken_items_counts_as_one() -> None:
+    """A reader that has taken many items gets them in several messages, all of which count for its player's rate."""
     now = asyncio.get_running_loop().time
     subscription = Subscription[str](WakeOrder(10), "anna", MOST, IDLE_S)
     subscription.put("a")

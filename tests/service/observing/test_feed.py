@@ -1,4 +1,4 @@
-"""Streams of events: ordered, unique, gap-free, resumable, bookmarked, while matches are being played."""
+"""Streams of events keep their guarantees during play: ordered, unique, gap-free, resumable, bookmarked."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from arbiter.testing.guarantees import Bookmarked, Item, Received, bookmarked, k
 from arbiter.testing.in_memory import InMemoryArbiter
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
-LONGEST = 40  #: moves in a match of these tests, before somebody resigns
+LONGEST = 40  #: moves in a match of these tests, before a player resigns
 
 
 class Reader:
-    """Reads a stream to its end, or until it is stopped, and keeps what came."""
+    """Reads a stream to its end, or until it is stopped, and keeps the items."""
 
     def __init__(self, opening: AbstractAsyncContextManager[Stream]) -> None:
         self.items: list[Item] = []
@@ -63,7 +63,7 @@ class Reader:
 
 
 async def move(server: InMemoryArbiter, match_id: str) -> Match:
-    """Play the first legal move of a match; return it as it stands then."""
+    """Play the first legal move of a match; return the match after it."""
     assert isinstance(await try_to_move(server, match_id), Receipt)
     return await server.arbiter.matches.match(match_id)
 
@@ -78,7 +78,7 @@ async def try_to_move(server: InMemoryArbiter, match_id: str) -> Answer:
 
 
 async def play(server: InMemoryArbiter, match: Match, moves: int = LONGEST) -> None:
-    """Play so many moves, one each second, then resign."""
+    """Play this many moves, one each second, then resign."""
     while match.phase is not Phase.ENDED and match.ply < moves:
         match = await move(server, match.id)
         await asyncio.sleep(1)
@@ -92,7 +92,7 @@ async def whole(server: InMemoryArbiter, match_id: str = "") -> list[Received]:
 
 
 async def too_slow(stream: Stream) -> tuple[Refusal, list[Received]]:
-    """Read what still comes on a stream that has waited too long, and why it ended."""
+    """Read the rest of a stream that has waited too long, and the reason for its end."""
     reader = Reader(nullcontext(stream))
     with pytest.raises(Refusal) as caught:
         await reader.task
@@ -102,7 +102,7 @@ async def too_slow(stream: Stream) -> tuple[Refusal, list[Received]]:
 
 class TestOneMatch:
     @virtually
-    async def test_all_promises_while_it_is_played(self) -> None:
+    async def test_all_guarantees_hold_while_it_is_played(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         early = Reader(server.arbiter.feed.of_match(match.id, 0))
@@ -142,7 +142,7 @@ class TestOneMatch:
             resumable(everything, [everything[:after], reader.events])
 
     @virtually
-    async def test_revisions_that_are_not_there(self) -> None:
+    async def test_impossible_revisions_are_refused(self) -> None:
         server = InMemoryArbiter()
         match = await server.create()
         for match_id, after, reason in (
@@ -155,13 +155,13 @@ class TestOneMatch:
             assert caught.value.reason is reason
 
     @virtually
-    async def test_an_idle_stream_says_how_far_it_is(self) -> None:
+    async def test_an_idle_stream_has_bookmarks(self) -> None:
         server = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
         match = await server.create(policy=AT_ONCE)
         reader = Reader(server.arbiter.feed.of_match(match.id, 0))
         await asyncio.sleep(3.5)
         await reader.stop()
-        assert reader.marks == [match.revision] * 4  # having caught up, and after each second
+        assert reader.marks == [match.revision] * 4  # after catching up, and after each second
 
     @virtually
     async def test_a_match_that_has_ended(self) -> None:
@@ -177,7 +177,7 @@ class TestOneMatch:
         assert reader.items == [Bookmarked(len(everything))]
 
     @virtually
-    async def test_nothing_is_seen_before_it_is_durable(self) -> None:
+    async def test_an_event_is_sent_once_it_is_durable(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         reader = Reader(server.arbiter.feed.of_match(match.id, 0))
@@ -204,7 +204,7 @@ class TestOneMatch:
             assert reader.events == everything
 
     @virtually
-    async def test_streams_are_limited_and_come_free_again(self) -> None:
+    async def test_streams_are_limited_and_can_be_opened_again(self) -> None:
         server = InMemoryArbiter(limits=Limits(observers=2))
         match = await server.create(policy=AT_ONCE)
         feed = server.arbiter.feed
@@ -221,7 +221,7 @@ class TestOneMatch:
 
 class TestEverything:
     @virtually
-    async def test_all_promises_while_matches_are_played(self) -> None:
+    async def test_all_guarantees_hold_while_matches_are_played(self) -> None:
         server = InMemoryArbiter()
         feed = server.arbiter.feed
         reader = Reader(feed.of_all(0, ""))
@@ -230,7 +230,7 @@ class TestEverything:
             match = await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
             playing.append(asyncio.create_task(play(server, match, 10 + n)))
             await asyncio.sleep(0.3)
-        joining = Reader(feed.of_all(0, ""))  # in the midst of it
+        joining = Reader(feed.of_all(0, ""))  # during the matches
         await asyncio.gather(*playing)
         everything = await whole(server)
         for each in (reader, joining):
@@ -294,16 +294,16 @@ class TestEverything:
         assert reader.labels == {"cup"}
         assert events == await whole(server, cup.id)
         assert await nothing.stop() == []
-        assert len(nothing.marks) > 2  # others are busy, and it is told how far it is all the same
+        assert len(nothing.marks) > 2  # other labels are busy, and the stream gets bookmarks nevertheless
         assert nothing.marks == sorted(nothing.marks)
 
     @virtually
-    async def test_what_was_stored_though_it_was_reported_as_failed_is_not_missing(self) -> None:
+    async def test_events_that_were_stored_but_reported_as_failed_are_not_missed(self) -> None:
         server = InMemoryArbiter()
         one, other = [await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
         reader = Reader(server.arbiter.feed.of_all(0, ""))
         await settle()
-        server.journal.lie = server.journal.mute = True  # so the match can't be read again yet
+        server.journal.lie = server.journal.mute = True  # so that the match can't be read again yet
         with pytest.raises(Refusal):
             await server.arbiter.matches.act(one.id, Abort("org", "a"))
         await asyncio.sleep(0.5)
@@ -319,7 +319,7 @@ class TestEverything:
         resumable(await whole(server), [events])
 
     @virtually
-    async def test_places_come_in_order_though_what_was_reported_as_failed_is_published_late(self) -> None:
+    async def test_places_are_in_order_though_events_reported_as_failed_are_published_late(self) -> None:
         server = InMemoryArbiter()
         feed = server.arbiter.feed
         one, other = [await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
@@ -337,7 +337,7 @@ class TestEverything:
 
 class TestSlowReaders:
     @virtually
-    async def test_one_is_told_where_to_resume_and_the_match_does_not_wait(self) -> None:
+    async def test_an_unread_stream_ends_with_the_place_to_resume_and_the_match_does_not_wait(self) -> None:
         server = InMemoryArbiter(limits=Limits(observer_items=10))
         match = await server.create(policy=AT_ONCE)
         got: list[Received] = []
@@ -361,7 +361,7 @@ class TestSlowReaders:
         resumable(await whole(server, match.id), [got, rest.events])
 
     @virtually
-    async def test_one_of_everything_is_told_too(self) -> None:
+    async def test_an_unread_stream_of_all_matches_ends_in_the_same_way(self) -> None:
         server = InMemoryArbiter(limits=Limits(observer_items=10))
         async with server.arbiter.feed.of_all(0, "") as stream:
             assert await anext(stream) == Reached(0)
@@ -372,7 +372,7 @@ class TestSlowReaders:
         resumable(await whole(server), [got, await rest.stop()])
 
     @virtually
-    async def test_one_that_catches_up_slowly_gets_all_from_the_journal(self) -> None:
+    async def test_a_reader_that_catches_up_slowly_gets_all_events_from_the_journal(self) -> None:
         server = InMemoryArbiter(limits=Limits(observer_items=10))
         match = await server.create(policy=AT_ONCE)
         async with server.arbiter.feed.of_match(match.id, 0) as stream:
@@ -391,8 +391,8 @@ class TestSlowReaders:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["move", "join", "cut", "lie", "wait"])), max_size=25))
 @virtually
-async def test_whatever_happens_readers_that_resume_get_everything_once(acts: list[tuple[int, str]]) -> None:
-    """Matches move, readers join and leave and resume, commits lose their answers: the parts are the whole."""
+async def test_readers_that_resume_get_every_event_once(acts: list[tuple[int, str]]) -> None:
+    """Matches go on, readers join, leave and resume, answers of commits are lost: the parts join up to the whole."""
     server = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
     matches = [await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(3)]
     feed = server.arbiter.feed
@@ -406,7 +406,7 @@ async def test_whatever_happens_readers_that_resume_get_everything_once(acts: li
 
     for n, act in acts:
         if act == "move":
-            await try_to_move(server, matches[n].id)  # it may have ended, or be on its way back from a failure
+            await try_to_move(server, matches[n].id)  # it may have ended, or not be back after a failure
         elif act in ("cut", "join"):
             await cut(n)
             readers[n] = Reader(feed.of_all(reached[n], ""))

@@ -1,4 +1,4 @@
-"""Past events for streams: pages are shared, players take turns, and the number of pages under way is limited."""
+"""Past events for streams: pages are shared, players take turns, and the number of pages in use is limited."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 
-MATCHES = 3 * PAGE + 7  #: with an event each
+MATCHES = 3 * PAGE + 7  #: with one event each
 
 
 class CountingJournal(MemoryJournal):
-    """Counts the reads of pages of all events, by where they begin."""
+    """Counts the reads of pages of all events, by the place where they begin."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class CountingJournal(MemoryJournal):
 
 
 async def past(limits: Limits) -> tuple[InMemoryArbiter, CountingJournal]:
-    """Return an arbiter with some pages of history."""
+    """Return an arbiter with several pages of history."""
     journal = CountingJournal()
     server = InMemoryArbiter(Store(journal, MemoryDirectory()), limits=limits)
     for number in range(MATCHES):
@@ -60,7 +60,7 @@ async def read(server: InMemoryArbiter, after: int, player: str) -> list[int]:
 
 
 @virtually
-async def test_those_who_read_the_same_share_its_pages_wherever_they_began() -> None:
+async def test_readers_of_the_same_events_share_pages_wherever_they_began() -> None:
     server, journal = await past(Limits())
     last = await journal.head()
     assert last > 2 * PAGE
@@ -71,7 +71,7 @@ async def test_those_who_read_the_same_share_its_pages_wherever_they_began() -> 
 
 
 @virtually
-async def test_who_does_not_read_holds_only_so_many_pages_and_others_go_on() -> None:
+async def test_a_reader_that_does_not_read_holds_a_limited_number_of_pages_and_others_go_on() -> None:
     server, journal = await past(Limits(history_pages=5, history_pages_of_player=2))
     feed, last = server.arbiter.feed, await journal.head()
     turns = feed.history.turns
@@ -99,7 +99,7 @@ async def test_who_does_not_read_holds_only_so_many_pages_and_others_go_on() -> 
 
 
 @virtually
-async def test_players_have_their_turns_one_after_the_other_however_many_streams_they_have() -> None:
+async def test_players_take_turns_however_many_streams_they_have() -> None:
     turns, served = ReadingTurns(Limits(history_pages=1)), list[str]()
 
     async def reader(player: str) -> None:
@@ -113,7 +113,7 @@ async def test_players_have_their_turns_one_after_the_other_however_many_streams
 
 
 @virtually
-async def test_no_more_pages_a_second_than_the_limit_says() -> None:
+async def test_pages_a_second_are_limited() -> None:
     turns, loop = ReadingTurns(Limits(history_pages_a_second=10)), asyncio.get_running_loop()
     began = loop.time()
     for _ in range(31):
@@ -123,7 +123,7 @@ async def test_no_more_pages_a_second_than_the_limit_says() -> None:
 
 
 @virtually
-async def test_a_turn_that_comes_to_a_stream_that_has_just_left_is_given_back() -> None:
+async def test_the_turn_of_a_stream_that_has_just_left_is_given_back() -> None:
     turns = ReadingTurns(Limits(history_pages=1))
     await turns.take("ann")
     waiting = asyncio.create_task(turns.take("ben"))

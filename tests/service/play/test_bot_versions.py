@@ -1,4 +1,4 @@
-"""What a bot says in its hello is what the record says of its matches."""
+"""The version that a bot says in its hello is recorded in its matches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def arrivals(server: InMemoryArbiter, match_id: str) -> list[tuple[int, st
 
 
 @virtually
-async def test_a_match_finds_the_bots_that_are_there() -> None:
+async def test_a_new_match_records_the_versions_of_connected_bots() -> None:
     server = InMemoryArbiter()
     await server.connect("alice", bot_version="1.2")
     match = await server.create()
@@ -28,7 +28,7 @@ async def test_a_match_finds_the_bots_that_are_there() -> None:
 
 
 @virtually
-async def test_a_newer_stream_with_another_version_is_on_record_at_once() -> None:
+async def test_another_version_on_a_newer_stream_is_recorded_at_once() -> None:
     server = InMemoryArbiter()
     await server.connect("alice", bot_version="1")
     await server.connect("bob", bot_version="7")
@@ -46,7 +46,7 @@ async def test_a_newer_stream_with_another_version_is_on_record_at_once() -> Non
 
 
 @virtually
-async def test_who_plays_without_a_stream_is_of_no_known_version() -> None:
+async def test_a_player_without_a_stream_has_no_known_version() -> None:
     server = InMemoryArbiter()
     await server.caller("alice")
     (await server.connect("alice", bot_version="1")).leave()
@@ -59,7 +59,7 @@ async def test_who_plays_without_a_stream_is_of_no_known_version() -> None:
 
 
 @virtually
-async def test_a_restart_forgets_no_version() -> None:
+async def test_a_restart_keeps_all_versions() -> None:
     server = InMemoryArbiter()
     await server.connect("alice", bot_version="1")
     await server.connect("bob", bot_version="7")

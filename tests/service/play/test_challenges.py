@@ -66,7 +66,7 @@ class TestChallenge:
         assert len(await server.journal.unfinished()) == 1
 
     @virtually
-    async def test_accepting_at_once_and_again(self) -> None:
+    async def test_accepting_simultaneously_and_again(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
@@ -79,7 +79,7 @@ class TestChallenge:
         assert [outcome for outcome in outcomes if not isinstance(outcome, Match)] == []
 
     @virtually
-    async def test_a_caller_that_leaves_while_it_accepts_has_accepted(self) -> None:
+    async def test_a_cancelled_call_to_accept_has_accepted(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
@@ -94,7 +94,7 @@ class TestChallenge:
         assert await server.journal.unfinished() == [match.id]
 
     @virtually
-    async def test_a_store_that_fails_in_between_costs_nothing(self) -> None:
+    async def test_a_store_that_fails_in_between_loses_nothing(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
@@ -107,7 +107,7 @@ class TestChallenge:
         assert match.players == ("alice", "bob")
 
     @virtually
-    async def test_no_room_for_the_match_leaves_the_challenge_to_be_accepted_later(self) -> None:
+    async def test_a_challenge_can_be_accepted_later_if_the_player_has_too_many_matches(self) -> None:
         server = InMemoryArbiter(limits=Limits(open_matches_of_player=1))
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
@@ -139,7 +139,7 @@ class TestChallenge:
         closed = of(ChallengeClosedItem, bob)[0].challenge
         assert (closed.state, closed.reason) == ("declined", "withdrawn")
         await _gone(server, bob.session.caller, made.challenge_id)
-        await server.arbiter.challenges.decline(alice, made.challenge_id, "never mind")  # again does no harm
+        await server.arbiter.challenges.decline(alice, made.challenge_id, "never mind")  # again: no effect
 
     @virtually
     async def test_accepting_and_withdrawing_race(self) -> None:
@@ -157,7 +157,7 @@ class TestChallenge:
         assert len(await server.journal.unfinished()) == isinstance(outcomes[0], Match)
 
     @virtually
-    async def test_nobody_else_has_a_say(self) -> None:
+    async def test_nobody_else_answers_a_challenge(self) -> None:
         server = InMemoryArbiter()
         alice, _ = await pair(server)
         carol = await server.caller("carol")
@@ -170,7 +170,7 @@ class TestChallenge:
         assert await server.arbiter.challenges.open(alice, "", 10) == [made]
 
     @virtually
-    async def test_who_can_not_be_challenged(self) -> None:
+    async def test_players_who_can_not_be_challenged(self) -> None:
         server = InMemoryArbiter()
         alice, _ = await pair(server)
         await server.caller("carol")
@@ -186,7 +186,7 @@ class TestChallenge:
             assert caught.value.reason is reason
 
     @virtually
-    async def test_a_challenger_who_has_been_suspended_since_gets_no_match(self) -> None:
+    async def test_a_challenger_who_was_suspended_meanwhile_gets_no_match(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
@@ -198,7 +198,7 @@ class TestChallenge:
         assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
 
     @virtually
-    async def test_terms_that_no_match_can_have(self) -> None:
+    async def test_impossible_terms_are_refused(self) -> None:
         server = InMemoryArbiter()
         alice, _ = await pair(server)
         for terms, reason in (
@@ -218,7 +218,7 @@ class TestChallenge:
             assert caught.value.reason is Reason.ARGUMENT_INVALID
 
     @virtually
-    async def test_a_stopping_server_makes_no_match(self) -> None:
+    async def test_a_stopping_server_creates_no_match(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
@@ -245,7 +245,7 @@ class TestRequests:
         assert (await server.arbiter.challenges.challenge(other, "same", "bob", TERMS)).challenger == "carol"
 
     @virtually
-    async def test_and_says_one_thing(self) -> None:
+    async def test_a_request_id_can_not_be_used_for_another_challenge(self) -> None:
         server = InMemoryArbiter()
         alice, _ = await pair(server)
         challenges = server.arbiter.challenges
@@ -263,7 +263,7 @@ class TestRequests:
             assert caught.value.reason is Reason.REQUEST_ID_REUSED
 
     @virtually
-    async def test_a_seat_that_is_to_be_drawn_is_drawn_once(self) -> None:
+    async def test_a_random_seat_is_drawn_once(self) -> None:
         server = InMemoryArbiter()
         server.ids = CountingIds(lots=[1, 0, 0])
         server.arbiter = server._wire()
@@ -277,7 +277,7 @@ class TestRequests:
         assert (await server.arbiter.challenges.accept(bob, other.challenge_id)).players == ("alice", "bob")
 
     @virtually
-    async def test_open_ones_are_limited(self) -> None:
+    async def test_open_challenges_are_limited(self) -> None:
         server = InMemoryArbiter(limits=Limits(open_challenges_of_player=3))
         alice, bob = await pair(server)
         challenges = server.arbiter.challenges
@@ -287,13 +287,13 @@ class TestRequests:
         with pytest.raises(Refusal) as caught:
             await challenges.challenge(alice, "r3", "bob", TERMS)
         assert caught.value.reason is Reason.RATE_LIMITED
-        assert await challenges.challenge(alice, "r0", "bob", TERMS) == first  # there already
-        await challenges.challenge(bob, "r3", "alice", TERMS)  # bob has room
+        assert await challenges.challenge(alice, "r0", "bob", TERMS) == first  # the challenge exists already
+        await challenges.challenge(bob, "r3", "alice", TERMS)  # bob has fewer challenges
         await challenges.decline(alice, first.challenge_id, "")
         assert (await challenges.challenge(alice, "r3", "bob", TERMS)).state == "open"
 
     @virtually
-    async def test_they_are_limited_when_they_race_too(self) -> None:
+    async def test_simultaneous_challenges_are_limited_too(self) -> None:
         server = InMemoryArbiter(limits=Limits(open_challenges_of_player=3))
         alice, _ = await pair(server)
         outcomes = await asyncio.gather(
@@ -304,7 +304,7 @@ class TestRequests:
 
 class TestSeeks:
     @virtually
-    async def test_whoever_comes_first_gets_it(self) -> None:
+    async def test_the_first_player_gets_a_seek(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         others = [await server.caller(name) for name in ("bob", "carol", "dave")]
@@ -324,7 +324,7 @@ class TestSeeks:
             assert await server.arbiter.challenges.open(other, "", 10) == []
 
     @virtually
-    async def test_nobody_takes_or_declines_a_seek_of_another_or_takes_its_own(self) -> None:
+    async def test_nobody_takes_its_own_seek_or_withdraws_that_of_another(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await pair(server)
         seek = await server.arbiter.challenges.seek(alice, "r", TERMS)
@@ -352,7 +352,7 @@ async def _gone(server: InMemoryArbiter, caller: Caller, challenge_id: str) -> N
 
 class TestSeeksOnStreams:
     @virtually
-    async def test_who_wants_to_know_is_told_of_all_that_are_open_and_of_each_new_one(self) -> None:
+    async def test_a_stream_that_asks_for_seeks_gets_all_open_ones_and_each_new_one(self) -> None:
         server = InMemoryArbiter()
         alice, carol = await server.connect("alice", seeks=True), await server.connect("carol")
         challenges = server.arbiter.challenges
@@ -370,7 +370,7 @@ class TestSeeksOnStreams:
         assert of(ChallengeItem, bob) == []
 
     @virtually
-    async def test_one_that_is_made_while_the_stream_opens(self) -> None:
+    async def test_a_seek_that_is_made_while_the_stream_opens(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await pair(server)
         for rounds in range(12):
@@ -384,7 +384,7 @@ class TestSeeksOnStreams:
             assert len(of(SeekItem, told)) == rounds + 1
 
     @virtually
-    async def test_nobody_floods_others_with_them(self) -> None:
+    async def test_the_rate_of_seeks_is_limited(self) -> None:
         server = InMemoryArbiter(limits=Limits(seeks_a_minute=3))
         alice, bob = await server.caller("alice"), await server.connect("bob", seeks=True)
         challenges, refusals = server.arbiter.challenges, list[Refusal]()

@@ -1,4 +1,4 @@
-"""Fair clocks: nobody pays for the server or the network, and nobody gains by pretending that they were slow."""
+"""Fair clocks: no player is charged for the server or the network, and none gains by pretending that they were slow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def last_ledger(server: InMemoryArbiter, match: Match) -> Ledger:
 
 
 def measured(bot: StreamReader, took_ms: int, pings: int = 8) -> None:
-    """Have the server measure a round trip on a bot's stream, so many times."""
+    """Have the server measure a round trip on a bot's stream, this many times."""
     for number in range(1_000, 1_000 + pings):
         bot.session.ping_sent(number, 0)
         bot.session.pong_arrived(number, took_ms)
@@ -58,7 +58,7 @@ class RemotePlayer:
         self._session = session
 
     async def run(self) -> None:
-        """Play for as long as there is something to be told."""
+        """Play until the stream ends."""
         async with asyncio.TaskGroup() as under_way:
             while items := await items_of(self._session):
                 for item in items:
@@ -86,7 +86,7 @@ class TestFarAway:
     async def played(
         self, ways: Sequence[tuple[int, int]], seconds: float, think_ms: int, rules: CreditRules
     ) -> list[Ledger]:
-        """Return the ledgers of a player whose network takes so long down and up, each for so many seconds."""
+        """Return the ledgers of a player; for each given number of seconds its network has this delay down and up."""
         server = InMemoryArbiter()
         names = ("alice", "bob")
         alice, bob = [(await server.connect(name)).session for name in names]
@@ -105,16 +105,16 @@ class TestFarAway:
     @virtually
     @pytest.mark.parametrize("think_ms", [0, 70])
     @pytest.mark.parametrize("way", [(0, 0), (25, 25), (10, 40), (100, 100), (200, 0)])
-    async def test_the_thought_is_charged_and_nothing_else(self, way: tuple[int, int], think_ms: int) -> None:
+    async def test_only_the_thinking_time_is_charged(self, way: tuple[int, int], think_ms: int) -> None:
         if not any(way) and not think_ms:
-            think_ms = 1  # or the match were over in no time
+            think_ms = 1  # otherwise the match would end in no time
         found = await self.played([way], 5, think_ms, CreditRules())
         assert len(found) >= 15
         assert {ledger.charged for ledger in found} == {think_ms}
         assert {ledger.credited for ledger in found} == {sum(way)}
 
     @virtually
-    async def test_without_a_bank_the_refill_is_all_there_is_and_it_fills_up_again(self) -> None:
+    async def test_without_a_bank_there_is_only_the_refill_and_it_fills_up_again(self) -> None:
         rules = CreditRules(bank_ms=500, refill_ms=50)
         found = await self.played([(100, 100), (20, 0)], 2.5, 0, rules)
         bank, banks = rules.bank_ms, []
@@ -125,7 +125,7 @@ class TestFarAway:
         assert banks[:5] == [500, 350, 200, 50, 50]
         assert [ledger.charged for ledger in found[:5]] == [0, 0, 0, 150, 150]
         near = [(ledger.charged, bank) for ledger, bank in zip(found, banks, strict=True) if ledger.round_trip == 20]
-        assert {charged for charged, _ in near[1:]} == {0}  # the first set out before
+        assert {charged for charged, _ in near[1:]} == {0}  # the first move was sent before
         assert near[-1] == (0, 500)  # 30 more with each move
 
 
@@ -143,7 +143,7 @@ class TestConnectingAgain:
             bot = await server.connect("alice")
             measured(bot, 300)
             turn = await bot.turn()
-            assert turn.match.since == match.since  # the clock was not started again
+            assert turn.match.since == match.since  # the clock was not restarted
         bot.reply(turn)
         await bot.receive()
         assert await last_ledger(server, match) == Ledger(
@@ -157,7 +157,7 @@ class TestConnectingAgain:
         )
 
     @virtually
-    async def test_a_turn_that_began_without_a_stream_earns_nothing(self) -> None:
+    async def test_a_turn_that_began_without_a_stream_gets_no_credit(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         for _ in range(4):
@@ -174,7 +174,7 @@ class TestConnectingAgain:
         assert (reckoned.credited, reckoned.charged) == (0, 260)
 
     @virtually
-    async def test_the_older_stream_taking_the_turn_late_changes_nothing(self) -> None:
+    async def test_an_older_stream_that_takes_the_turn_late_changes_nothing(self) -> None:
         server = InMemoryArbiter()
         old = await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
@@ -205,7 +205,7 @@ class TestConnectingAgain:
         assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (70, 70, 130)
 
     @virtually
-    async def test_sending_a_move_again_after_a_refusal_leaves_the_clock_running(self) -> None:
+    async def test_repeating_a_move_after_a_refusal_does_not_stop_the_clock(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
@@ -233,7 +233,7 @@ class TestPongs:
         assert (reckoned.round_trip, reckoned.credited, reckoned.charged) == (None, 0, 200)
 
     @virtually
-    async def test_holding_some_back_gains_nothing_while_one_of_eight_is_honest(self) -> None:
+    async def test_holding_some_pongs_back_gains_nothing_while_one_of_eight_is_honest(self) -> None:
         server = InMemoryArbiter()
         session = (await server.connect("alice")).session
         for number in range(100, 200):
@@ -242,13 +242,13 @@ class TestPongs:
             assert number < 104 or session.round_trip_ms == 30
 
     @virtually
-    async def test_those_that_are_early_twice_or_made_up_never_lengthen_the_round_trip(self) -> None:
+    async def test_early_repeated_or_invented_pongs_never_lengthen_the_round_trip(self) -> None:
         server = InMemoryArbiter()
         bot = await server.connect("alice")
         session, now = bot.session, server.clock.now_ms()
         ping = next(item for item in await bot.receive() if isinstance(item, PingItem))
         for number in range(-1, 20):
-            session.pong_arrived(number, now + 5_000)  # none has gone out yet
+            session.pong_arrived(number, now + 5_000)  # no ping has been sent yet
         assert session.round_trip_ms is None
         session.ping_sent(ping.number, now)
         session.pong_arrived(ping.number, now + 40)
@@ -257,7 +257,7 @@ class TestPongs:
         assert session.round_trip_ms == 40
 
     @virtually
-    async def test_delaying_all_of_them_gains_the_quota_at_most(self) -> None:
+    async def test_delaying_all_pongs_gains_at_most_the_quota(self) -> None:
         server = InMemoryArbiter()
         rules = CreditRules(network_most_ms=300, bank_ms=1_000, refill_ms=100)
         bots = {name: await server.connect(name) for name in ("alice", "bob")}
@@ -267,7 +267,7 @@ class TestPongs:
         for ply in range(60):
             bot = bots["alice" if ply % 2 == 0 else "bob"]
             turn = await bot.turn()
-            await passed(0.4 if ply < 40 else 0)  # in the end both answer at once
+            await passed(0.4 if ply < 40 else 0)  # at the end both answer at once
             bot.reply(turn)
             await bot.receive()
         alice, bob = (await ledgers(server, match))[::2], (await ledgers(server, match))[1::2]
@@ -276,13 +276,13 @@ class TestPongs:
             gained = sum(each.credited for each in alice[:moves])
             assert gained <= rules.bank_ms + rules.refill_ms * (moves - 1)
         assert [each.credited for each in alice[10:20]] == [rules.refill_ms] * 10
-        assert [(each.credited, each.charged) for each in alice[20:]] == [(0, 0)] * 10  # nothing is given beyond zero
+        assert [(each.credited, each.charged) for each in alice[20:]] == [(0, 0)] * 10  # no credit beyond zero
         assert sum(each.credited for each in bob) == 0
 
 
 class TestSweep:
     @virtually
-    async def test_pings_are_spread_and_nobody_is_left_out(self) -> None:
+    async def test_pings_are_spread_and_every_stream_gets_them(self) -> None:
         server = InMemoryArbiter()
         bots = [await server.connect(f"bot-{n}") for n in range(30)]
         for bot in bots:
@@ -299,9 +299,9 @@ class TestSweep:
             assert [item.number for item in bot.told if isinstance(item, PingItem)] == [1, 2]
 
     @virtually
-    async def test_one_alone_is_pinged_as_often_as_one_of_many(self) -> None:
+    async def test_a_single_stream_is_pinged_as_often_as_one_of_many(self) -> None:
         server = InMemoryArbiter()
-        server.arbiter.sessions.sweep(share=0.9)  # nobody is there
+        server.arbiter.sessions.sweep(share=0.9)  # no streams yet
         bot = await server.connect("alice")
         for _ in range(12):
             server.arbiter.sessions.sweep(share=0.25)
@@ -309,10 +309,10 @@ class TestSweep:
 
 
 class TestUnreadStreams:
-    """The turn waits behind a write that the bot does not read: that is not the server's delay."""
+    """The turn waits behind a write that the bot does not read: this is no delay of the server."""
 
     async def credited(self, before_ms: int, after_ms: int) -> int:
-        """Return the credit for a turn put so long after a write began, which took so much longer."""
+        """Return the credit for a turn queued this long after a write began, which took this much longer."""
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         await alice.receive()
@@ -329,18 +329,18 @@ class TestUnreadStreams:
         return reckoned.credited
 
     @virtually
-    async def test_a_write_of_the_usual_length_is_the_servers(self) -> None:
+    async def test_a_write_of_usual_duration_is_the_servers_delay(self) -> None:
         assert await self.credited(0, 7) == 7
         assert await self.credited(6, 4) == 4
 
     @virtually
-    async def test_one_that_takes_longer_is_the_bots(self) -> None:
+    async def test_a_longer_write_is_the_bots_delay(self) -> None:
         assert await self.credited(0, 90) == WRITE_MS
         assert await self.credited(4, 90) == WRITE_MS - 4
         assert await self.credited(500, 90) == 0
 
     @virtually
-    async def test_what_was_held_up_before_the_turn_counts_no_more(self) -> None:
+    async def test_a_delay_before_the_turn_no_longer_counts(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         alice.session.write_began(server.clock.now_ms())
@@ -354,14 +354,14 @@ class TestUnreadStreams:
 
 
 class SlowJournal(MemoryJournal):
-    """A journal whose commits take their time, by the dice."""
+    """A journal whose commits take random times."""
 
     def __init__(self, dice: random.Random) -> None:
         super().__init__()
         self._dice = dice
 
     def append(self, append: Append) -> asyncio.Future[int]:
-        """Store records now, and say so later."""
+        """Store records now, and report it later."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[int] = loop.create_future()
         stored = super().append(append)
@@ -375,7 +375,7 @@ def _pass_on(stored: asyncio.Future[int], done: asyncio.Future[int]) -> None:
 
 
 class Thinker:
-    """A bot that thinks for a drawn time on every turn, before a server that takes its time to hand over and decide."""
+    """A bot that thinks for a random time on every turn; its server takes random times to hand over and decide."""
 
     def __init__(self, server: InMemoryArbiter, session: Session, dice: random.Random, moves: int) -> None:
         self._server = server
@@ -385,17 +385,17 @@ class Thinker:
         self.thought: dict[tuple[str, int], int] = {}  #: match and ply: milliseconds
 
     async def run(self) -> None:
-        """Play so many moves."""
+        """Play this many moves."""
         for _ in range(self._moves):
             turn = await self._turn()
             match, clock, arbiter = turn.match, self._server.clock, self._server.arbiter
-            await asyncio.sleep(self._dice.uniform(0, 0.04))  # the server is busy elsewhere
+            await asyncio.sleep(self._dice.uniform(0, 0.04))  # the server is busy with something else
             handed_over = clock.now_ms()
             arbiter.delivery.turn_sent(self._session, turn, handed_over)
             await asyncio.sleep(self._dice.uniform(0.5, 1.5))
             arrived = clock.now_ms()
             self.thought[match.id, match.ply] = arrived - handed_over
-            await asyncio.sleep(self._dice.uniform(0, 0.04))  # it is again, while the move waits to be decided
+            await asyncio.sleep(self._dice.uniform(0, 0.04))  # it is busy again, while the move waits for its decision
             move = min(match.game.moves(match.position))
             arbiter.acts.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
 
@@ -427,4 +427,4 @@ async def test_in_five_hundred_matches_the_servers_own_time_is_charged_to_nobody
             assert ledger.charged == thought[match.id, ply]
             server_ms += ledger.credited
     assert len(thought) == 2_000
-    assert server_ms > 50_000  # there was something to be charged
+    assert server_ms > 50_000  # there was some time to charge

@@ -1,4 +1,4 @@
-"""Servers that share a store: one stream a player on all of them, and what becomes of a server that is gone."""
+"""Servers that share a store: one stream a player on all of them, and what happens when a server dies."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def kinds(server: InMemoryArbiter, match_id: str) -> list[str]:
 
 
 async def bot(reader: StreamReader) -> None:
-    """Answer every turn after a while, until the stream is over."""
+    """Answer every turn after a while, until the stream ends."""
     while reader.session.ended is None:
         for item in await reader.receive():
             if isinstance(item, TurnItem):
@@ -89,7 +89,7 @@ class TestOneStreamAPlayer:
         assert isinstance(new.answer(request), Receipt)
 
     @virtually
-    async def test_who_goes_has_gone_and_may_come_back_anywhere(self) -> None:
+    async def test_a_player_who_leaves_is_absent_and_may_come_back_to_any_server(self) -> None:
         one, other = await servers(2)
         match = await one.create("pondlife", policy=AT_ONCE)
         for server in (one, other, one):
@@ -102,7 +102,7 @@ class TestOneStreamAPlayer:
         assert [kind for kind in await kinds(one, match.id) if kind in ("arrived", "left")] == ["arrived", "left"] * 3
 
     @virtually
-    async def test_a_tournament_sees_players_wherever_they_are(self) -> None:
+    async def test_a_tournament_sees_players_on_any_server(self) -> None:
         one, other = await servers(2)
         await other.connect("alice", most_matches=3)
         await asyncio.sleep(1)
@@ -113,7 +113,7 @@ class TestOneStreamAPlayer:
 
     @pytest.mark.parametrize("seed", range(4))
     @virtually
-    async def test_however_players_hurry_between_servers_one_stream_is_left(self, seed: int) -> None:
+    async def test_a_player_who_changes_servers_quickly_keeps_one_stream(self, seed: int) -> None:
         dice = Random(seed)
         made = await servers(3)
         match = await made[0].create("pondlife", policy=AT_ONCE)
@@ -136,7 +136,7 @@ class TestOneStreamAPlayer:
 
 class TestAServerThatIsGone:
     @virtually
-    async def test_its_players_go_on_elsewhere_and_the_thought_that_was_cut_costs_nothing(self) -> None:
+    async def test_its_players_go_on_elsewhere_and_the_interrupted_turn_is_charged_to_nobody(self) -> None:
         one, other = await servers(2)
         alice, bob = await one.connect("alice"), await other.connect("bob")
         match = await one.create("pondlife", time="5s", policy=AT_ONCE)
@@ -157,7 +157,7 @@ class TestAServerThatIsGone:
         assert bob.session.ended is None
 
     @virtually
-    async def test_a_player_who_is_quicker_than_the_heartbeat_is_charged_nothing_either(self) -> None:
+    async def test_a_player_who_reconnects_before_the_server_counts_as_dead_is_charged_nothing_either(self) -> None:
         one, other = await servers(2)
         alice = await one.connect("alice")
         await other.connect("bob")
@@ -174,7 +174,7 @@ class TestAServerThatIsGone:
         assert isinstance(again.answer(request), Receipt)
 
     @virtually
-    async def test_no_flag_falls_before_it_is_known_that_the_server_of_the_mover_is_gone(self) -> None:
+    async def test_no_flag_falls_before_the_server_of_the_mover_is_known_to_be_dead(self) -> None:
         one, other = await servers(2)
         await one.connect("alice")
         await other.connect("bob")
@@ -186,7 +186,7 @@ class TestAServerThatIsGone:
         assert (now.phase, now.clocks[0].remaining_ms) == (Phase.PAUSED, 2_000)
 
     @virtually
-    async def test_matches_of_players_elsewhere_go_on_untouched(self) -> None:
+    async def test_matches_of_players_on_other_servers_go_on_unchanged(self) -> None:
         one, other, third = await servers(3)
         gone = await one.connect("carol")
         match = await one.create("pondlife", policy=AT_ONCE)
@@ -199,12 +199,12 @@ class TestAServerThatIsGone:
         told = await kinds(other, match.id)
         assert told.count("moved") > 20
         assert "interrupted" not in told
-        assert gone.session.ended is None  # nobody could tell it
+        assert gone.session.ended is None  # no server could record it
         for task in tasks:
             task.cancel()
 
     @virtually
-    async def test_its_players_who_wait_for_the_other_are_away(self) -> None:
+    async def test_its_players_who_wait_for_their_opponent_are_absent(self) -> None:
         one, other = await servers(2)
         await one.connect("bob")
         await other.connect("alice")
@@ -216,15 +216,15 @@ class TestAServerThatIsGone:
         assert (now.phase, now.present) == (Phase.ACTIVE, (True, False))
 
     @virtually
-    async def test_who_takes_its_end_upon_itself_and_dies_is_followed_by_the_next(self) -> None:
+    async def test_a_server_that_dies_while_it_handles_a_dead_one_is_followed_by_the_next(self) -> None:
         one, other, third = await servers(3)
         await one.connect("alice")
         match = await one.create("pondlife", time="3s", policy=AT_ONCE)
         await third.connect("bob")
         await asyncio.sleep(1)
         await one.die()
-        other.journal.hold = True  # it notices, and comes no further
-        third.tasks[0].cancel()  # for a while it is too slow to notice anything
+        other.journal.hold = True  # it notices the dead server, and then dies
+        third.tasks[0].cancel()  # for a while this server is too slow to notice anything
         await asyncio.sleep(1.8)
         replica = third.arbiter.replica
         assert replica is not None
@@ -237,7 +237,7 @@ class TestAServerThatIsGone:
         assert (await kinds(third, match.id)).count("interrupted") == 1
 
     @virtually
-    async def test_a_store_with_matches_of_a_server_that_died_is_taken_over_by_a_new_one(self) -> None:
+    async def test_a_new_server_takes_over_a_store_with_matches_of_a_dead_one(self) -> None:
         [one] = await servers(1)
         await one.connect("alice")
         match = await one.create("pondlife", time="2s", policy=AT_ONCE)
@@ -249,12 +249,12 @@ class TestAServerThatIsGone:
         assert (await kinds(other, match.id))[-1] == "interrupted"
 
     @virtually
-    async def test_a_server_that_was_taken_for_gone_ends_its_streams_and_serves_again(self) -> None:
+    async def test_a_server_that_was_taken_for_dead_ends_its_streams_and_serves_again(self) -> None:
         one, other = await servers(2)
         alice = await one.connect("alice")
         match = await one.create("pondlife", policy=AT_ONCE)
         await asyncio.sleep(1)
-        one.tasks[0].cancel()  # it says nothing for a while
+        one.tasks[0].cancel()  # it sends no heartbeat for a while
         with capture_logs() as logs:
             await asyncio.sleep(2 * NOTICED_S)
             assert "interrupted" in await kinds(other, match.id)
@@ -279,7 +279,7 @@ class TestAServerThatIsGone:
 
 class TestADrainAndAStall:
     @virtually
-    async def test_a_server_that_is_told_to_stop_hands_its_players_over(self) -> None:
+    async def test_a_server_that_is_stopped_hands_its_players_over(self) -> None:
         one, other, third = await servers(3)
         alice, carol = await one.connect("alice"), await third.connect("carol")
         await other.connect("bob")
@@ -304,7 +304,7 @@ class TestADrainAndAStall:
         assert carol.session.ended is None
 
     @virtually
-    async def test_a_server_that_stood_still_interrupts_the_turns_of_its_own_players(self) -> None:
+    async def test_a_suspended_server_interrupts_the_turns_of_its_own_players(self) -> None:
         one, other = await servers(2)
         await one.connect("alice")
         await other.connect("bob")
@@ -320,7 +320,7 @@ class TestADrainAndAStall:
 @pytest.mark.parametrize("seed", range(3))
 @virtually
 async def test_servers_die_one_after_the_other_and_no_clock_runs_out(seed: int) -> None:
-    """Bots come back elsewhere after a moment; each match is played on, and no acknowledged move is lost."""
+    """Bots reconnect elsewhere after a moment; each match goes on, and no acknowledged move is lost."""
     dice = Random(seed)
     alive = await servers(3)
     match = await alive[0].create("circle-of-life", time="10s+1s", policy=AT_ONCE)
@@ -357,7 +357,7 @@ def items(reader: StreamReader, kind: type[Any]) -> list[Any]:
 
 class TestNotices:
     @virtually
-    async def test_a_token_that_is_revoked_is_of_no_use_anywhere_within_a_second(self) -> None:
+    async def test_a_revoked_token_is_refused_everywhere_within_a_second(self) -> None:
         one, other = await servers(2)
         operator = Caller("", "", frozenset({Scope.ADMIN.value}))
         token, secret = await one.arbiter.accounts.create_token(operator, "alice", (Scope.PLAY,), "")
@@ -374,7 +374,7 @@ class TestNotices:
             other.arbiter.accounts.check(caller)
 
     @virtually
-    async def test_a_player_who_is_suspended_is_shut_out_everywhere(self) -> None:
+    async def test_a_suspended_player_is_refused_everywhere(self) -> None:
         one, other = await servers(2)
         alice, bob = await other.connect("alice"), await other.connect("bob")
         await one.arbiter.accounts.suspend("alice", True)
@@ -384,7 +384,7 @@ class TestNotices:
         assert bob.session.ended is None
 
     @virtually
-    async def test_challenges_are_told_and_answered_across_servers(self) -> None:
+    async def test_challenges_are_sent_and_answered_across_servers(self) -> None:
         one, other = await servers(2)
         alice, bob = await one.connect("alice"), await other.connect("bob")
         made = await one.arbiter.challenges.challenge(alice.session.caller, "r", "bob", TERMS)
@@ -407,12 +407,12 @@ class TestNotices:
         assert [item.match.id for item in items(alice, StateItem)][-1] == match.id
 
     @virtually
-    async def test_a_seek_is_told_once_to_all_who_want_to_know(self) -> None:
+    async def test_a_seek_is_sent_once_to_all_who_asked_for_seeks(self) -> None:
         one, other = await servers(2)
         alice = await one.connect("alice")
         bob, carol = await other.connect("bob", seeks=True), await one.connect("carol")
         seek = await one.arbiter.challenges.seek(alice.session.caller, "r", TERMS)
-        dave = await other.connect("dave", seeks=True)  # who finds it among what is there
+        dave = await other.connect("dave", seeks=True)  # dave receives it with the open ones
         await asyncio.sleep(1)
         for reader, told in ((bob, [seek.challenge_id]), (carol, []), (dave, [seek.challenge_id])):
             await reader.receive()

@@ -70,13 +70,13 @@ def reason_of(bot: StreamReader) -> Reason:
 
 class TestOneStreamAPlayer:
     @virtually
-    async def test_the_newest_wins_and_the_older_is_told(self) -> None:
+    async def test_the_newest_stream_wins_and_the_older_ends_with_a_reason(self) -> None:
         server = InMemoryArbiter()
         old = await server.connect("alice")
         new = await server.connect("alice")
         notice = of(NoticeItem, await old.receive())[0].refusal
         assert (notice.reason, notice.facts) == (Reason.SESSION_SUPERSEDED, {"resume_from": ""})
-        assert not await items_of(old.session)  # it is over
+        assert not await items_of(old.session)  # the stream has ended
         assert old.session.over.is_set()
         assert new.session.ended is None
         old.leave()
@@ -85,7 +85,7 @@ class TestOneStreamAPlayer:
         assert not server.arbiter.sessions.is_live("alice")
 
     @virtually
-    async def test_nobody_is_absent_while_one_stream_takes_over_from_another(self) -> None:
+    async def test_no_player_is_absent_while_one_stream_replaces_another(self) -> None:
         server = InMemoryArbiter()
         old = await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
@@ -95,13 +95,13 @@ class TestOneStreamAPlayer:
         assert (await server.arbiter.matches.match(match.id)).present[0]
 
     @virtually
-    async def test_many_that_connect_at_once_leave_one(self) -> None:
+    async def test_of_many_simultaneous_streams_one_is_left(self) -> None:
         server = InMemoryArbiter()
         bots = await asyncio.gather(*(server.connect("alice") for _ in range(10)))
         assert sum(bot.session.ended is None for bot in bots) == 1
 
     @virtually
-    async def test_what_the_older_asked_is_answered_to_whoever_repeats_it(self) -> None:
+    async def test_a_request_of_an_older_stream_is_answered_when_it_is_repeated(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         old = await server.connect("alice")
@@ -118,7 +118,7 @@ class TestOneStreamAPlayer:
 
 class TestPresence:
     @virtually
-    async def test_a_match_waits_for_both(self) -> None:
+    async def test_a_match_waits_for_both_players(self) -> None:
         server = InMemoryArbiter()
         match = await server.create()
         alice = await server.connect("alice")
@@ -144,7 +144,7 @@ class TestPresence:
         assert (await alice.turn()).match.phase is Phase.ACTIVE
 
     @virtually
-    async def test_another_stream_counts_too(self) -> None:
+    async def test_a_stream_of_another_kind_shows_presence_too(self) -> None:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         bot = await server.connect("alice")
@@ -159,7 +159,7 @@ class TestPresence:
 
 class TestFirstMessages:
     @virtually
-    async def test_everything_that_waits(self) -> None:
+    async def test_a_new_stream_receives_everything_that_waits(self) -> None:
         server = InMemoryArbiter()
         over = await server.create(policy=AT_ONCE)
         await resign(server, over, "bob")
@@ -204,7 +204,7 @@ class TestFirstMessages:
         assert [result.match_id for result in alice.results] == [match.id]
 
     @virtually
-    async def test_it_may_be_more_than_may_wait(self) -> None:
+    async def test_the_first_messages_may_exceed_the_limit_of_waiting_items(self) -> None:
         server = InMemoryArbiter(limits=Limits(session_items=10))
         for _ in range(12):
             await server.create()
@@ -225,7 +225,7 @@ class TestFirstMessages:
         assert state.match.offer == (1, 0)
 
     @virtually
-    async def test_what_a_hello_may_say(self) -> None:
+    async def test_the_options_of_a_hello(self) -> None:
         server = InMemoryArbiter()
         caller = await server.caller("alice")
         for hello, reason in (
@@ -244,7 +244,7 @@ class TestFirstMessages:
 
 class TestTurns:
     @virtually
-    async def test_the_moves_since_the_last_turn(self) -> None:
+    async def test_a_turn_has_the_moves_since_the_last_turn(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await server.connect("alice"), await server.connect("bob")
         await server.create()
@@ -257,7 +257,7 @@ class TestTurns:
         assert all(turn.listing is None for turn in turns)
 
     @virtually
-    async def test_with_all_that_it_can_carry(self) -> None:
+    async def test_a_turn_with_all_options(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice", extras=EVERYTHING)
         await server.create(policy=AT_ONCE)
@@ -288,7 +288,7 @@ class TestTurns:
         assert turn.listing.moves == ()
 
     @virtually
-    async def test_the_number_alone(self) -> None:
+    async def test_the_number_of_legal_moves_alone(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice", extras=Extras(legal_move_count=True))
         await server.create(policy=AT_ONCE)
@@ -298,7 +298,7 @@ class TestTurns:
         assert turn.listing.moves == ()
 
     @virtually
-    async def test_a_list_that_takes_too_long_does_not_hold_the_turn_up(self) -> None:
+    async def test_a_list_that_takes_too_long_does_not_delay_the_turn(self) -> None:
         server = InMemoryArbiter()
         server.rules.gate = asyncio.Event()
         alice = await server.connect("alice", extras=EVERYTHING)
@@ -311,11 +311,11 @@ class TestTurns:
         await alice.receive()
         assert alice.receipt(asked).ply == 1
         reckoned = await ledger(server, match, 0)
-        assert (reckoned.credited, reckoned.charged) == (100, 0)  # the wait was the server's
+        assert (reckoned.credited, reckoned.charged) == (100, 0)  # the server's delay
 
     @virtually
     @pytest.mark.parametrize("error", [RuntimeError("a rules worker failed"), Refusal(Reason.BUDGET_SPENT, "spent")])
-    async def test_a_list_that_fails_does_not_cost_the_turn(
+    async def test_a_list_that_fails_does_not_stop_the_turn(
         self, error: Exception, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def fail(*_: object) -> None:
@@ -328,7 +328,7 @@ class TestTurns:
         assert (await alice.turn()).listing is None
 
     @virtually
-    async def test_a_turn_that_is_over_before_its_list_is_there_is_dropped(self) -> None:
+    async def test_a_turn_that_ends_before_its_list_is_ready_is_dropped(self) -> None:
         server = InMemoryArbiter()
         server.rules.gate = asyncio.Event()
         alice = await server.connect("alice", extras=EVERYTHING)
@@ -339,7 +339,7 @@ class TestTurns:
         assert of(TurnItem, await alice.receive()) == []
 
     @virtually
-    async def test_the_moves_of_a_turn_that_was_dropped_come_with_the_next(self) -> None:
+    async def test_the_moves_of_a_dropped_turn_come_with_the_next(self) -> None:
         server = InMemoryArbiter()
         alice, bob = await server.connect("alice", extras=EVERYTHING), await server.connect("bob")
         match = await server.create()
@@ -348,7 +348,7 @@ class TestTurns:
         bob.reply(await bob.turn())
         await alice.receive()
         stands = await server.arbiter.matches.match(match.id)
-        alice.play(match.id, 2, min(match.game.moves(stands.position)))  # it knew the position all the same
+        alice.play(match.id, 2, min(match.game.moves(stands.position)))  # the position was known nevertheless
         await alice.receive()
         server.rules.gate.set()
         bob.reply(await bob.turn())
@@ -372,7 +372,7 @@ class TestHandOver:
         assert (reckoned.credited, reckoned.charged, reckoned.round_trip) == (60, 500, None)
 
     @virtually
-    async def test_it_counts_once(self) -> None:
+    async def test_the_delay_counts_once(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
@@ -385,7 +385,7 @@ class TestHandOver:
         assert (reckoned.handed_over, reckoned.credited, reckoned.charged) == (reckoned.started, 0, 90)
 
     @virtually
-    async def test_connecting_again_gains_nothing(self) -> None:
+    async def test_reconnecting_gains_nothing(self) -> None:
         server = InMemoryArbiter()
         await server.connect("alice")  # and does not read
         match = await server.create(policy=AT_ONCE)
@@ -400,7 +400,7 @@ class TestHandOver:
         assert (reckoned.credited, reckoned.charged) == (0, 90)
 
     @virtually
-    async def test_connecting_again_after_the_hand_over_neither(self) -> None:
+    async def test_reconnecting_after_the_hand_over_gains_nothing(self) -> None:
         server = InMemoryArbiter()
         old = await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
@@ -431,12 +431,12 @@ class TestHandOver:
         assert (second.credited, second.charged) == (70, 0)
 
     @virtually
-    async def test_no_hand_over_no_credit(self) -> None:
+    async def test_without_a_hand_over_there_is_no_credit(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
         await asyncio.sleep(0.05)
-        alice.play(match.id, 0, min(match.game.moves(match.position)))  # before it was told of the turn
+        alice.play(match.id, 0, min(match.game.moves(match.position)))  # before it received the turn
         await alice.receive()
         reckoned = await ledger(server, match, 0)
         assert (reckoned.handed_over, reckoned.credited, reckoned.charged) == (None, 0, 50)
@@ -456,19 +456,19 @@ class TestRoundTrip:
         assert session.round_trip_ms == 30
 
     @virtually
-    async def test_a_pong_that_was_not_asked_for_says_nothing(self) -> None:
+    async def test_an_unrequested_pong_is_ignored(self) -> None:
         server = InMemoryArbiter()
         session = (await server.connect("alice")).session
-        session.pong_arrived(1, 1_000)  # it has not gone out yet
+        session.pong_arrived(1, 1_000)  # the ping has not been sent yet
         session.ping_sent(1, 2_000)
         session.pong_arrived(1, 2_200)
-        session.pong_arrived(1, 2_000)  # again
+        session.pong_arrived(1, 2_000)  # for the second time
         session.pong_arrived(77, 2_000)
         session.pong_arrived(-1, 2_000)
         assert session.round_trip_ms == 200
 
     @virtually
-    async def test_pings_that_nobody_answers_are_forgotten(self) -> None:
+    async def test_unanswered_pings_are_forgotten(self) -> None:
         server = InMemoryArbiter()
         session = (await server.connect("alice")).session
         for number in range(1, 20):
@@ -494,7 +494,7 @@ class TestRoundTrip:
 
 class TestSilence:
     @virtually
-    async def test_who_says_nothing_is_told_so(self) -> None:
+    async def test_a_silent_stream_ends_with_a_reason(self) -> None:
         server = InMemoryArbiter()
         silent, speaks = await server.connect("alice"), await server.connect("bob")
         for _ in range(5):
@@ -519,7 +519,7 @@ class TestFloods:
         assert reason_of(alice) is Reason.RATE_LIMITED
 
     @virtually
-    async def test_each_second_counts_for_itself(self) -> None:
+    async def test_the_acts_of_each_second_are_counted_separately(self) -> None:
         server = InMemoryArbiter(limits=Limits(acts_a_second=10))
         alice = await server.connect("alice")
         for _ in range(5):
@@ -546,7 +546,7 @@ class TestFloods:
         assert len(of(AnswerItem, alice.told)) == 20
 
     @virtually
-    async def test_moves_that_the_server_does_not_take_now_and_those_sent_again_do_not_count(self) -> None:
+    async def test_temporarily_refused_moves_and_repeated_ones_do_not_count(self) -> None:
         server = InMemoryArbiter(limits=Limits(acts_a_second=1))
         alice = await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
@@ -566,7 +566,7 @@ class TestFloods:
         assert alice.session.ended is None
 
     @virtually
-    async def test_illegal_moves_are_left_to_the_policy_of_their_match(self) -> None:
+    async def test_illegal_moves_are_handled_by_the_policy_of_their_match(self) -> None:
         server = InMemoryArbiter(limits=Limits(acts_a_second=1))
         alice = await server.connect("alice")
         match = await server.create(policy=AT_ONCE)
@@ -597,20 +597,20 @@ class TestFloods:
         assert reason_of(alice) is Reason.RATE_LIMITED
 
     @virtually
-    async def test_a_heap_of_moves_for_matches_of_others_is_not_looked_up(self) -> None:
+    async def test_many_moves_for_matches_of_others_are_not_looked_up(self) -> None:
         server = InMemoryArbiter(limits=Limits(acts_a_second=3))
         bob = await server.connect("bob")
         for n in range(1_000):
             bob.play("nowhere", 0, "a1", f"{n}")
         assert reason_of(bob) is Reason.RATE_LIMITED
         await bob.receive()
-        assert [item.request_id for item in of(AnswerItem, bob.told)] == []  # the end came first
+        assert [item.request_id for item in of(AnswerItem, bob.told)] == []  # the stream ended first
         assert len(asyncio.all_tasks()) < 10
 
 
 class TestComingAndGoing:
     @virtually
-    async def test_again_and_again_has_to_wait_and_leaves_no_more_on_record(self) -> None:
+    async def test_frequent_reconnections_have_to_wait_and_are_not_recorded(self) -> None:
         server = InMemoryArbiter(limits=Limits(play_streams_a_minute=10))
         match = await server.create(policy=AT_ONCE)
         caller = await server.caller("alice")
@@ -635,7 +635,7 @@ class TestComingAndGoing:
         assert alice.receipt(request).ply == 1
 
     @virtually
-    async def test_on_other_streams_the_moves_are_played_all_the_same(self) -> None:
+    async def test_on_streams_of_other_kinds_the_moves_are_played_nevertheless(self) -> None:
         server = InMemoryArbiter(limits=Limits(play_streams_a_minute=3))
         match = await server.create(policy=AT_ONCE)
         await server.caller("alice")
@@ -652,14 +652,14 @@ class TestComingAndGoing:
             assert isinstance(await played, Receipt)
 
     @virtually
-    async def test_an_honest_bot_comes_back_after_every_crash(self) -> None:
+    async def test_a_bot_that_crashes_now_and_then_is_not_delayed(self) -> None:
         server = InMemoryArbiter()
         for _ in range(20):
             await server.connect("alice")
             await server.restart()
 
     @virtually
-    async def test_others_are_not_counted_with_it(self) -> None:
+    async def test_other_players_are_counted_separately(self) -> None:
         server = InMemoryArbiter(limits=Limits(play_streams_a_minute=1))
         await server.connect("alice")
         await server.connect("bob")
@@ -669,12 +669,12 @@ class TestComingAndGoing:
 
 class TestSlowReaders:
     @virtually
-    async def test_one_that_does_not_read_is_told_so(self) -> None:
+    async def test_an_unread_stream_ends_with_a_reason(self) -> None:
         server = InMemoryArbiter(limits=Limits(session_items=10))
         alice = await server.connect("alice")
         for _ in range(20):
             await server.create()
-        assert alice.session.waiting == 1  # what waited is dropped: connecting again tells it all
+        assert alice.session.waiting == 1  # waiting items are dropped: a new stream gets them all
         notice = (await alice.receive())[0]
         assert isinstance(notice, NoticeItem)
         assert notice.refusal.reason is Reason.READER_TOO_SLOW
@@ -685,7 +685,7 @@ class TestSlowReaders:
 
 class TestEnds:
     @virtually
-    async def test_a_server_that_stops_says_so_and_takes_no_new_stream(self) -> None:
+    async def test_a_stopping_server_says_so_and_accepts_no_new_stream(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         await server.arbiter.matches.drain()
@@ -696,7 +696,7 @@ class TestEnds:
         assert caught.value.reason is Reason.DRAINING
 
     @virtually
-    async def test_who_hangs_up_is_still_answered(self) -> None:
+    async def test_a_client_that_closes_its_side_gets_its_answers(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         await server.create(policy=AT_ONCE)
@@ -729,7 +729,7 @@ class TestDraws:
             assert [(result.end.result, result.end.cause) for result in bot.results] == [("draw", "agreement")]
 
     @virtually
-    async def test_one_who_answers_no_offer_and_one_who_claims_no_draw(self) -> None:
+    async def test_a_game_without_draws_by_agreement_or_claim(self) -> None:
         server = InMemoryArbiter()
         alice, _ = await server.connect("alice"), await server.connect("bob")
         match = await server.create("pondlife")
@@ -756,7 +756,7 @@ class TestDraws:
 
 class TestAcknowledging:
     @virtually
-    async def test_results_are_told_until_they_are_acknowledged(self) -> None:
+    async def test_results_are_sent_until_they_are_acknowledged(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         matches = [await server.create(policy=AT_ONCE) for _ in range(3)]
@@ -765,7 +765,7 @@ class TestAcknowledging:
         await alice.receive()
         cursors = [result.cursor for result in alice.results]
         server.arbiter.sessions.acknowledge(alice.session, str(cursors[1]))
-        server.arbiter.sessions.acknowledge(alice.session, str(cursors[0]))  # late: it never goes back
+        server.arbiter.sessions.acknowledge(alice.session, str(cursors[0]))  # late: the cursor never goes back
         await settle()
         again = await server.connect("alice")
         await again.receive()
@@ -773,7 +773,7 @@ class TestAcknowledging:
 
     @virtually
     @pytest.mark.parametrize("cursor", ["", "x", "-1", "²", "9" * 18, "9" * 400])
-    async def test_a_cursor_that_was_never_told_acknowledges_nothing(self, cursor: str) -> None:
+    async def test_a_cursor_that_was_never_sent_acknowledges_nothing(self, cursor: str) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         await resign(server, await server.create(policy=AT_ONCE), "bob")
@@ -783,7 +783,7 @@ class TestAcknowledging:
         again = await server.connect("alice")
         await again.receive()
         assert len(again.results) == 1
-        server.arbiter.sessions.acknowledge(again.session, str(again.results[0].cursor))  # told on both
+        server.arbiter.sessions.acknowledge(again.session, str(again.results[0].cursor))  # received on both streams
         await settle()
         last = await server.connect("alice")
         await last.receive()

@@ -1,4 +1,4 @@
-"""Servers whose own clocks are wrong by a second, and more, charge the same thought the same: they have one time."""
+"""Servers whose own clocks are wrong by seconds charge the same thinking time: they share one time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplica
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 NO_CREDIT = replace(AT_ONCE, credit=CreditRules(hand_over_most_ms=0))
-"""Who goes to another server gets no credit for what the first one took to tell the turn: here nobody does."""
+"""A player who moves to another server gets no credit for the delay of the first one: here the delay is zero."""
 WRONG_MS = (0, 1_000, -1_000)
 SAME_MS = 5
 NUMBERS = itertools.count(1)
@@ -35,7 +35,7 @@ THOUGHTS_S = (0.05, 0.4, 2.0)
 
 
 class Machine(VirtualClock):
-    """The clock of a server whose machine's own clock is wrong, and that asks a database for the time."""
+    """The clock of a server on a machine with a wrong clock; it asks a database for the time."""
 
     def __init__(self, wrong_ms: int, dice: Random, wrong_ppm: int = 0) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Machine(VirtualClock):
         return (NOON_MS + self._wrong_ms) * 1_000_000 + int(passed * 1e9)
 
     async def readings(self) -> list[TimeReading]:
-        """Ask the database some times: answers take up to 30 ms, one way longer than the other, seldom under 3."""
+        """Ask the database several times: round trips take up to 30 ms, with unequal halves, and are seldom under 3."""
         found = []
         for number in range(5):
             slow = 1 if number == 3 else self._dice.choice((2, 10))
@@ -70,7 +70,7 @@ class Machine(VirtualClock):
 
 
 async def servers(follow: bool = True) -> tuple[list[InMemoryArbiter], list[Machine]]:
-    """Return three servers that share a store, on machines whose clocks are wrong."""
+    """Return three servers that share a store, on machines with wrong clocks."""
     dice = Random(1)
     clocks = [Machine(wrong, dice, ppm) for wrong, ppm in zip(WRONG_MS, (0, 90, -90), strict=True)]
     if follow:
@@ -103,12 +103,12 @@ async def charges(server: InMemoryArbiter, match_id: str) -> list[int]:
 
 
 async def played(reader: StreamReader) -> None:
-    """Play the turn that the reader has."""
+    """Play the turn that the reader has received."""
     await reader.receive()
     match = next(item.match for item in reversed(reader.told) if isinstance(item, TurnItem))
     move = min(match.game.moves(match.position))
     request = reader.play(match.id, match.ply, move, f"{reader.session.player} {match.ply}")
-    await asyncio.sleep(0.1)  # the others hear of it
+    await asyncio.sleep(0.1)  # the other servers read the move
     await reader.receive()
     assert isinstance(reader.answer(request), Receipt)
 
@@ -116,9 +116,9 @@ async def played(reader: StreamReader) -> None:
 async def one_game(
     made: list[InMemoryArbiter], seats: tuple[int, int], moves_to: int | None, policy: Policy = AT_ONCE
 ) -> list[int]:
-    """Have alice and bob play on servers, alice with some thoughts, and return what she is charged for each.
+    """Have alice and bob play on servers, alice with these thinking times; return what she is charged for each.
 
-    moves_to: to which server she goes in the middle of each thought.
+    moves_to: the server to which she moves in the middle of each turn.
     """
     names = f"alice-{next(NUMBERS)}", f"bob-{next(NUMBERS)}"
     alice, bob = await made[seats[0]].connect(names[0]), await made[seats[1]].connect(names[1])
@@ -147,7 +147,7 @@ async def one_game(
 
 
 @virtually
-async def test_a_thought_is_charged_the_same_wherever_its_player_and_the_other_one_are() -> None:
+async def test_the_charge_does_not_depend_on_the_servers_of_the_players() -> None:
     made, _ = await servers()
     want = await one_game(made, (0, 0), None)
     assert want[2] == pytest.approx(2_000, abs=150), "what the others hear later is waited for, too"
@@ -156,7 +156,7 @@ async def test_a_thought_is_charged_the_same_wherever_its_player_and_the_other_o
 
 
 @virtually
-async def test_a_thought_is_charged_the_same_if_the_player_goes_to_another_server_meanwhile() -> None:
+async def test_the_charge_is_the_same_if_the_player_moves_to_another_server_meanwhile() -> None:
     made, _ = await servers()
     want = await one_game(made, (0, 0), None, NO_CREDIT)
     for seats, moves_to in (((1, 1), 2), ((2, 0), 1), ((0, 2), 1)):
@@ -165,13 +165,13 @@ async def test_a_thought_is_charged_the_same_if_the_player_goes_to_another_serve
 
 
 @virtually
-async def test_with_clocks_of_their_own_they_would_charge_differently() -> None:
+async def test_without_a_shared_time_the_charges_would_differ() -> None:
     made, _ = await servers(follow=False)
     assert await one_game(made, (2, 1), None) != pytest.approx(await one_game(made, (0, 0), None), abs=500)
 
 
 @virtually
-async def test_nobody_is_charged_when_the_database_s_clock_is_set_forward() -> None:
+async def test_nobody_is_charged_when_the_clock_of_the_database_is_set_forward() -> None:
     made, clocks = await servers()
     alice = await made[1].connect("alice")
     await made[2].connect("bob")

@@ -1,4 +1,4 @@
-"""A server that is held up (stopped, paused, swapped out): nobody is charged, no stream is given up."""
+"""A server that is suspended (stopped, paused, swapped out): nobody is charged, and no stream ends."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LOG = structlog.get_logger()
 
 
 def hold_up(seconds: float) -> None:
-    """Let time go on while nothing in the process runs."""
+    """Let time pass while nothing in the process runs."""
     cast("VirtualLoop", asyncio.get_running_loop()).hold_up(seconds)
 
 
 @virtually
-async def test_an_outage_of_the_process_is_charged_to_nobody_and_ends_no_stream() -> None:
+async def test_a_suspension_of_the_process_is_charged_to_nobody_and_ends_no_stream() -> None:
     server = InMemoryArbiter()
     alice, bob = await server.connect("alice"), await server.connect("bob")
     match = await server.create(time="10s")
@@ -51,7 +51,7 @@ async def test_an_outage_of_the_process_is_charged_to_nobody_and_ends_no_stream(
 
 
 @virtually
-async def test_what_is_done_about_an_outage_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_time_to_interrupt_matches_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     server = InMemoryArbiter()
     borne: list[float] = []
 
@@ -69,7 +69,7 @@ async def test_what_is_done_about_an_outage_is_no_outage(monkeypatch: pytest.Mon
 
 
 @virtually
-async def test_a_short_gap_is_none() -> None:
+async def test_a_short_delay_is_no_outage() -> None:
     server = InMemoryArbiter()
     alice, _ = await server.connect("alice"), await server.connect("bob")
     match = await server.create()

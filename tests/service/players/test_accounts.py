@@ -1,4 +1,4 @@
-"""Players, tokens and scopes: nobody acts for another, and nothing that is stored lets anybody in."""
+"""Players, tokens and scopes: nobody acts for another, and the stored data gives nobody access."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FixedClock:
 
 
 class SlowDirectory(MemoryDirectory):
-    """A directory whose look-ups of tokens wait, when a test says so."""
+    """A directory whose look-ups of tokens wait when a test says so."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class SlowDirectory(MemoryDirectory):
     async def token_of_digest(self, digest: str) -> Token | None:
         token = await super().token_of_digest(digest)
         self.lookups += 1
-        await self.gate.wait()  # what was read is old by the time that it arrives
+        await self.gate.wait()  # it is out of date when it arrives
         return token
 
 
@@ -85,7 +85,7 @@ class TestSecrets:
             caller = await accounts.authenticate(first)
             _, second = await accounts.create_token(caller, "", (Scope.PLAY,), "laptop")
             secrets = [admin or "", invitation, used, first, second]
-            before = everything_in(tmp_path)  # with what is not merged yet
+            before = everything_in(tmp_path)  # with the write-ahead log
         after = everything_in(tmp_path)
         assert len(set(secrets)) == 5
         for secret in secrets:
@@ -102,7 +102,7 @@ class TestSecrets:
 
     @virtually
     @pytest.mark.parametrize("secret", [None, "", "unknown", "t000001", digest_of("secret-000002"), "é"])
-    async def test_what_is_no_token(self, secret: str | None) -> None:
+    async def test_malformed_tokens_are_refused(self, secret: str | None) -> None:
         accounts = make_accounts()
         await registered(accounts, "alice")
         with pytest.raises(Refusal) as caught:
@@ -112,7 +112,7 @@ class TestSecrets:
 
 class TestRegistration:
     @virtually
-    async def test_open(self) -> None:
+    async def test_registration_is_open(self) -> None:
         accounts = make_accounts()
         player, secret = await accounts.register("alice", "a bot", "", None)
         assert (player.name, player.about, player.created_ms) == ("alice", "a bot", FixedClock().now_ms())
@@ -124,7 +124,7 @@ class TestRegistration:
         assert caught.value.reason is Reason.PLAYER_EXISTS
 
     @virtually
-    async def test_one_name_goes_to_one_of_many(self) -> None:
+    async def test_of_many_who_ask_for_one_name_one_gets_it(self) -> None:
         accounts = make_accounts()
         outcomes = await asyncio.gather(
             *(accounts.register("alice", "", "", None) for _ in range(5)), return_exceptions=True
@@ -132,7 +132,7 @@ class TestRegistration:
         assert sum(isinstance(outcome, tuple) for outcome in outcomes) == 1
 
     @virtually
-    async def test_closed(self) -> None:
+    async def test_registration_is_closed(self) -> None:
         accounts = make_accounts("closed")
         for caller in (None, of(Scope.PLAY, Scope.ORGANISE)):
             with pytest.raises(Refusal) as caught:
@@ -141,7 +141,7 @@ class TestRegistration:
         assert (await accounts.register("alice", "", "", OPERATOR))[0].name == "alice"
 
     @virtually
-    async def test_by_invitation_once(self) -> None:
+    async def test_registration_by_an_invitation_that_is_used_once(self) -> None:
         accounts = make_accounts("invitation")
         invitation = await accounts.invite()
         for wrong in ("", "guess", digest_of(invitation)):
@@ -153,7 +153,7 @@ class TestRegistration:
             await accounts.register("bob", "", invitation, None)
         assert caught.value.reason is Reason.REGISTRATION_CLOSED
 
-    async def test_an_invitation_lets_in_one_of_many_and_is_not_spent_on_a_name_that_is_taken(
+    async def test_an_invitation_registers_one_of_many_and_is_not_used_up_by_a_name_that_is_taken(
         self, tmp_path: Path
     ) -> None:
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
@@ -175,7 +175,7 @@ class TestRegistration:
         "name",
         ["", "Alice", "-a", ".a", "a.", "a-", "a_", "a..b", "a-_b", "a b", "a/b", "a" * 41, "é", "a\n", "١", "a\0"],
     )
-    async def test_names_that_are_none(self, name: str) -> None:
+    async def test_malformed_names_are_refused(self, name: str) -> None:
         accounts = make_accounts()
         with pytest.raises(Refusal) as caught:
             await accounts.register(name, "", "", None)
@@ -190,7 +190,7 @@ class TestRegistration:
         assert (await make_accounts().register(name, "", "", None))[0].name == name
 
     @pytest.mark.parametrize("alike", ["al1ce-m", "alice.m", "alice_m", "alice-rn"])
-    async def test_a_new_name_looks_like_no_other(self, alike: str, tmp_path: Path) -> None:
+    async def test_a_new_name_must_not_look_like_another(self, alike: str, tmp_path: Path) -> None:
         name = "alice-m" if "1" not in alike else "allce-m"
         async with open_store(f"sqlite:///{tmp_path}/arbiter.db") as store:
             for directory in (store.directory, MemoryDirectory()):
@@ -206,7 +206,7 @@ class TestRegistration:
                     assert caught.value.facts["id"] == name
                 assert [player.name for player in await accounts.players("", 10)] == [name]
 
-    async def test_names_that_are_there_keep_working(self, tmp_path: Path) -> None:
+    async def test_existing_names_keep_working(self, tmp_path: Path) -> None:
         directory = MemoryDirectory()
         await directory.add_player(Player("alice.", 1), None)
         accounts = make_accounts(directory=directory)
@@ -220,7 +220,7 @@ class TestRegistration:
         assert caught.value.facts["id"] == "alice."
 
     @virtually
-    async def test_texts_have_a_length(self) -> None:
+    async def test_texts_have_a_maximal_length(self) -> None:
         accounts = make_accounts()
         alice, _ = await registered(accounts, "alice")
         for wrong in (
@@ -238,7 +238,7 @@ class TestRegistration:
 class TestScopes:
     @pytest.mark.parametrize("held", list(Scope))
     @pytest.mark.parametrize("wanted", list(Scope))
-    def test_each_allows_itself_and_admin_all(self, held: Scope, wanted: Scope) -> None:
+    def test_each_scope_allows_itself_and_admin_allows_all(self, held: Scope, wanted: Scope) -> None:
         caller = of(held)
         allowed = held in (wanted, Scope.ADMIN)
         assert caller.may(wanted) is allowed
@@ -257,7 +257,7 @@ class TestScopes:
         assert caught.value.reason is Reason.SCOPE_MISSING
 
     @virtually
-    async def test_nobody_makes_a_token_that_may_more(self) -> None:
+    async def test_nobody_makes_a_token_with_more_scopes_than_its_own(self) -> None:
         accounts = make_accounts()
         alice, _ = await registered(accounts, "alice")
         for scopes in ((Scope.ORGANISE,), (Scope.PLAY, Scope.ADMIN)):
@@ -268,7 +268,7 @@ class TestScopes:
         assert (token.scopes, token.note) == (("observe",), "for a page")
         observer = await accounts.authenticate(secret)
         with pytest.raises(Refusal) as caught:
-            await accounts.create_token(observer, "", (), "")  # play and observe, if none is named
+            await accounts.create_token(observer, "", (), "")  # play and observe by default
         assert caught.value.reason is Reason.SCOPE_MISSING
 
     @virtually
@@ -286,7 +286,7 @@ class TestScopes:
         assert len(await accounts.tokens(OPERATOR, "bob", "", 10)) == 1
 
     @virtually
-    async def test_an_admin_makes_the_player_too(self) -> None:
+    async def test_an_admin_makes_the_player_with_the_token(self) -> None:
         accounts = make_accounts("closed")
         made = await asyncio.gather(*(accounts.create_token(OPERATOR, "carol", (Scope.PLAY,), "") for _ in range(3)))
         assert (await accounts.player("carol")).name == "carol"
@@ -306,7 +306,7 @@ class TestScopes:
 
 class TestRevocation:
     @virtually
-    async def test_at_once(self) -> None:
+    async def test_a_revocation_takes_effect_at_once(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice")
         other = await server.caller("alice")
@@ -328,10 +328,10 @@ class TestRevocation:
         assert bob.session.ended is None
 
     @virtually
-    async def test_a_token_may_revoke_itself_and_no_other_call_gets_in_by_it(self) -> None:
+    async def test_a_token_may_revoke_itself_and_is_refused_from_then_on(self) -> None:
         accounts = make_accounts()
         alice, secret = await registered(accounts, "alice")
-        for _ in range(2):  # again does no harm
+        for _ in range(2):  # doing it again has no further effect
             await accounts.revoke(alice, alice.token_id)
         with pytest.raises(Refusal) as caught:
             await accounts.authenticate(secret)
@@ -339,7 +339,7 @@ class TestRevocation:
         assert [token.revoked for token in await accounts.tokens(OPERATOR, "alice", "", 9)] == [True]
 
     @virtually
-    async def test_a_token_revokes_no_more_than_it_could_make(self) -> None:
+    async def test_a_token_revokes_only_tokens_that_it_could_make(self) -> None:
         server = InMemoryArbiter()
         accounts = server.arbiter.accounts
         player, reader, other_reader, both = [
@@ -361,14 +361,14 @@ class TestRevocation:
         assert revoked == {reader.token_id, other_reader.token_id, player.token_id}
 
     @virtually
-    async def test_racing_a_look_up(self) -> None:
+    async def test_a_revocation_races_a_look_up(self) -> None:
         directory = SlowDirectory()
         accounts = make_accounts(directory=directory)
         _, secret = await accounts.register("alice", "", "", None)
         directory.gate.clear()
         asked = asyncio.create_task(accounts.authenticate(secret))
         await settle()
-        assert directory.lookups == 1  # it has read that the token is good
+        assert directory.lookups == 1  # it has read that the token is valid
         token = (await directory.tokens("alice", "", 1))[0]
         await accounts.revoke(OPERATOR, token.token_id)
         directory.gate.set()
@@ -377,13 +377,13 @@ class TestRevocation:
         assert caught.value.reason is Reason.TOKEN_INVALID
 
     @virtually
-    async def test_a_caller_that_leaves_does_not_leave_it_half_done(self) -> None:
+    async def test_a_cancelled_call_does_not_leave_a_revocation_half_done(self) -> None:
         accounts = make_accounts()
         alice, secret = await registered(accounts, "alice")
         told: list[tuple[str, str]] = []
         accounts.on_shut_out(lambda player, token_id: told.append((player, token_id)))
         revoking = asyncio.create_task(accounts.revoke(alice, alice.token_id))
-        for _ in range(3):  # so far that the token is being marked
+        for _ in range(3):  # the token is being marked
             await asyncio.sleep(0)
         revoking.cancel()
         await settle()
@@ -399,7 +399,7 @@ class TestRevocation:
         assert len(str(caught.value.facts["id"])) == 58
 
     @virtually
-    async def test_who_no_longer_listens_is_not_told(self) -> None:
+    async def test_a_removed_listener_is_not_called(self) -> None:
         accounts = make_accounts()
         alice, _ = await registered(accounts, "alice")
         told: list[tuple[str, str]] = []
@@ -431,7 +431,7 @@ class TestSuspension:
         assert session.ended is None
 
     @virtually
-    async def test_racing_a_look_up(self) -> None:
+    async def test_a_suspension_races_a_look_up(self) -> None:
         directory = SlowDirectory()
         accounts = make_accounts(directory=directory)
         _, secret = await accounts.register("alice", "", "", None)
@@ -445,7 +445,7 @@ class TestSuspension:
         assert caught.value.reason is Reason.PLAYER_SUSPENDED
 
     @virtually
-    async def test_racing_a_stream_that_opens(self) -> None:
+    async def test_a_suspension_races_a_stream_that_opens(self) -> None:
         server = InMemoryArbiter()
         caller = await server.caller("alice")
         opening = asyncio.create_task(server.arbiter.sessions.open(caller, Hello()))
@@ -459,7 +459,7 @@ class TestSuspension:
             assert outcome.ended is not None
 
     @virtually
-    async def test_it_is_of_players(self) -> None:
+    async def test_only_players_can_be_suspended(self) -> None:
         accounts = make_accounts()
         await registered(accounts, "alice")
         with pytest.raises(Refusal) as caught:
@@ -469,7 +469,7 @@ class TestSuspension:
 
 class TestFirstAdmin:
     @virtually
-    async def test_once(self) -> None:
+    async def test_the_first_admin_is_made_once(self) -> None:
         accounts = make_accounts("closed")
         secret = await accounts.first_admin()
         caller = await accounts.authenticate(secret)
@@ -477,7 +477,7 @@ class TestFirstAdmin:
         assert await accounts.first_admin() is None
 
     @virtually
-    async def test_not_on_a_server_that_has_players(self) -> None:
+    async def test_no_first_admin_is_made_on_a_server_that_has_players(self) -> None:
         directory = MemoryDirectory()
         await directory.add_player(Player("alice", 0), None)
         assert await make_accounts(directory=directory).first_admin() is None
@@ -485,7 +485,7 @@ class TestFirstAdmin:
 
 class TestLimits:
     @virtually
-    async def test_callers_are_kept_within_a_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_the_number_of_cached_callers_is_limited(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("arbiter.service.players.accounts.CALLERS_KEPT", 3)
         directory = SlowDirectory()
         accounts = make_accounts(directory=directory)
@@ -497,12 +497,12 @@ class TestLimits:
         assert directory.lookups == looked_up
         assert await accounts.authenticate(known[0][1]) == known[0][0]
         assert directory.lookups == looked_up + 1
-        assert await accounts.authenticate(known[3][1]) == known[3][0]  # the one that called first has made room
+        assert await accounts.authenticate(known[3][1]) == known[3][0]  # the oldest left the cache
         assert directory.lookups == looked_up + 1
         assert (len(accounts._callers), len(accounts._admitted)) == (3, 3)
 
     @virtually
-    async def test_what_no_database_need_take_is_not_looked_up(self) -> None:
+    async def test_texts_that_no_database_can_store_are_not_looked_up(self) -> None:
         accounts = make_accounts()
         caller, _ = await registered(accounts, "alice")
         for name in ("a\0", "x" * 101):

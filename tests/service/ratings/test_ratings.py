@@ -1,4 +1,4 @@
-"""Ratings as use cases: current after every game, worked out once for all who ask, and as they were."""
+"""Ratings as use cases: current after every game, computed once for all who ask, and kept for a while."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ class RatedArbiter:
         self.worker = CountingRating()
         self.later_ms = 0
         self.ratings = Ratings(self.server.journal, self, self.worker, anchors or {}, structlog.get_logger())
-        self.results: list[tuple[int, Result]] = []  # with the instants of their ends
+        self.results: list[tuple[int, Result]] = []  # with the times of their ends
 
     def now_ms(self) -> int:
-        """Return the instant at which somebody asks."""
+        """Return the time at which somebody asks."""
         return self.server.clock.now_ms() + self.later_ms
 
     async def play(self, winner: str, loser: str, game: str = "pods", versions: tuple[str, str] = ("", "")) -> None:
-        """Have a rated match that ends at once; the winner has seat 1."""
+        """Create a rated match that ends at once; the winner has seat 1."""
         matches, number = self.server.arbiter.matches, len(self.results)
         command = Create(game, (winner, loser), "none", "org", f"r{number}", self.server.arbiter.policy, True)
         match = await matches.create(command)
@@ -83,12 +83,12 @@ class RatedArbiter:
         self.results.append((ended.at, Result(game, True, one, two, "win", 1, "resignation")))
 
     def record(self, game: str | None = None) -> RatingList:
-        """Return what the record says."""
+        """Return the record of results."""
         return rating_list([result for _, result in self.results], self.ratings.anchors, game)
 
 
 @virtually
-async def test_ratings_are_current_after_every_game_and_worked_out_once_between_two() -> None:
+async def test_ratings_are_current_after_every_game_and_computed_once_between_two() -> None:
     rated = RatedArbiter({"ann": 200.0})
     for games in range(1, 4):
         await rated.play("ann", "ben")
@@ -107,7 +107,7 @@ async def test_ratings_are_current_after_every_game_and_worked_out_once_between_
 
 
 @virtually
-async def test_who_asks_while_they_are_worked_out_gets_the_games_until_then() -> None:
+async def test_a_request_during_a_computation_gets_the_games_until_then() -> None:
     rated = RatedArbiter()
     await rated.play("ann", "ben")
     asked = asyncio.create_task(rated.ratings.rating_list())
@@ -129,7 +129,7 @@ async def test_older_ratings_are_kept_for_a_while(monkeypatch: pytest.MonkeyPatc
 
 
 @virtually
-async def test_strengths_are_of_the_newest_versions_by_all_games_that_are_meant() -> None:
+async def test_strengths_are_those_of_the_newest_versions_by_all_games_of_the_selection() -> None:
     rated = RatedArbiter()
     await rated.play("ann", "ben", versions=("1", ""))
     await rated.play("ben", "ann", "circle-of-life", versions=("", "2"))
@@ -143,7 +143,7 @@ async def test_strengths_are_of_the_newest_versions_by_all_games_that_are_meant(
 
 
 @virtually
-async def test_a_history_is_what_was_known_at_each_instant() -> None:
+async def test_a_history_has_the_ratings_of_each_time() -> None:
     rated = RatedArbiter()
     for number in range(6):
         await rated.play("ann" if number % 3 else "ben", "ben" if number % 3 else "ann", versions=("1", "1"))
@@ -186,7 +186,7 @@ async def test_the_longest_history_has_no_more_points_than_asked_for() -> None:
 
 
 @virtually
-async def test_what_can_not_be_worked_out_is_refused_and_asked_for_again() -> None:
+async def test_a_failed_computation_is_refused_and_repeated_on_the_next_request() -> None:
     rated = RatedArbiter()
     await rated.play("ann", "ben")
     rated.worker.fails = True
@@ -206,7 +206,7 @@ async def test_what_can_not_be_worked_out_is_refused_and_asked_for_again() -> No
 
 
 @virtually
-async def test_two_who_never_met_are_compared_by_their_ratings() -> None:
+async def test_two_players_who_never_met_are_compared_by_their_ratings() -> None:
     rated = RatedArbiter()
     for loser in ("ann", "cat"):
         await rated.play("ben", loser)

@@ -1,4 +1,4 @@
-"""Tournaments through the whole service in virtual time, with bots that move at once; what must hold of their logs."""
+"""Tournaments through the whole service in virtual time, with bots that move at once; and invariants of their logs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.tournament import Phase, Tournament
 
 GAME = "circle-of-life(target=1)"
-THINK_S = 0.02  #: virtual time to a bot's answer; most games are over after one
+THINK_S = 0.02  #: virtual time until a bot's answer; most games end after one
 
 
 def spec_of(format_: Format, **given: Any) -> Spec:
-    """Return a specification; what is not a field of its own is an option."""
+    """Return a specification; an argument that is no field of it is an option of the format."""
     fields = {name: given.pop(name) for name in list(given) if name in Spec.__dataclass_fields__}
     options = {"duration_ms": 6_000, "rounds": 3, "most_meetings": 6} | given
     if format_ not in (Format.ARENA, Format.LADDER):
@@ -35,9 +35,9 @@ def spec_of(format_: Format, **given: Any) -> Spec:
 
 
 class Contest:
-    """An arbiter with bots that play whatever they are given, and connect again after a crash.
+    """An arbiter with bots that play all their matches, and reconnect after a crash.
 
-    Each bot gives half of its games up at its first turn and plays on in the others, by lot.
+    Each bot resigns in half of its games, chosen by seed, at its first turn, and plays on in the others.
     """
 
     def __init__(self, players: int, seed: int = 1, server: InMemoryArbiter | None = None, **hello: Any) -> None:
@@ -49,7 +49,7 @@ class Contest:
         self._requests = 0
 
     async def open(self, spec: Spec) -> str:
-        """Make a tournament, enter everybody, and connect the bots; return its id."""
+        """Create a tournament, enter all bots, and connect them; return its id."""
         made = await self.server.arbiter.tournaments.create(spec, "org", f"make {spec.name}")
         for name in self.names:
             await self.act(made.id, do.Enter(name, "org", f"enter {name}"))
@@ -63,22 +63,22 @@ class Contest:
         return tournament_id
 
     async def act(self, tournament_id: str, command: do.Request) -> Tournament:
-        """Have a request carried out."""
+        """Carry out a request."""
         return await self.server.arbiter.tournaments.act(tournament_id, command)
 
     async def connect(self, name: str) -> None:
-        """Have a bot connect, and play."""
+        """Connect a bot, and let it play."""
         if name not in self.playing:
             self.playing[name] = asyncio.create_task(self._play(await self.server.connect(name, **self._hello)))
 
     async def leave(self, name: str) -> None:
-        """Have a bot go away."""
+        """Disconnect a bot."""
         task = self.playing.pop(name)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
     async def crash(self) -> None:
-        """Lose all that is not stored, start again, and connect again."""
+        """Lose all that is not stored, start again, and reconnect."""
         for task in self.playing.values():
             task.cancel()
         self.playing.clear()
@@ -87,19 +87,19 @@ class Contest:
             await self.connect(name)
 
     async def tournament(self, tournament_id: str) -> Tournament:
-        """Return a tournament as far as it is durable."""
+        """Return the durable state of a tournament."""
         return await self.server.arbiter.tournaments.get(tournament_id)
 
     async def ended(self, tournament_id: str, most_s: float = 4_000) -> StoredLog:
-        """Wait until a tournament has ended; return its log, after all that must hold of it has been checked."""
+        """Wait until a tournament has ended; return its log after checking its invariants."""
         async with asyncio.timeout(most_s):
             while (await self.tournament(tournament_id)).phase is not Phase.ENDED:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(1)
-        await asyncio.sleep(5)  # what it has left is ended too
+        await asyncio.sleep(5)  # its remaining matches have ended too
         return await self.checked(tournament_id)
 
     async def checked(self, tournament_id: str) -> StoredLog:
-        """Hold that a log is legal, and that its games and the matches of the journal belong to each other."""
+        """Assert that a log is valid, and that its games and the matches in the journal agree."""
         log = tournament_log.load(
             tournament_id, await self.server.journal.read(tournament_id, subject=Subject.TOURNAMENT)
         )
@@ -134,7 +134,7 @@ class Contest:
 
 
 def check_matches(events: Iterable[ev.Event], rows: Iterable[MatchSummary]) -> None:
-    """Hold that no game was lost or played twice: each has one match that counts, and its result is that one's."""
+    """Assert that no game was lost or played twice: each has one match that counts, whose result is the game's."""
     by_id = {row.match_id: row for row in rows}
     begun = [event for event in events if isinstance(event, ev.Begun)]
     ended = {event.game: event for event in events if isinstance(event, ev.EndedGame)}

@@ -1,4 +1,4 @@
-"""A tournament's games end once both bots say the same of them: through the whole service, and over a restart."""
+"""A game of a tournament ends once both bots agree in their evaluations: through the whole service, over a restart."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYS = Ring(SigningKey(b"\x01" * 32, 0))
 
 
 class Pair:
-    """An arbiter with a tournament of two bots, who play one match."""
+    """An arbiter with a tournament of two bots that play one match."""
 
     def __init__(self, server: InMemoryArbiter) -> None:
         self.server = server
@@ -46,7 +46,7 @@ class Pair:
         await settle()
 
     async def play(self, plies: int, *evaluations: int | None) -> None:
-        """Play so many plies, or to the end; with each move its seat says its evaluation."""
+        """Play this many plies, or to the end; each move has its seat's evaluation."""
         for _ in range(plies):
             for match in [live.newest for live in self.server.arbiter.matches.live]:
                 said = evaluations[match.turn - 1]
@@ -78,7 +78,9 @@ class Pair:
     ],
 )
 @virtually
-async def test_what_both_say_is_what_counts(evaluations: tuple[int | None, ...], end: tuple[str, int, int]) -> None:
+async def test_agreeing_evaluations_end_the_match(
+    evaluations: tuple[int | None, ...], end: tuple[str, int, int]
+) -> None:
     pair = Pair(InMemoryArbiter(signer=KEYS))
     await pair.begin()
     await pair.play(end[2] - 1, *evaluations)
@@ -91,7 +93,7 @@ async def test_what_both_say_is_what_counts(evaluations: tuple[int | None, ...],
 
 
 @virtually
-async def test_what_they_said_before_a_restart_counts_too() -> None:
+async def test_evaluations_before_a_restart_count_too() -> None:
     pair = Pair(InMemoryArbiter(signer=KEYS))
     await pair.begin()
     await pair.play(3, 850, 150)
@@ -102,7 +104,7 @@ async def test_what_they_said_before_a_restart_counts_too() -> None:
 
 
 @virtually
-async def test_a_server_that_can_not_seal_comments_hears_nothing() -> None:
+async def test_a_server_that_can_not_encrypt_comments_ignores_evaluations() -> None:
     pair = Pair(InMemoryArbiter(signer=NoKeys()))
     await pair.begin()
     await pair.play(12, 850, 150)

@@ -1,4 +1,4 @@
-"""Plug-ins that adjudicate: their arguments, the effect of their verdicts, and that their mistakes cost nothing."""
+"""Plug-ins that adjudicate: their arguments, the effect of their verdicts, and that their errors affect no match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.service.matches.test_comment_keys import Ring
 from tests.service.tournaments.contest import Contest, spec_of
 
 GAME = "circle-of-life"
-PLAYS_ON = 2  #: a seed with which neither bot gives the first game up
+PLAYS_ON = 2  #: a seed with which neither bot resigns the first game
 
 
 def judged(plugin: str, games: tuple[str, ...] = (GAME,)) -> Any:
@@ -35,7 +35,7 @@ def judged(plugin: str, games: tuple[str, ...] = (GAME,)) -> Any:
 
 
 @virtually
-async def test_its_word_ends_the_match() -> None:
+async def test_its_verdict_ends_the_match() -> None:
     cases: list[Case] = []
 
     def after_five(case: Case) -> AdjudicatedEnd | None:
@@ -59,7 +59,7 @@ async def test_its_word_ends_the_match() -> None:
 
 
 @virtually
-async def test_it_is_told_what_the_bots_have_said() -> None:
+async def test_it_receives_the_evaluations_of_the_bots() -> None:
     cases: list[Case] = []
 
     def listens(case: Case) -> None:
@@ -89,7 +89,7 @@ async def test_it_is_told_what_the_bots_have_said() -> None:
 
 
 @virtually
-async def test_its_mistakes_cost_nothing() -> None:
+async def test_its_errors_affect_no_match() -> None:
     def fails(case: Case) -> AdjudicatedEnd | None:
         raise RuntimeError("no idea")
 
@@ -99,7 +99,7 @@ async def test_its_mistakes_cost_nothing() -> None:
 
 
 class Slow:
-    """A plug-in that thinks until it is told to stop; `asked` are the plies that it was asked about."""
+    """A plug-in that thinks until the test stops it; `asked` are the plies that it was asked about."""
 
     names = frozenset({"slow"})
 
@@ -137,7 +137,7 @@ async def test_while_it_thinks_the_match_goes_on_and_the_newest_move_is_next() -
 
 
 @virtually
-async def test_a_match_is_judged_again_after_a_restart() -> None:
+async def test_after_a_restart_a_match_is_judged_again() -> None:
     plies: list[int] = []
 
     def counts(case: Case) -> None:
@@ -157,7 +157,7 @@ async def test_a_match_is_judged_again_after_a_restart() -> None:
 
 
 @virtually
-async def test_one_that_nobody_knows_is_refused() -> None:
+async def test_an_unknown_plug_in_is_refused() -> None:
     server = InMemoryArbiter(judges=InProcessAdjudicators({"known": lambda case: None}))
     with pytest.raises(Refusal) as caught:
         await server.arbiter.tournaments.create(judged("unknown"), "org", "make")
@@ -173,12 +173,12 @@ async def test_one_that_nobody_knows_is_refused() -> None:
 @pytest.mark.parametrize(
     "said", ["a win", 1, (1, "a"), AdjudicatedEnd(3), AdjudicatedEnd(True, "x" * 3)._replace(winner=9)]
 )
-def test_what_is_no_verdict_is_refused(said: Any) -> None:
+def test_an_invalid_verdict_is_refused(said: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         checked(said)
 
 
-def test_a_verdict_is_made_fit_for_the_record() -> None:
+def test_the_text_of_a_verdict_is_cut_to_fit_the_record() -> None:
     verdict = checked(AdjudicatedEnd(1, "over\0" + "é" * 1_000))
     assert verdict is not None
     assert verdict.note == "over " + "é" * 295
@@ -186,6 +186,6 @@ def test_a_verdict_is_made_fit_for_the_record() -> None:
 
 
 @virtually
-async def test_a_plug_in_that_is_not_there_any_more() -> None:
+async def test_a_plug_in_that_is_no_longer_installed() -> None:
     with pytest.raises(AdjudicatorFailed):
         await InProcessAdjudicators({}).judge("gone", None)  # type: ignore[arg-type]

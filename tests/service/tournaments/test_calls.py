@@ -1,4 +1,4 @@
-"""Calls of tournaments that bots receive on their Play streams, in virtual time."""
+"""Tournament calls that bots receive on their Play streams, in virtual time."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ async def act(server: InMemoryArbiter, tournament: str, command: do.Request) -> 
 
 
 async def calls(bot: StreamReader) -> list[tuple[str, Phase, bool]]:
-    """Return the calls that a bot is told now."""
+    """Return the calls that a bot has received now."""
     told = [item for item in await bot.receive() if isinstance(item, CallItem)]
     assert all(item.player == bot.session.player for item in told)
     return [(item.created.tournament, item.phase, item.entered) for item in told]
 
 
 @virtually
-async def test_a_tournament_that_opens_is_called_once_to_those_who_want_to_know() -> None:
+async def test_an_open_tournament_is_sent_once_to_streams_that_ask_for_calls() -> None:
     server = InMemoryArbiter()
     eager, other = await server.connect("eager", tournaments=True), await server.connect("other")
     cup = await made(server, CUP)
@@ -48,7 +48,7 @@ async def test_a_tournament_that_opens_is_called_once_to_those_who_want_to_know(
 
 
 @virtually
-async def test_nobody_is_called_where_it_can_not_enter() -> None:
+async def test_a_player_that_can_not_enter_gets_no_call() -> None:
     server = InMemoryArbiter()
     bot = await server.connect("bot", tournaments=True, bot_version="1.2")
     for n, (rules, called) in enumerate(
@@ -66,7 +66,7 @@ async def test_nobody_is_called_where_it_can_not_enter() -> None:
 
 
 @virtually
-async def test_a_place_that_becomes_free_is_called() -> None:
+async def test_a_place_that_becomes_free_is_sent_as_a_call() -> None:
     server = InMemoryArbiter()
     cup = await made(server, dataclasses.replace(CUP, entry=EntryRules(capacity=2)))
     for name in ("ann", "ben"):
@@ -81,7 +81,7 @@ async def test_a_place_that_becomes_free_is_called() -> None:
 
 
 @virtually
-async def test_a_player_is_told_where_its_tournaments_stand() -> None:
+async def test_a_player_receives_the_state_of_its_tournaments() -> None:
     server = InMemoryArbiter()
     cup = await made(server, CUP)
     ann, ben = await server.connect("ann"), await server.connect("ben")
@@ -104,7 +104,7 @@ async def test_a_player_is_told_where_its_tournaments_stand() -> None:
 
 
 @virtually
-async def test_after_a_restart_everything_is_told_again() -> None:
+async def test_after_a_restart_all_calls_are_sent_again() -> None:
     server = InMemoryArbiter()
     cup, ladder = await made(server, CUP), await made(server, spec_of(Format.LADDER), "ladder")
     for name in ("ann", "ben"):

@@ -1,4 +1,4 @@
-"""Tournaments that the server, or its store, fails in the middle of: nothing is lost, nothing is played twice."""
+"""Tournaments during which the server or its store fails: nothing is lost, and no game is played twice."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_crash_after_each_single_append_loses_nothing(format_: Format) -> None
 
 
 async def _crashed_after(format_: Format, most: int | None) -> int:
-    """Play a tournament of which the server crashes after so many appends; return how many there were before that."""
+    """Play a tournament with a crash of the server after this many appends; return how many there were before it."""
     contest = Contest(3)
     tournament_id = await contest.open(spec_of(format_))
     journal = contest.server.journal
@@ -107,7 +107,7 @@ async def _crashed_after(format_: Format, most: int | None) -> int:
         while not journal.hold:  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.001)
         await contest.crash()
-        with suppress(Refusal):  # if it had come so far
+        with suppress(Refusal):  # if it came so far
             await contest.act(tournament_id, do.Start("org", "start"))
     await contest.ended(tournament_id)
     return appends
@@ -145,7 +145,7 @@ async def test_a_game_whose_match_has_a_damaged_record_is_played_again(monkeypat
 
 
 @virtually
-async def test_a_slow_log_of_the_tournament_loses_nothing_that_its_matches_do_meanwhile() -> None:
+async def test_a_delayed_log_of_the_tournament_loses_no_event_of_its_matches() -> None:
     contest = Contest(6)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, at_once=2))
     journal = contest.server.journal
@@ -169,7 +169,7 @@ def test_a_game_that_ends_with_its_tournament_keeps_its_result(seeds: int, end: 
 async def ended_together(end: str, seed: int) -> None:
     """Play a tournament in which ends of matches are stored late.
 
-    It learns of some of them when it is about to end, or has no time left.
+    It receives some of them when it is about to end, or has no time left.
     """
     lots = random.Random(seed)
     contest = Contest(2 if end == "decided" else 6, seed)
@@ -191,8 +191,8 @@ async def ended_together(end: str, seed: int) -> None:
 
 
 @virtually
-async def test_matches_without_a_purpose_are_ended_after_a_crash() -> None:
-    """The crash comes when the tournament has a walkover on record, and the match left over goes on."""
+async def test_matches_whose_game_is_decided_are_ended_after_a_crash() -> None:
+    """The crash comes when the tournament has recorded a walkover, and the match left over goes on."""
     contest = Contest(4)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     await contest.act(tournament_id, do.Start("org", "start"))
@@ -209,8 +209,8 @@ async def test_matches_without_a_purpose_are_ended_after_a_crash() -> None:
 
 
 @virtually
-async def test_a_match_that_was_made_before_the_crash_is_the_games_match_after_it() -> None:
-    """The crash comes between the making of a match and its entry in the tournament's log."""
+async def test_a_match_created_before_the_crash_is_used_for_its_game_after_it() -> None:
+    """The crash comes between the creation of a match and its event in the tournament's log."""
     contest = Contest(2)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     await contest.act(tournament_id, do.Start("org", "start"))
@@ -225,7 +225,7 @@ async def test_a_match_that_was_made_before_the_crash_is_the_games_match_after_i
 
 
 @virtually
-async def test_what_was_stored_though_the_store_said_no_is_the_answer_to_the_same_request() -> None:
+async def test_a_request_that_was_stored_but_reported_as_failed_is_answered_when_repeated() -> None:
     contest = Contest(2)
     journal = contest.server.journal
     tournaments = contest.server.arbiter.tournaments
@@ -244,7 +244,7 @@ async def test_what_was_stored_though_the_store_said_no_is_the_answer_to_the_sam
 
 
 @virtually
-async def test_nothing_is_shown_before_it_is_durable() -> None:
+async def test_an_event_is_shown_once_it_is_durable() -> None:
     contest = Contest(2)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     contest.server.journal.hold = True
@@ -257,7 +257,7 @@ async def test_nothing_is_shown_before_it_is_durable() -> None:
 
 
 @virtually
-async def test_what_another_server_wrote_is_taken_in() -> None:
+async def test_events_of_another_server_are_read() -> None:
     contest = Contest(2)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     journal = contest.server.journal
@@ -273,7 +273,7 @@ async def test_what_another_server_wrote_is_taken_in() -> None:
 
 
 @virtually
-async def test_a_log_that_refuses_what_follows_though_nobody_wrote_it_is_a_failure() -> None:
+async def test_a_conflict_in_the_log_without_another_writer_is_an_error() -> None:
     contest = Contest(2)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     append = contest.server.journal.append
@@ -292,12 +292,12 @@ async def test_a_log_that_refuses_what_follows_though_nobody_wrote_it_is_a_failu
 
 @virtually
 async def test_two_servers_that_drive_a_tournament_write_one_log() -> None:
-    """Both create every match; it is no failure if the other one has created a match first."""
+    """Both create every match; if the other one has created a match first, this is no error."""
     contest = Contest(4)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     other = contest.server.beside()
     with capture_logs() as logs:
-        await other.arbiter.tournaments.get(tournament_id)  # it drives it from here on
+        await other.arbiter.tournaments.get(tournament_id)  # this server runs it from here on
         await contest.act(tournament_id, do.Start("org", "start"))
         await contest.ended(tournament_id)
         with pytest.raises(Refusal):

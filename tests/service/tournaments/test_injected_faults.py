@@ -1,4 +1,4 @@
-"""Faults of tournaments, planted on purpose: the simulations of tournaments have to find each of them."""
+"""Injected faults of tournaments: the simulations of tournaments have to find each of them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tests.service.tournaments.test_crashes import ended_together
 pytestmark = pytest.mark.long
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-SEEDS = 1_000  #: that are tried at most
+SEEDS = 1_000  #: the largest number of seeds that are tried
 
 
 def seats_follow_from_the_turn(patch: pytest.MonkeyPatch) -> None:
-    """A gauntlet in which seats alternate with the sum of turn and head: it is constant for each of the others."""
+    """A gauntlet in which the seat depends on the sum of turn and head, which is constant for each other player."""
     propose = Gauntlet.propose
 
     def proposed(self: Gauntlet, tournament: Tournament, field: FreePlayers) -> Arrange | None:
@@ -46,7 +46,7 @@ def seats_follow_from_the_turn(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_no_show_counts_as_played(patch: pytest.MonkeyPatch) -> None:
-    """Results that take a game to which a player did not come for one that was played."""
+    """Results that count a game to which a player did not come as a played one."""
     patch.setattr(GameResult, "played", property(lambda self: bool(self.match)))
 
 
@@ -70,7 +70,7 @@ def test_random_tournaments_find_it(plant: Plant, format_: Format, text: str, mo
 
 
 def ends_without_waiting_for_its_matches(patch: pytest.MonkeyPatch) -> None:
-    """A tournament that ends at once, and only then ends the matches under way: one of them may just have ended."""
+    """A tournament that ends at once, and only then ends the running matches: one of them may just have ended."""
     note = TournamentDriver._note_event
 
     def noted(self: TournamentDriver, event: ev.Event) -> None:

@@ -1,7 +1,7 @@
-"""A ladder for an hour of simulated time, with bots of known strength that come, go and crash, and so does the arbiter.
+"""A ladder for an hour of simulated time, whose bots and arbiter crash and come back; the bots' strengths are known.
 
-Each game ends as the model says for the strengths of its players, by lots that depend on the match alone. Afterwards
-the record is held to what the bots did, and the ratings to what the bots are.
+Each game ends as the model says for the strengths of its players, by random numbers that depend on the match alone. At
+the end the record is compared with what the bots did, and the ratings with their strengths.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from arbiter.tournaments.spec import Adjudication, Format
 from tests.service.tournaments.contest import Contest, spec_of
 
 GAME: Final = "circle-of-life"
-CLOCK_S: Final = 20  #: of each player, for the whole game
+CLOCK_S: Final = 20  #: milliseconds of each player, for the whole game
 HOUR_S: Final = 3_600
 THINK_S: Final = (3, 10)  #: from, to
 DRAWS: Final = 0.3  #: ν of the model
@@ -50,12 +50,12 @@ STRENGTHS: Final = (-240, -180, -130, -90, -50, 0, 0, 40, 90, 140, 190, 230)
 TRUTH: Final = {f"b{number:02}": elo for number, elo in enumerate(STRENGTHS)}
 """Strengths in Elo, with mean 0. Two are equal."""
 
-LATE: Final = "late"  #: comes a minute before the end, as strong as the mean
-MUTE: Final = "mute"  #: is there, and never says anything
+LATE: Final = "late"  #: connects a minute before the end, and has the mean strength
+MUTE: Final = "mute"  #: connects, and never sends anything
 
 
 class Down(NamedTuple):
-    """When a bot did not answer, whether it was connected or not; seconds of the loop."""
+    """When a bot did not answer, connected or not; seconds of the event loop."""
 
     since: float
     until: float
@@ -72,22 +72,22 @@ class LadderContest(Contest):
         self.down: dict[str, list[Down]] = {name: [] for name in (*TRUTH, LATE, MUTE)}
 
     async def connect(self, name: str) -> None:
-        """Have a bot connect, unless it is away."""
+        """Connect a bot, unless it is away."""
         if name not in self.away:
             await super().connect(name)
 
     async def live(self, name: str, lots: random.Random) -> None:
-        """Have a bot crash and come back for as long as this runs."""
+        """Have a bot crash and come back while this runs."""
         now = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(lots.uniform(300, 1_500))
             since = now()
-            if lots.random() < 0.5:  # it stops answering, until somebody starts it again
+            if lots.random() < 0.5:  # the bot stops answering until it is restarted
                 self.hung.add(name)
                 await asyncio.sleep(lots.uniform(2, 40))
                 await self.leave(name)
                 self.hung.remove(name)
-            else:  # it is gone: for a moment, or for long
+            else:  # the bot is disconnected, for a moment or for long
                 self.away.add(name)
                 await self.leave(name)
                 await asyncio.sleep(lots.choice((1, 10, 40, 400)))
@@ -120,7 +120,7 @@ class LadderContest(Contest):
 
 
 def fate(match: Match) -> int:
-    """Return who wins a match if nobody crashes, 0 if nobody does: by the model that ratings are fitted with."""
+    """Return who wins a match if no bot crashes, 0 for a draw: by the model that ratings are fitted with."""
     one, two = (TRUTH.get(player, 0) for player in match.players)
     u = (one - two) / ELO_PER_NAT
     win1, win2 = exp(u / 2), exp(-u / 2)
@@ -129,13 +129,13 @@ def fate(match: Match) -> int:
 
 
 async def hour(contest: LadderContest) -> str:
-    """Have the ladder run for its hour, with a crash of the arbiter in the middle; return its id."""
+    """Run the ladder for its hour, with a crash of the arbiter in the middle; return its id."""
     spec = spec_of(
         Format.LADDER,
         games=(GAME,),
         time=f"{CLOCK_S}s",
         duration_ms=HOUR_S * 1_000,
-        adjudication=Adjudication(plies=2),  # games that nobody gives up are drawn
+        adjudication=Adjudication(plies=2),  # games in which nobody resigns are drawn
     )
     tournament_id = await contest.start(spec)
     lives = [asyncio.create_task(contest.live(name, random.Random(name))) for name in TRUTH]
@@ -159,7 +159,7 @@ async def matches(contest: LadderContest, tournament_id: str) -> list[Match]:
 
 
 def check_end(contest: LadderContest, match: Match, over_ms: int) -> str:
-    """Hold that a match ended as it should and says rightly through whom; return its cause."""
+    """Assert that a match ended as it should and names the right player; return its cause."""
     end = match.result
     assert isinstance(end, Ended)
     expected = fate(match)
@@ -190,7 +190,7 @@ def failed(contest: LadderContest, match: Match, seat: Seat) -> bool:
 
 
 def check_ratings(rows: Sequence[Row]) -> None:
-    """Hold that the leaderboard says what is known of the bots, and no more than that."""
+    """Assert that the leaderboard agrees with the strengths of the bots, and claims no more than that."""
     by_name = {row.player: row for row in rows}
     assert set(by_name) == {*TRUTH, LATE}, "who never played is not rated"
     known = [row for row in rows if row.player in TRUTH]
@@ -217,7 +217,7 @@ async def _hour(folder: Path) -> None:
     arbiter_at_first = contest.server.arbiter
     tournament_id = await hour(contest)
     assert contest.server.arbiter is not arbiter_at_first
-    log = await contest.ended(tournament_id)  # it is legal, no game was lost and none played twice
+    log = await contest.ended(tournament_id)  # the log is valid, no game was lost and none played twice
     assert log.tournament.end is not None
     assert log.tournament.end.end is ev.End.TIME
     played = await matches(contest, tournament_id)
@@ -253,5 +253,5 @@ def lost_without_a_word(match: Match) -> str:
 
 @pytest.mark.soak
 @pytest.mark.timeout(1_800)  # about half a minute of work
-def test_an_hour_of_a_ladder_ends_with_ratings_that_hold_what_is_true(tmp_path: Path) -> None:
+def test_after_an_hour_the_ratings_of_a_ladder_agree_with_the_strengths(tmp_path: Path) -> None:
     run(_hour(tmp_path))

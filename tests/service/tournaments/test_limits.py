@@ -1,4 +1,4 @@
-"""How many games of tournaments are under way at once, and how long a tournament lasts that was paused."""
+"""How many games of tournaments are played at once, and how long a paused tournament lasts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.service.tournaments.contest import Contest, spec_of
 @pytest.mark.long
 @pytest.mark.parametrize("format_", [Format.ROUND_ROBIN, Format.ARENA])
 @virtually
-async def test_no_more_games_are_under_way_than_the_server_allows(format_: Format) -> None:
+async def test_the_number_of_simultaneous_games_is_limited(format_: Format) -> None:
     contest = Contest(7)
     contest.server = InMemoryArbiter(limits={"tournament_games": 2})
     matches = contest.server.arbiter.matches

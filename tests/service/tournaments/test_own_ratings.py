@@ -1,4 +1,4 @@
-"""A ladder is ordered by the fit of its own games: who wins more of its games stands above who plays more of them."""
+"""A ladder is ordered by a fit of its own games: a player who wins more of its games is above one who plays more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LocalRater:
 
 
 class Broken:
-    """A rater that cannot."""
+    """A rater that fails."""
 
     async def fit(self, results: Sequence[Result]) -> RatingList:
         raise Refusal(Reason.BUDGET_SPENT, "not now")
@@ -46,7 +46,7 @@ def ladder(players: int) -> TournamentRun:
 def met(
     tournament_run: TournamentRun, first: str, second: str, winners: Sequence[Winner], moves: Sequence[str] = ()
 ) -> None:
-    """Let two meet so many times, with these seats; moves: of each game, if they are known."""
+    """Let two players meet this many times, with these seats; moves: of each game, if they are known."""
     for place, winner in enumerate(winners):
         free = tuple(tournament_run.tournament.players)
         pair = do.Arrange(
@@ -72,7 +72,7 @@ def played() -> TournamentRun:
     return tournament_run
 
 
-async def test_the_strongest_is_first_not_who_has_won_most() -> None:
+async def test_the_strongest_player_is_first_not_the_one_with_most_wins() -> None:
     tournament_run = played()
     rows = (await StandingsCache(structlog.get_logger(), LocalRater()).of(tournament_run.tournament)).rows
     by_name = {row.player: row for row in rows}
@@ -85,7 +85,7 @@ async def test_the_strongest_is_first_not_who_has_won_most() -> None:
     assert keys == sorted(keys, reverse=True)
 
 
-async def test_who_has_met_few_stands_apart_at_the_end() -> None:
+async def test_players_with_few_opponents_are_listed_separately_at_the_end() -> None:
     rows = (await StandingsCache(structlog.get_logger(), LocalRater()).of(played().tournament)).rows
     ratings = [row.rating for row in rows if row.rating is not None]
     provisional = [rating.provisional for rating in ratings]
@@ -97,7 +97,7 @@ async def test_who_has_met_few_stands_apart_at_the_end() -> None:
     assert newcomer.elo > ratings[-1].elo
 
 
-async def test_the_ratings_are_those_of_anybody_who_has_the_log() -> None:
+async def test_the_ratings_can_be_computed_from_the_log() -> None:
     tournament = played().tournament
     again = fit(Counts.of(Game(*game[:3]) for game in rated_games(tournament)))
     found = await own_ratings(tournament, LocalRater())
@@ -123,7 +123,7 @@ async def test_a_repeated_game_adds_no_certainty() -> None:
     assert certain.high - certain.low < 0.6 * (once["p000"].high - once["p000"].low), "thirty games with other moves"
 
 
-async def test_without_ratings_the_table_is_there_all_the_same() -> None:
+async def test_without_ratings_there_is_a_table_nevertheless() -> None:
     tournament = played().tournament
     rows = (await StandingsCache(structlog.get_logger(), Broken()).of(tournament)).rows
     assert [row.rating for row in rows] == [None] * 6

@@ -54,7 +54,7 @@ async def test_every_format_is_played_to_its_end(what: str) -> None:
 
 
 @virtually
-async def test_a_trial_ends_when_its_test_knows_the_answer() -> None:
+async def test_a_trial_ends_when_its_test_is_decided() -> None:
     contest = Contest(2)
     spec = spec_of(Format.TRIAL, paired=True, elo0=0, elo1=400, most_meetings=500)
     log = await contest.ended(await contest.start(spec))
@@ -65,7 +65,7 @@ async def test_a_trial_ends_when_its_test_knows_the_answer() -> None:
 
 
 @virtually
-async def test_a_tournament_is_made_once_however_often_it_is_asked_for() -> None:
+async def test_a_repeated_request_creates_one_tournament() -> None:
     tournaments = InMemoryArbiter().arbiter.tournaments
     spec = spec_of(Format.SWISS)
     made = await asyncio.gather(*(tournaments.create(spec, "org", "r1") for _ in range(3)))
@@ -78,7 +78,7 @@ async def test_a_tournament_is_made_once_however_often_it_is_asked_for() -> None
 
 
 @virtually
-async def test_what_can_not_be_a_tournament_is_refused_at_once() -> None:
+async def test_impossible_tournaments_are_refused_at_once() -> None:
     server = InMemoryArbiter(limits={"open_tournaments": 1})
     tournaments = server.arbiter.tournaments
     for wrong in (spec_of(Format.SWISS, policy={"nonsense": 1}), spec_of(Format.SWISS, policy={"illegal_moves": 0})):
@@ -99,7 +99,7 @@ async def test_what_can_not_be_a_tournament_is_refused_at_once() -> None:
 
 
 @virtually
-async def test_requests_are_refused_by_name_and_answered_after_the_end_too() -> None:
+async def test_requests_are_refused_with_a_reason_and_repeated_ones_answered_after_the_end() -> None:
     contest = Contest(3)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     with pytest.raises(Refusal) as caught:
@@ -114,7 +114,7 @@ async def test_requests_are_refused_by_name_and_answered_after_the_end_too() -> 
 
 
 @virtually
-async def test_in_a_pause_no_game_begins() -> None:
+async def test_no_game_begins_during_a_pause() -> None:
     contest = Contest(6)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, cycles=2))
     await asyncio.sleep(0.3)
@@ -147,7 +147,7 @@ async def test_a_tournament_that_is_cancelled_ends_its_matches() -> None:
 
 
 @virtually
-async def test_who_withdraws_loses_what_it_has_not_begun() -> None:
+async def test_a_player_who_withdraws_loses_its_games_that_have_not_begun() -> None:
     contest = Contest(5)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, cycles=3))
     await asyncio.sleep(0.05)
@@ -178,7 +178,7 @@ async def test_a_void_game_is_played_again() -> None:
 
 
 @virtually
-async def test_who_does_not_come_forfeits_and_where_nobody_comes_the_point_is_shared() -> None:
+async def test_an_absent_player_forfeits_and_two_absent_players_share_the_point() -> None:
     contest = Contest(3)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     await contest.leave("p000")
@@ -194,7 +194,7 @@ async def test_who_does_not_come_forfeits_and_where_nobody_comes_the_point_is_sh
 
 @pytest.mark.long
 @virtually
-async def test_an_arena_pairs_those_who_are_there() -> None:
+async def test_an_arena_pairs_players_who_are_connected() -> None:
     contest = Contest(6)
     tournament_id = await contest.open(spec_of(Format.ARENA))
     await contest.leave("p000")
@@ -208,7 +208,7 @@ async def test_an_arena_pairs_those_who_are_there() -> None:
 
 @pytest.mark.long
 @virtually
-async def test_a_bot_plays_in_two_tournaments_as_many_matches_as_it_takes() -> None:
+async def test_a_bot_in_two_tournaments_plays_no_more_matches_at_once_than_it_accepts() -> None:
     contest = Contest(6, most_matches=2)
     first = await contest.start(spec_of(Format.ROUND_ROBIN, cycles=2, at_once=2))
     second = await contest.server.arbiter.tournaments.create(spec_of(Format.ARENA, at_once=3), "org", "second")
@@ -226,7 +226,7 @@ async def test_a_bot_plays_in_two_tournaments_as_many_matches_as_it_takes() -> N
 
 
 @virtually
-async def test_it_starts_by_itself_when_it_is_to() -> None:
+async def test_it_starts_by_itself_at_its_time() -> None:
     contest = Contest(4)
     schedule = Schedule(start_ms=NOON_MS + 90_000, entry_closes_ms=NOON_MS + 60_000)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN, schedule=schedule))
@@ -251,7 +251,7 @@ async def test_games_that_are_too_long_are_drawn() -> None:
 
 
 @virtually
-async def test_rules_that_say_nothing_of_a_game_are_refused() -> None:
+async def test_adjudication_rules_that_the_game_does_not_have_are_refused() -> None:
     tournaments = InMemoryArbiter().arbiter.tournaments
     wrong = {
         "adjudication.material": Adjudication(material=3, material_plies=2),
@@ -266,7 +266,7 @@ async def test_rules_that_say_nothing_of_a_game_are_refused() -> None:
 
 
 @virtually
-async def test_who_is_ahead_for_long_enough_wins() -> None:
+async def test_a_player_who_is_ahead_for_long_enough_wins() -> None:
     contest = Contest(4)
     rules = Adjudication(material=1, material_plies=2)
     spec = spec_of(Format.ROUND_ROBIN, games=("circle-of-life",), adjudication=rules)
@@ -296,7 +296,7 @@ async def test_both_games_of_a_pair_begin_with_the_same_opening() -> None:
 
 
 @virtually
-async def test_streams_show_a_tournament_and_its_matches_in_order_and_without_a_gap() -> None:
+async def test_streams_have_a_tournament_and_its_matches_in_order_and_without_a_gap() -> None:
     contest = Contest(4)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
     feed = contest.server.arbiter.feed
@@ -327,7 +327,7 @@ async def test_streams_show_a_tournament_and_its_matches_in_order_and_without_a_
 
 
 @virtually
-async def test_time_odds_are_played_by_each_seat_and_count_for_no_rating() -> None:
+async def test_time_odds_apply_to_each_seat_and_their_games_are_not_rated() -> None:
     contest = Contest(3)
     spec = spec_of(Format.ROUND_ROBIN, paired=True, rated=True, time_odds={"p001": "1m+1s"})
     log = await contest.ended(await contest.start(spec))
@@ -346,7 +346,7 @@ async def test_time_odds_are_played_by_each_seat_and_count_for_no_rating() -> No
 
 
 @virtually
-async def test_time_odds_with_which_no_match_could_be_made_are_refused() -> None:
+async def test_impossible_time_odds_are_refused() -> None:
     tournaments = InMemoryArbiter().arbiter.tournaments
     spec = spec_of(Format.ROUND_ROBIN, time="123456789ms+123456789ms", time_odds={"ann": "123456788ms+123456788ms"})
     with pytest.raises(Refusal, match="at most 40 characters together"):
@@ -355,7 +355,7 @@ async def test_time_odds_with_which_no_match_could_be_made_are_refused() -> None
 
 
 @virtually
-async def test_no_match_of_somebody_elses_bears_a_tournaments_id_as_its_label() -> None:
+async def test_no_other_match_can_have_a_tournaments_id_as_its_label() -> None:
     contest = Contest(2)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
     for label in (tournament_id + "x", "training"):
@@ -369,7 +369,7 @@ async def test_no_match_of_somebody_elses_bears_a_tournaments_id_as_its_label() 
 
 
 @virtually
-async def test_one_that_ended_long_ago_is_read_once_for_all_who_ask() -> None:
+async def test_a_tournament_that_ended_long_ago_is_read_once_for_all_who_ask() -> None:
     contest = Contest(3)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
     log = await contest.ended(tournament_id)

@@ -1,4 +1,4 @@
-"""Standings for many who ask at once: of the moment of asking or later, and worked out once."""
+"""Standings for many simultaneous requests: never older than the request, and computed once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tournament_run() -> TournamentRun:
 
 @pytest.fixture
 def worked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the revisions whose standings are worked out, as it happens."""
+    """Return a list to which the revisions of computed standings are added."""
     revisions: list[int] = []
 
     def counted(tournament: Tournament, ratings: Mapping[str, Rating]) -> Table:
@@ -37,7 +37,9 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return revisions
 
 
-async def test_all_who_ask_between_two_events_share_one_table(tournament_run: TournamentRun, worked: list[int]) -> None:
+async def test_all_requests_between_two_events_share_one_table(
+    tournament_run: TournamentRun, worked: list[int]
+) -> None:
     tables = StandingsCache(structlog.get_logger())
     first, *others = await asyncio.gather(*(tables.of(tournament_run.tournament) for _ in range(5)))
     assert all(other is first for other in others)
@@ -46,7 +48,7 @@ async def test_all_who_ask_between_two_events_share_one_table(tournament_run: To
     assert worked == [tournament_run.tournament.revision]
 
 
-async def test_who_asks_later_gets_what_has_happened_since(tournament_run: TournamentRun, worked: list[int]) -> None:
+async def test_a_later_request_gets_the_events_since(tournament_run: TournamentRun, worked: list[int]) -> None:
     tables = StandingsCache(structlog.get_logger())
     early = asyncio.create_task(tables.of(tournament_run.tournament))
     while not worked:  # noqa: ASYNC110 - the thread is at work by then, and no time is waited for
@@ -57,7 +59,7 @@ async def test_who_asks_later_gets_what_has_happened_since(tournament_run: Tourn
     assert late == standings(tournament_run.tournament)
 
 
-async def test_who_no_longer_waits_takes_nothing_from_the_others(tournament_run: TournamentRun) -> None:
+async def test_a_cancelled_request_does_not_affect_the_others(tournament_run: TournamentRun) -> None:
     tables = StandingsCache(structlog.get_logger())
     leaving, staying = (asyncio.create_task(tables.of(tournament_run.tournament)) for _ in range(2))
     await asyncio.sleep(0)

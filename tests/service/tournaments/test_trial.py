@@ -1,4 +1,4 @@
-"""The test of a trial errs no more often than it says: with many games at once, and with openings that repeat."""
+"""The test of a trial errs no more often than it says: also with simultaneous games, and with repeated openings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Ending(NamedTuple):
 
 
 def trial(spec: Spec, play: Callable[[ScheduledGame], Ending], seed: int = 1) -> tuple[TournamentRun, PairTest]:
-    """Play a trial until its test has an answer, or its meetings are over; games end as long after they begin."""
+    """Play a trial until its test is decided, or its meetings are over; a game takes as long as its ending says."""
     tournament_run = TournamentRun(spec, 2, random.Random(seed))
     test, clock, under_way = PairTest(tournament_run.tournament), 0.0, []
     while not test.answer() and tournament_run.tournament.phase is not Phase.ENDED:
@@ -51,7 +51,7 @@ def trial(spec: Spec, play: Callable[[ScheduledGame], Ending], seed: int = 1) ->
 
 
 def errors(of: int, at_once: int, play: Callable[[random.Random], Callable[[ScheduledGame], Ending]]) -> int:
-    """Return how many of so many trials of equal bots take one for better."""
+    """Return in how many of this many trials of equal bots one is called better."""
     spec = dataclasses.replace(SPEC, at_once=at_once)
     return sum(trial(spec, play(random.Random(seed)), seed)[1].verdict is Verdict.H1 for seed in range(of))
 
@@ -65,7 +65,7 @@ def equal_bots_that_lose_slowly(lots: random.Random) -> Callable[[ScheduledGame]
     return play
 
 
-def test_many_games_at_once_do_not_make_it_err_more_often(seeds: int) -> None:
+def test_simultaneous_games_do_not_make_it_err_more_often(seeds: int) -> None:
     trials = max(40, seeds)
     for at_once in (1, 64):
         found = errors(trials, at_once, equal_bots_that_lose_slowly)
@@ -73,7 +73,7 @@ def test_many_games_at_once_do_not_make_it_err_more_often(seeds: int) -> None:
 
 
 def equal_bots_without_chance(openings: int) -> Callable[[random.Random], Callable[[ScheduledGame], Ending]]:
-    """Return bots that play the same game again from the same opening and seats; the openings come in turn."""
+    """Return bots that repeat the same game from the same opening and seats; the openings are used in turn."""
 
     def with_lots(lots: random.Random) -> Callable[[ScheduledGame], Ending]:
         known: dict[tuple[int, str], Ending] = {}
@@ -89,16 +89,16 @@ def equal_bots_without_chance(openings: int) -> Callable[[random.Random], Callab
     return with_lots
 
 
-def test_openings_that_repeat_do_not_make_it_err_more_often(seeds: int) -> None:
+def test_repeated_openings_do_not_make_it_err_more_often(seeds: int) -> None:
     trials = max(40, seeds)
     for openings in (5, 20, 100):
         found = errors(trials, 2, equal_bots_without_chance(openings))
         assert found <= 0.05 * trials + 3 * (0.05 * 0.95 * trials) ** 0.5, f"{found} of {trials}, {openings} openings"
 
 
-def test_a_pair_that_is_played_again_counts_once() -> None:
+def test_a_repeated_pair_counts_once() -> None:
     def play(game: ScheduledGame) -> Ending:
-        return Ending(1 if game.seat1 == "p000" else 2, 1.0, game.seat1)  # A wins, in the same way each time
+        return Ending(1 if game.seat1 == "p000" else 2, 1.0, game.seat1)  # A wins, always with the same moves
 
     _, test = trial(SPEC, play)
     assert test.pairs.total == 1
@@ -107,7 +107,7 @@ def test_a_pair_that_is_played_again_counts_once() -> None:
     assert "openings.plies" in test.answer()
 
 
-def test_a_pair_with_a_game_that_is_new_counts() -> None:
+def test_a_pair_with_a_new_game_counts() -> None:
     def play(game: ScheduledGame) -> Ending:
         moves = "always the same" if game.seat1 == "p000" else str(game.number)
         return Ending(1 if game.seat1 == "p000" else 2, 1.0, moves)
@@ -116,7 +116,7 @@ def test_a_pair_with_a_game_that_is_new_counts() -> None:
     assert test.verdict is Verdict.H1
 
 
-def test_it_waits_for_the_pairs_before_and_its_first_verdict_stands() -> None:
+def test_it_waits_for_earlier_pairs_and_keeps_its_first_verdict() -> None:
     tournament_run = TournamentRun(dataclasses.replace(SPEC, at_once=1_000), 2, random.Random(1))
     tournament, test = tournament_run.tournament, PairTest(tournament_run.tournament)
     tournament_run.pair()
