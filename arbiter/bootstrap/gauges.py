@@ -5,6 +5,7 @@ So each of these takes one look at a number, or a copy of a collection in one st
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 
@@ -32,6 +33,18 @@ def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unr
     metrics.gauge("observers", "Streams of events that are being read.", lambda: arbiter.feed.observers)
     metrics.gauge("unread_bytes", "Bytes of answers that clients have not read.", lambda: unread.size)
     metrics.gauge("queued_writes", "Writes that wait for the next transaction.", world.store.queued_writes)
+    metrics.gauge("unsent_items", "Items that wait to be sent on Play streams.", lambda: arbiter.sessions.unsent)
+    metrics.gauge(
+        "clock_offset_seconds",
+        "How far the server's clock is ahead of the system's; where servers share a store, they follow the database's.",
+        lambda: world.clock.now_ms() / 1_000 - time.time(),
+    )
+    replica = arbiter.replica
+    metrics.counter(
+        "failovers",
+        "Dead servers of the same store whose matches this server has taken care of.",
+        lambda: replica.failovers if replica is not None else 0,
+    )
     metrics.gauges("rules_jobs", "Requests for rules, by whether they wait or run.", "state", lambda: _jobs(world))
 
 

@@ -82,6 +82,10 @@ class Metrics(Collector):
         """Show a number that is read when somebody asks. `value` is called in another thread than the event loop's."""
         Gauge(f"arbiter_{name}", text, registry=self.registry).set_function(value)
 
+    def counter(self, name: str, text: str, value: Callable[[], float]) -> None:
+        """Show a number that only grows, and is read when somebody asks. For `value` see `gauge`."""
+        self.registry.register(_Counter(name, text, value))
+
     def gauges(self, name: str, text: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
         """Show numbers by a label, which are read when somebody asks. For `values` see `gauge`."""
         self.registry.register(_Gauges(f"arbiter_{name}", text, label, values))
@@ -166,6 +170,19 @@ class _Gauges(Collector):
 
     def describe(self) -> list[Metric]:
         return [Metric(self.name, self.text, "gauge")]
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter(Collector):
+    name: str
+    text: str
+    value: Callable[[], float]
+
+    def collect(self) -> Iterator[Metric]:
+        yield CounterMetricFamily(f"arbiter_{self.name}", self.text, value=self.value())
+
+    def describe(self) -> list[Metric]:
+        return [CounterMetricFamily(f"arbiter_{self.name}", self.text)]
 
 
 @contextmanager

@@ -86,6 +86,9 @@ async def test_metrics_agree_with_the_record(tmp_path: Path) -> None:
     assert value(during, "move_seconds_count", stage="network") == 0  # no player has a Play stream
     assert value(during, "refusals_total", reason="PLY_MISMATCH") == 1
     assert value(during, "live_matches") == 1
+    assert value(during, "unsent_items") == 0
+    assert value(during, "failovers_total") == 0
+    assert abs(value(during, "clock_offset_seconds")) < 1
     assert value(during, "commit_seconds_count") >= 7
     assert value(during, "commit_writes_sum") >= value(during, "commit_seconds_count")
     assert value(during, "build_info", version="0.1.0", modules="interpreted") == 1

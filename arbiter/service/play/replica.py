@@ -61,6 +61,7 @@ class Replica:
         self._listeners = listeners
         self._noticed = 0  # the number of the last notice that was read
         self._log = log
+        self.failovers = 0  #: dead replicas that this one has cleaned up after
         self._heard = 0.0  # when the store last took a heartbeat, by the event loop's time
 
     async def start(self) -> None:
@@ -161,6 +162,7 @@ class Replica:
                 elif not self._connections.is_anywhere(player):
                     self._matches.live.note_presence(live, player, Leave)
         await self._membership.forget(gone)
+        self.failovers += 1
         self._log.warning("replica_gone", replica=gone, players=len(players), interrupted=interrupted)
 
 

@@ -82,6 +82,11 @@ class Sessions:
         """How many Play streams are live."""
         return len(self._connections.by_player)
 
+    @property
+    def unsent(self) -> int:
+        """How many items wait to be sent on all Play streams. Any thread may ask."""
+        return sum(session.waiting for session in list(self._connections.by_player.values()))
+
     def connected(self) -> list[str]:
         """Return the players with a live Play stream, by name."""
         return sorted(session.player for session in self._connections)

@@ -247,6 +247,8 @@ class TestAServerThatIsGone:
         assert await other.share() == 1
         await asyncio.sleep(10)
         assert (await kinds(other, match.id))[-1] == "interrupted"
+        assert other.arbiter.replica is not None
+        assert other.arbiter.replica.failovers == 1  # as the metrics show it
 
     @virtually
     async def test_a_server_that_was_taken_for_dead_ends_its_streams_and_serves_again(self) -> None:
