@@ -26,7 +26,7 @@ class AccountPages:
         self._templates = templates
 
     async def sign_in(self, request: Request) -> Response:
-        """Show the form for a token; take the token, and go on to where the person came from."""
+        """Show the form for a token, or sign in with it and return to the page that asked for it."""
         if request.method != "POST":
             return await self._form(request, "sign_in.html", onward=request.query_params.get("onward", "/"))
         sent = await fields(request)
@@ -38,7 +38,7 @@ class AccountPages:
         return self._signed_in(request, RedirectResponse(onward, 303), secret)
 
     async def register(self, request: Request) -> Response:
-        """Show the form for a new player; make the player, sign in as it, and show its token this once."""
+        """Show the form for a new player, or create it, sign in as it, and show its token, only this once."""
         mode = self._gate.server.facts().registration
         if request.method != "POST":
             return await self._form(request, "register.html", mode=mode, name="")
@@ -87,5 +87,5 @@ class AccountPages:
 
 
 def _call(request: Request, token: str) -> Call:
-    """Return a call with a token that a form has, from the browser's address."""
+    """Return a call with the token in a form, from the browser's address."""
     return Call(token or None, call_of(request).address)

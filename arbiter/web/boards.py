@@ -26,7 +26,7 @@ from arbiter.games.contract import AnyGame, Step
 class Shown(NamedTuple):
     """A position as pages show it: its contents, whose move it is in words, and the numbers beside the board.
 
-    numbers: by seat and of nobody, as (what, count). signs: what the texts on pieces mean.
+    numbers: by seat and of nobody, as (what, count). signs: the meaning of the texts on pieces.
     """
 
     contents: Contents
@@ -50,7 +50,7 @@ def shown(game: AnyGame, position: Any, steps: Sequence[Step] | None = None, bef
 
 
 def board(game: AnyGame, position: Shown, described: str) -> Markup:
-    """Return a board with a position as an element of a page; `described` says in words what it is."""
+    """Return a board with a position as an element of a page; `described` is its description in words."""
     shape = skeleton(game.board)
     return Markup(
         element(
@@ -68,7 +68,7 @@ def board(game: AnyGame, position: Shown, described: str) -> Markup:
 
 
 def figure(game: AnyGame, position: Shown, described: str) -> Markup:
-    """Return a small board with a position, for a page that has `ground_of` the game: many of them take little."""
+    """Return a small board with a position, for a page that has `ground_of` the game: each then takes little."""
     shape = skeleton(game.board)
     return Markup(
         element(

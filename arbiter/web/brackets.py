@@ -13,13 +13,13 @@ from arbiter.web.tournaments import points
 
 STAGES: Final = {"W": "Bracket", "L": "Losers' bracket", "F": "Final", "T": "Third place"}
 LAST: Final = {1: "Final", 2: "Semi-finals", 4: "Quarter-finals"}
-"""What a round of so many ties is called, in single elimination."""
+"""The name of a round by its number of ties, in single elimination."""
 
 
 class Side(NamedTuple):
-    """A player of a tie. name: '' while it is not known; seed: from 1, 0 for none. points: of its games, '' for none.
+    """A player of a tie. name: '' while it is not known; seed: from 1, 0 for none. points: from its games, '' for none.
 
-    is_bye: nobody stands here, so that the other goes on.
+    is_bye: there is no player, so the other side advances.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Side(NamedTuple):
 
 
 class ShownTie(NamedTuple):
-    """A tie: both sides, and the matches of its games so far, in order. empty: nobody plays it, for two byes meet."""
+    """A tie: both sides, and the matches of its games so far, in order. empty: two byes meet, nobody plays."""
 
     sides: tuple[Side, Side]
     matches: Sequence[str]
@@ -38,7 +38,7 @@ class ShownTie(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A round of a bracket. halves: the next round has half as many ties, so that two winners meet in one of them."""
+    """A round of a bracket. halves: the next round has half as many ties, because two winners meet in each."""
 
     title: str
     ties: Sequence[ShownTie]
@@ -46,14 +46,14 @@ class Round(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """A part of a bracket; the lower one of a double elimination is another than the upper one."""
+    """A part of a bracket. A double elimination has an upper and a lower one."""
 
     title: str
     rounds: Sequence[Round]
 
 
 def bracket(tournament: Tournament) -> list[Stage]:
-    """Return the bracket of a knockout that has started; nothing of any other tournament."""
+    """Return the stages of a knockout that has started; an empty list for any other tournament."""
     if not formats.of(tournament.spec).has_bracket or not tournament.seeds:
         return []
     rounds: defaultdict[str, list[Tie]] = defaultdict(list)

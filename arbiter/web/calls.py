@@ -1,4 +1,4 @@
-"""Where typed calls come in beside the pages, and which other sites' pages may make them."""
+"""Typed calls beside the pages: their routing, and the other sites whose pages may make them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-PREFIX: Final = "/arbiter."  #: what the paths of calls begin with; no page has such a path
+PREFIX: Final = "/arbiter."  #: the beginning of the paths of calls; no page has such a path
 ASKED_HEADERS: Final = (
     "authorization",
     "connect-accept-encoding",
@@ -22,7 +22,7 @@ ASKED_HEADERS: Final = (
     "content-type",
 )
 ANSWERED_HEADERS: Final = ("connect-content-encoding", "content-encoding")
-PREFLIGHT_S: Final = 7_200  #: for how long a browser may remember which sites may call
+PREFLIGHT_S: Final = 7_200  #: seconds for which a browser may remember the permitted sites
 
 
 class WithCalls:

@@ -1,4 +1,4 @@
-"""What stands below the board of a match: how long its moves took, and once it is over what each bot expected."""
+"""The charts below the board of a match: the time of each move, and after the end what each bot expected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arbiter.web.states import Played
 
 
 class TimeUse(NamedTuple):
-    """What a player took for its moves, openings apart: how many, and in ms. credited: what it was not charged."""
+    """A player's time for its moves without openings: their number, and ms. credited: time that was not charged."""
 
     player: str
     moves: int
@@ -26,8 +26,8 @@ class TimeUse(NamedTuple):
 class MatchCharts(NamedTuple):
     """The charts of a match; `expected` is '' before its end, and where no bot said what it expects.
 
-    said: what was expected, for the script: (plies played, seat, permille for that seat). here: the same as words at
-    the ply that is looked at.
+    said: the expectations, for the script: (plies played, seat, permille for that seat). here: the same in words,
+    at the ply that is shown.
     """
 
     times: Markup
@@ -38,7 +38,7 @@ class MatchCharts(NamedTuple):
 
 
 def charts(match: Match, moves: Sequence[Played], at: int) -> MatchCharts:
-    """Return the charts of a match whose position after `at` plies is looked at."""
+    """Return the charts of a match whose position after `at` plies is shown."""
     spent = [Spent(move.ply, move.seat, move.spent_ms) for move in moves if move.spent_ms is not None]
     use = [_use(match.players[seat - 1], [move for move in moves if move.seat == seat]) for seat in (1, 2)]
     longest = max((each.longest_ms for each in use), default=0)
@@ -56,7 +56,7 @@ def charts(match: Match, moves: Sequence[Played], at: int) -> MatchCharts:
 
 
 def expectations(match: Match) -> list[Expectation]:
-    """Return what the bots said of their moves, in order; nothing before the match is over, when it is disclosed."""
+    """Return the evaluations of the bots, in order. They are secret until the match is over: nothing before."""
     if match.result is None or not match.secret:
         return []
     found = opened(match.comments, match.secret)
@@ -74,7 +74,7 @@ def _use(player: str, moves: Sequence[Played]) -> TimeUse:
 
 
 def _here(match: Match, said: Sequence[Expectation], at: int) -> str:
-    """Return what each player expected last at a ply: `alice expects 62 %, bob 41 %`."""
+    """Return the last expectation of each player at a ply: `alice expects 62 %, bob 41 %`."""
     last = {each.seat: each.permille for each in said if each.ply < at}
     words = [f"{match.players[seat - 1]} {last[seat] / 10:.0f} %" for seat in (1, 2) if seat in last]
     return f"Expected score: {', '.join(words)}" if words else ""

@@ -1,7 +1,7 @@
-"""Legal moves as what a person picks one after the other: a piece, where it goes, what it digs, what is hatched.
+"""Legal moves as a sequence of picks: a piece, its target, a cell to dig, an animal to hatch.
 
-The picks of a move follow from its steps alone, so that a page needs no rules: it offers what the moves that fit the
-picks so far go on with. Moves share their picks, which keeps the list of thousands of moves small.
+The picks of a move follow from its steps alone, so a page needs no rules: it offers the next picks of the moves that
+fit the picks so far. Moves share their picks, which keeps the list of thousands of moves small.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from arbiter.games.contract import AnyGame, Step
 
 
 class Pick(NamedTuple):
-    """One pick: its kind, the number of its cell (-1 for none), and what it is in words.
+    """One pick: its kind, the number of its cell (-1 for none), and its description in words.
 
     Kinds: piece, to, place, dig and onto are cells; hatch, face, pay and pass are not.
     """

@@ -1,4 +1,4 @@
-"""What all pages share: who asks, and what is answered to a refusal."""
+"""Shared by all pages: the caller of a request, the headers and cookies of an answer, the status of a refusal."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ HEADERS: Final[Mapping[str, str]] = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-"""On every answer: no page runs a script or has a style that is not a file of ours, and no other site frames it."""
+"""Sent with every answer: pages use scripts and styles of this server alone, and no other site frames them."""
 
-SIGNED_IN_S: Final = 30 * 86_400  #: for how long a browser keeps its session
+SIGNED_IN_S: Final = 30 * 86_400  #: how long a browser keeps its session, seconds
 
 
 def call_of(request: Request) -> Call:
@@ -55,12 +55,12 @@ def session_of(request: Request) -> str:
 
 
 def cookie_name(request: Request, what: str) -> str:
-    """Return the name of a cookie. Under TLS it is one that browsers take from this host alone, and only if Secure."""
+    """Return the name of a cookie. Under TLS its prefix makes browsers accept it from this host alone, and Secure."""
     return f"{'__Host-' if request.url.scheme == 'https' else ''}arbiter-{what}"
 
 
 def set_cookie(request: Request, response: Response, what: str, value: str, seconds: int) -> None:
-    """Let a browser keep a value that no script can read and no other site's request carries; '' to forget it."""
+    """Set a cookie that no script can read and no request of another site carries; '' deletes it."""
     response.set_cookie(
         cookie_name(request, what),
         value,
@@ -73,7 +73,7 @@ def set_cookie(request: Request, response: Response, what: str, value: str, seco
 
 
 def picture(svg: str) -> Response:
-    """Return an SVG file. Opened by itself it may have the styles that it holds, and nothing else."""
+    """Return an SVG file. Opened by itself it may use its own styles, and nothing else."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     return Response(svg, media_type="image/svg+xml", headers={"content-security-policy": policy})
 

@@ -1,4 +1,4 @@
-"""Drawings of live matches: one a move, however many watch."""
+"""Drawings of live matches: one for each move, whatever the number of viewers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from arbiter.service.record.published import Published
 from arbiter.web.boards import shown
 from arbiter.web.states import event_state, is_move, moved_state, positions, shown_at, state_of
 
-KEPT: Final = 1_000  #: matches whose last position is kept, so that the next move is drawn without the ones before
-FORM: Final = "page"  #: under which an event keeps what browsers get of it
+KEPT: Final = 1_000  #: matches whose last position is kept, so that the next move is drawn without replaying
+FORM: Final = "page"  #: the key under which an event keeps its form for browsers
 
 
 class Drawings:
-    """What browsers get of each event. It is made for the first that asks, and kept with the event for all others."""
+    """Events in the form for browsers. A form is made for the first viewer, and kept with the event for the others."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[str, tuple[int, Any]] = OrderedDict()
@@ -28,11 +28,11 @@ class Drawings:
         self._drawing: dict[tuple[str, int], asyncio.Lock] = {}
 
     async def of(self, published: Published, match: Callable[[], Awaitable[Match]], now_ms: int) -> bytes:
-        """Return an event of a match as JSON. `match` finds the match, which may be further already."""
+        """Return an event of a match as JSON. `match` finds the match, which may have later events by then."""
         form = published.forms.get(FORM)
         if form is None:
             place = published.match_id, published.revision
-            lock = self._drawing.setdefault(place, asyncio.Lock())  # a thousand may ask at once
+            lock = self._drawing.setdefault(place, asyncio.Lock())  # a thousand viewers may ask at once
             try:
                 async with lock:
                     form = published.forms.get(FORM) or await self._draw(published, await match(), now_ms)
@@ -49,7 +49,7 @@ class Drawings:
         return orjson.dumps({"match": match.id, **values}, default=list)  # named tuples
 
     async def whole(self, match: Match, now_ms: int) -> bytes:
-        """Return where a match stands, with its board, as JSON: the same bytes for all until something happens."""
+        """Return the state of a match with its board, as JSON: the same bytes for all viewers until its next event."""
         revision, kept = self._whole.get(match.id, (0, b""))
         if revision != match.revision:
             position = await asyncio.to_thread(shown_at, match, match.ply)

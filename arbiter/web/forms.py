@@ -1,4 +1,4 @@
-"""Forms that people send: read within bounds, and only from pages of ours.
+"""Forms that people send: read within bounds, and only from pages of this server.
 
 A browser sends cookies along with a form of any site. So each form here carries a token that is made from a cookie of
 the browser, which no other site can read or set; and the browser has to name this site as the form's origin.
@@ -22,13 +22,13 @@ from arbiter.web.door import cookie_name, session_of, set_cookie
 MOST_BYTES: Final = 16_384  #: of a form
 MOST_FIELDS: Final = 80
 KIND: Final = "application/x-www-form-urlencoded"
-VISIT_S: Final = 3_600  #: for how long a form for visitors can be sent
+VISIT_S: Final = 3_600  #: how long a form for visitors can be sent, seconds
 
 _OLD: Final = "This form is older than your session, or your browser keeps no cookies: load its page again"
 
 
 def form_token(request: Request) -> str:
-    """Return the token for the forms of a page: '' for a browser that has no cookie of ours."""
+    """Return the token for the forms of a page: '' for a browser without a session cookie."""
     return _token(session_of(request) or request.cookies.get(cookie_name(request, "visit"), ""))
 
 
@@ -39,7 +39,7 @@ def visitor_token(request: Request) -> tuple[str, str]:
 
 
 def keep_visit(request: Request, response: Response, visit: str) -> None:
-    """Let a visitor's browser keep the cookie that the token of its form is made from."""
+    """Set the cookie from which the token of a visitor's form is made."""
     set_cookie(request, response, "visit", visit, VISIT_S)
 
 
@@ -67,13 +67,13 @@ async def _body(request: Request) -> bytes:
             body += part
             if len(body) > MOST_BYTES:
                 raise HTTPException(413, f"This form is too large: at most {MOST_BYTES} bytes")
-    except ClientDisconnect:  # nobody reads the answer
+    except ClientDisconnect:  # the browser has gone: nobody reads the answer
         raise HTTPException(400, "This form did not arrive whole") from None
     return bytes(body)
 
 
 def local(address: str) -> str:
-    """Return where a person wanted to go on: a path on this site, `/` for anything else."""
+    """Return the path on this site that a person came from; `/` for anything else."""
     ours = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if ours else "/"
 

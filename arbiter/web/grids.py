@@ -17,9 +17,9 @@ MOST: Final = 12  #: boards side by side
 
 
 class Grid(NamedTuple):
-    """Boards as the templates take them: each a match, its board and its state; symbols and states are for the page.
+    """Boards for the templates: of each match its board and state; symbols and states once for the page.
 
-    begun: the label of matches that belong here as soon as they begin, '' for all; None where there is no more room.
+    begun: the label of matches that are added as soon as they begin, '' for all; None if there is no room.
     """
 
     boards: Sequence[tuple[Match, Markup, dict[str, Any]]]
@@ -29,7 +29,7 @@ class Grid(NamedTuple):
 
 
 async def grid(matches: Sequence[Match], now_ms: int, label: str = "") -> Grid:
-    """Return live boards of some matches. `label`: of those that belong there, '' for all."""
+    """Return live boards of some matches. `label`: of the matches that are added later, '' for all."""
     found = []
     for match in matches:
         position = await asyncio.to_thread(shown_at, match, match.ply)

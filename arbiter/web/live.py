@@ -1,4 +1,4 @@
-"""Streams of server-sent events: what a page needs to stay current.
+"""Streams of server-sent events, which keep a page current.
 
 Each event has an id: the revision in a match's stream, the journal place in that of several matches. A browser that
 lost its connection sends the last id back (`Last-Event-ID`) and gets what came since. Comments say that an idle stream
@@ -27,7 +27,7 @@ from arbiter.web.door import call_of
 from arbiter.web.drawings import Drawings
 from arbiter.web.event_stream import EventStream
 
-MOST_MATCHES: Final = 60  #: that one stream of several matches is asked for
+MOST_MATCHES: Final = 60  #: in one stream of several matches
 
 
 class Live:
@@ -43,14 +43,16 @@ class Live:
         """Answer with the events of a match after a revision."""
         match_id, after = request.path_params["match"], _last_id(request)
         revision = after if after.isascii() and after.isdigit() and len(after) < 18 else "0"
-        seated = bool(request.query_params.get("seated"))  # the player moves on this page: it is there meanwhile
+        seated = bool(
+            request.query_params.get("seated")
+        )  # the player plays on this page: it is present while the stream is open
         past = PastOfOne(self._gate, self._form, match_id)
         return self._stream(request, Watch(frozenset((match_id,)), of_one=True), past, revision, seated)
 
     async def of_several(self, request: Request) -> Response:
-        """Answer with the events of some matches after a token; without one, with where each stands, and its events.
+        """Answer with the events of some matches after a token; without one, with the state of each, then its events.
 
-        With `begun` in the query it is told too that another match has begun: any, or one with the label `begun`.
+        With `begun` in the query the stream also announces new matches: all, or those with the label `begun`.
         """
         wanted = frozenset(request.query_params.getlist("match")[:MOST_MATCHES])
         watch = Watch(wanted, of_one=False, label=request.query_params.get("begun"))
@@ -64,7 +66,7 @@ class Live:
         return EventStream(watching, watch, past, after, self._broadcast, self._limits)
 
     async def _form(self, event: Published) -> bytes:
-        """Return an event of a match as JSON, made for the first that asks."""
+        """Return an event of a match as JSON. It is made once."""
         find = partial(self._gate.matches.at_event, event)
         return await self._drawings.of(event, find, self._gate.server.facts().now_ms)
 
@@ -73,7 +75,7 @@ Form = Callable[[Published], Awaitable[bytes]]
 
 
 class PastOfOne:
-    """The events of a match that the journal has."""
+    """The events of a match in the journal."""
 
     def __init__(self, gate: Gate, form: Form, match_id: str) -> None:
         self._gate = gate
@@ -82,7 +84,7 @@ class PastOfOne:
         self._watch = Watch(frozenset((match_id,)), of_one=True)
 
     async def is_whole(self) -> bool:
-        """Say whether nothing is to come. Raises Refusal MATCH_NOT_FOUND."""
+        """Return whether the match has no further events. Raises Refusal MATCH_NOT_FOUND."""
         return (await self._gate.matches.watched(self._match_id)).phase is Phase.ENDED
 
     async def told(self, reader: str, after: str, until: int | None) -> AsyncGenerator[Message]:
@@ -95,7 +97,7 @@ class PastOfOne:
 
 
 class PastOfSeveral:
-    """The events of some matches that the journal has; or, for who has none yet, where each of them stands."""
+    """The events of some matches in the journal; for a new viewer, the state of each match instead."""
 
     def __init__(self, gate: Gate, form: Form, drawings: Drawings, watch: Watch, call: Call) -> None:
         self._gate = gate
@@ -105,7 +107,7 @@ class PastOfSeveral:
         self._call = call
 
     async def is_whole(self) -> bool:
-        """Say no: another match may begin."""
+        """Return False: another match may begin."""
         return False
 
     async def told(self, reader: str, after: str, until: int | None) -> AsyncGenerator[Message]:

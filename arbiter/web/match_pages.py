@@ -1,4 +1,4 @@
-"""The pages of matches: live, at any ply, and as files. Without a script they are whole, if not live."""
+"""The pages of matches: live, at any ply, and as files. Without a script they show everything, but do not update."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CHUNK: Final = 40  #: positions in one answer to the script of a replay
 
 
 class MatchPages:
-    """The handlers of matches, and of what their scripts ask for."""
+    """The handlers of matches, and of the requests of their script."""
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
         self._gate = gate
@@ -100,7 +100,7 @@ class MatchPages:
         return Response(b"".join(lines), media_type="application/jsonl")
 
     async def text(self, request: Request) -> Response:
-        """Return a match as text: who played, how it ended, its moves."""
+        """Return a match as text: players, result, moves."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
         return PlainTextResponse(_story(match))
 
@@ -118,14 +118,14 @@ class MatchPages:
                 yield part
 
     async def _rematches(self, request: Request, match: Match) -> list[Challenge]:
-        """Return what the players of a match that is over offer each other."""
+        """Return the open challenges between the players of a match that is over."""
         if match.result is None:
             return []
         open_ones = await self._gate.players.list_challenges(call_of(request), PageRequest(0, ""))
         return [each for each in open_ones.items if {each.challenger, each.opponent} == set(match.players)]
 
     async def _moves(self, request: Request, match: Match) -> list[Played]:
-        """Return the moves of a match, with the time that each took, as its record says."""
+        """Return the moves of a match, with the time of each according to the record."""
         ledgers: dict[int, tuple[int, int]] = {}
         async for part in self._lines(request):
             for line in part.splitlines():

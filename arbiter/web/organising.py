@@ -1,4 +1,4 @@
-"""Running tournaments: made by a form for each format, entered, started, paused and cancelled, all by the gate."""
+"""Running tournaments: created by a form for each format, entered, started, paused, cancelled, through the gate."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from arbiter.web.spec_form import FORMATS, place_of, sections, spec_of
 from arbiter.web.tournament_pages import TournamentPages
 
 MOST_OPEN: Final = 100  #: tournaments that are under way or next, on their list
-MOST_ENTERED: Final = 200  #: players that one form enters or withdraws
+MOST_ENTERED: Final = 200  #: players in one form for entry or withdrawal
 
 
 class OrganiserPages:
-    """The handlers of what an organiser does with tournaments, and a player with its own entry."""
+    """The handlers of tournaments for organisers, and of a player's own entry."""
 
     def __init__(self, gate: Gate, templates: Templates, pages: TournamentPages) -> None:
         self._gate = gate
@@ -49,7 +49,7 @@ class OrganiserPages:
         return await self._form(request, _format(request.query_params.get("format", "")), {})
 
     async def create(self, request: Request) -> Response:
-        """Make a tournament, and go on to its page; or show the form again, with what is wrong at its field."""
+        """Create a tournament, and redirect to its page; or show the form again, with the error at its field."""
         sent = await fields(request)
         try:
             made = await self._gate.tournaments.create(
@@ -120,7 +120,7 @@ def _format(word: str) -> Format:
 
 
 def _entries(names: str) -> Sequence[EntryRequest]:
-    """Return the players that a text names, each with a rating to seed it by or without. Raises ARGUMENT_INVALID."""
+    """Return the players named in a text, each with its rating for seeding or without. Raises ARGUMENT_INVALID."""
     words = names.replace(",", " ").split()
     if not 1 <= len(words) <= MOST_ENTERED:
         raise argument_invalid(

@@ -1,4 +1,4 @@
-"""What a bot's author wants to know: its connection, why its streams ended, its matches, and the log of each."""
+"""The pages for a bot's author: its connection, the ends of its streams, its matches, and the log of each."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from arbiter.service.gate.pages import PageRequest
 from arbiter.web.door import call_of
 from arbiter.web.rendering import Templates
 
-MOST_MATCHES: Final = 30  #: of the bot's, the newest
+MOST_MATCHES: Final = 30  #: matches of the bot, the newest
 
 FAULTS: Final = {
     "time": "its time ran out",
     "rule_violation": "too many illegal moves",
     "absence": "it was not there",
 }
-"""Causes of an end that are a bot's fault, if its seat is responsible for them."""
+"""Causes of an end that are the fault of the bot whose seat is responsible."""
 
 
 class LogLine(NamedTuple):
-    """A line of a match's log: its revision, its instant (UTC, ms), whose seat it is about (0 for none), and what."""
+    """A line of a match's log: revision, instant (UTC, ms), the seat concerned (0 for none), kind of event, text."""
 
     revision: int
     at: int
@@ -44,7 +44,7 @@ class OwnBotPages:
         self._templates = templates
 
     async def bot(self, request: Request) -> Response:
-        """Show how the person's bot is connected, what went wrong, and its matches."""
+        """Show the connection of the person's bot, its faults, and its matches."""
         viewer, call = await self._templates.viewer(request), call_of(request)
         if not viewer.player:
             return RedirectResponse("/sign-in?onward=/bot", 303)
@@ -60,7 +60,7 @@ class OwnBotPages:
         )
 
     async def log(self, request: Request) -> Response:
-        """Show the record of a match as a log: each event with its instant, and how time was counted."""
+        """Show the record of a match as a log: each event with its instant and its time account."""
         call, match_id = call_of(request), request.path_params["match"]
         match = await self._gate.matches.get(call, match_id)
         viewer = await self._templates.viewer(request)
@@ -73,7 +73,7 @@ class OwnBotPages:
 
 
 def fault_of(item: Any, player: str) -> str:
-    """Return what a bot did wrong in a match of a list, so that it lost it; '' for nothing, or while it goes on."""
+    """Return the fault by which a bot lost a match of a list; '' for none, or while the match is under way."""
     if isinstance(item, Match) or item.end is None:
         return ""
     end = item.end
@@ -83,7 +83,7 @@ def fault_of(item: Any, player: str) -> str:
 
 
 def log_line(event: dict[str, Any]) -> LogLine | None:
-    """Return an event of a record as a line of its log; None for a line of the record that is no event."""
+    """Return an event of a record as a line of its log; None if the line of the record is not an event."""
     kind = event.get("kind")
     if kind is None or "at" not in event:
         return None
@@ -92,7 +92,7 @@ def log_line(event: dict[str, Any]) -> LogLine | None:
 
 
 def _said(kind: str, event: dict[str, Any]) -> tuple[str, bool]:
-    """Return what happened in words, and whether it was a fault."""
+    """Return the event in words, and whether it was a fault."""
     match kind:
         case "created":
             return f"{event['game']}, {event['time']}, made by {event['creator']}", False
@@ -126,7 +126,7 @@ def _end(event: dict[str, Any]) -> str:
 
 
 def _ledger(ledger: dict[str, Any]) -> str:
-    """Return how the time of a move was counted: charged and credited, the round trip, and what was left."""
+    """Return the time account of a move: charged, credited, round trip, and the time left."""
     parts = [f"charged {ledger['charged']} ms", f"credited {ledger['credited']} ms"]
     if ledger.get("round_trip") is not None:
         parts.append(f"round trip {ledger['round_trip']} ms")

@@ -1,4 +1,4 @@
-"""The front page and those of games: each asks the gate for what it shows, and renders it."""
+"""The front page and the pages of games."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHORT: Final = 10  #: rows of each list on the front page
 
 
 class Pages:
-    """The handlers of pages, and of what their scripts ask for."""
+    """The handlers of these pages, of the public keys and of the style sheet."""
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
         self._gate = gate
@@ -32,7 +32,7 @@ class Pages:
         self._page = templates.page
 
     async def front(self, request: Request) -> Response:
-        """Show what is being played now, the newest tournaments, the leaders, and what has just ended."""
+        """Show the live matches, the newest tournaments, the leaders, and the matches that ended last."""
         call, gate = call_of(request), self._gate
         playing = await gate.matches.list(call, MatchQuery(ended=False), PageRequest(MOST, ""))
         ended = await gate.matches.list(call, MatchQuery(ended=True), PageRequest(SHORT, ""))
@@ -79,5 +79,5 @@ class Pages:
         )
 
     async def style(self, request: Request) -> Response:
-        """Return the style sheet: that of the pages, and that of boards."""
+        """Return the style sheet of pages and boards."""
         return Response((HERE / "static" / "page.css").read_text() + style_sheet(), media_type="text/css")

@@ -1,4 +1,4 @@
-"""Playing as a person: opponents, challenges, moves, draws, resignation. Every call is one of the gate's."""
+"""Playing as a person: opponents, challenges, moves, draws, resignation. Every action is a call of the gate."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from arbiter.web.forms import fields, local
 from arbiter.web.rendering import Templates
 from arbiter.web.states import claim_of, number, positions
 
-MOST_BOTS: Final = 50  #: that are offered as opponents
+MOST_BOTS: Final = 50  #: bots that are offered as opponents
 MOST_OFFERS: Final = 100  #: challenges and seeks that are shown
-MOST_MATCHES: Final = 20  #: of the person's own
+MOST_MATCHES: Final = 20  #: matches of the person
 TIMES: Final = ("1m+1s", "3m+2s", "5m+3s", "10m+5s", "30m+10s", "none")
 SEATS: Final = {"0": "drawn by lot", "1": "seat 1, which moves first", "2": "seat 2"}
 
 
 class PlayPages:
-    """The handlers of what a person does with a match."""
+    """The handlers of a person's challenges and matches."""
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
         self._gate = gate
@@ -42,7 +42,7 @@ class PlayPages:
     # -- an opponent -----------------------------------------------------------------------------------------------
 
     async def play(self, request: Request) -> Response:
-        """Show who can be played against, what is offered, and the person's own matches."""
+        """Show the possible opponents, the open offers, and the person's own matches."""
         viewer = await self._templates.viewer(request)
         if not viewer.player:
             return RedirectResponse("/sign-in?onward=/play", 303)
@@ -65,7 +65,7 @@ class PlayPages:
         )
 
     async def challenge(self, request: Request) -> Response:
-        """Challenge a player, or seek one; go on to where the answer is awaited."""
+        """Challenge a player, or seek one; redirect to the page that waits for the answer."""
         sent = await fields(request)
         opponent = sent.get("named", "").strip() or sent.get("opponent", "")
         parameters = sent.get("parameters", "").strip()
@@ -81,7 +81,7 @@ class PlayPages:
         return RedirectResponse(f"/challenges/{made.challenge_id}", 303)
 
     async def waiting(self, request: Request) -> Response:
-        """Show a challenge until somebody has accepted it; then go on to its match."""
+        """Show a challenge until it is accepted; then redirect to its match."""
         viewer, challenge_id = await self._templates.viewer(request), request.path_params["challenge"]
         call, gate = call_of(request), self._gate
         if not viewer.player:
@@ -93,7 +93,7 @@ class PlayPages:
         return await self._templates.page(request, "waiting.html", viewer=viewer, challenge=challenge)
 
     async def answer(self, request: Request) -> Response:
-        """Accept a challenge, and go on to its match; or decline it, or withdraw one's own."""
+        """Accept a challenge, and redirect to its match; or decline it, or withdraw one's own."""
         sent, challenge_id = await fields(request), request.path_params["challenge"]
         if sent.get("answer") == "accept":
             match = await self._gate.players.accept_challenge(call_of(request), challenge_id)
@@ -102,7 +102,7 @@ class PlayPages:
         return RedirectResponse(local(sent.get("onward", "/play")), 303)
 
     async def _made(self, call: Call, player: str, challenge_id: str) -> str:
-        """Return the id of the match that a challenge of a player has made, or ''."""
+        """Return the id of the match that a player's challenge has led to, or ''."""
         for ended in (False, True):
             page = await self._gate.matches.list(call, MatchQuery(player, ended=ended), PageRequest(MOST_MATCHES, ""))
             for item in page.items:
@@ -114,7 +114,7 @@ class PlayPages:
     # -- a match ---------------------------------------------------------------------------------------------------
 
     async def move(self, request: Request) -> Response:
-        """Play a move of the person's."""
+        """Play a move of the person."""
         sent, match_id = await fields(request), request.path_params["match"]
         ply = number(sent.get("ply", ""), -1, 1_000_000)
         await self._gate.matches.submit(
@@ -140,7 +140,7 @@ class PlayPages:
         return _done(request, match_id)
 
     async def of_match(self, request: Request) -> Response:
-        """Return the legal moves of a match at a ply, as what a person picks."""
+        """Return the legal moves of a match at a ply, as sequences of picks."""
         call, match_id = call_of(request), request.path_params["match"]
         match = await self._gate.matches.get(call, match_id)
         ply = number(request.query_params.get("ply", ""), match.ply, match.ply)
@@ -149,7 +149,7 @@ class PlayPages:
         return JSONResponse({"ply": ply, "claim": claim, **found})
 
     async def of_line(self, request: Request) -> Response:
-        """Return the end of a line of play, with its legal moves."""
+        """Return the position at the end of a line of play, with its legal moves."""
         call, name = call_of(request), request.path_params["game"]
         game, moves = self._gate.games.get(call, name), request.query_params.get("moves", "").split()
         found = await self._choices(call, game, LineAt(name, "", moves))
@@ -172,7 +172,7 @@ def _end_of(game: AnyGame, moves: Sequence[str]) -> dict[str, Any]:
 
 
 def _done(request: Request, match_id: str) -> Response:
-    """Say that something is done: to the script, or to a browser that has sent a form without one."""
+    """Return that an action is done: as JSON for the script, or as a redirect for a form without it."""
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({})
     return RedirectResponse(f"/matches/{match_id}", 303)

@@ -1,4 +1,4 @@
-"""A player's results as its page shows them: against whom, at which game and seat, by which version, and why."""
+"""A player's results for its page: by opponent, by game and seat, by version, by reason."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from arbiter.drawing.chart import AxisTick
 from arbiter.service.ports.journal import MatchSummary, PlayerResult
 
 MOST_OPPONENTS: Final = 50  #: rows of the table of opponents
-FORM: Final = 20  #: results in a row that are the player's form
+FORM: Final = 20  #: the newest results, which are the player's form
 DAY_MS: Final = 86_400_000
 TICKS: Final = 4
 
 
 class Score(NamedTuple):
-    """Results that have something in common: what, how many were won, drawn and lost. Void matches count nowhere."""
+    """Results of one kind: its name, and the numbers won, drawn and lost. Void matches count nowhere."""
 
     name: str
     won: int
@@ -25,7 +25,7 @@ class Score(NamedTuple):
 
     @property
     def games(self) -> int:
-        """How many there are."""
+        """The number of results."""
         return self.won + self.drawn + self.lost
 
     @property
@@ -35,9 +35,9 @@ class Score(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The results of a player, in every respect; the most frequent ones first. void: matches that count nowhere.
+    """The results of a player by each criterion, the most frequent first. void: matches that count nowhere.
 
-    opponents: at most MOST_OPPONENTS; more: how many others there are. reasons: why games were won, drawn and lost.
+    opponents: at most MOST_OPPONENTS; more: the number of others. reasons: why games were won, drawn and lost.
     """
 
     all: Score
@@ -50,7 +50,7 @@ class Results(NamedTuple):
 
 
 def results(player: str, found: Iterable[PlayerResult], seat_name: Callable[[str, int], str]) -> Results:
-    """Return results in every respect. seat_name: what a seat is called in a game.
+    """Return results by each criterion. seat_name: the name of a seat in a game.
 
     Matches of the player against itself are in none of the tables.
     """

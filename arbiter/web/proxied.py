@@ -1,4 +1,4 @@
-"""A page that people reach through a proxy: by another address than that on which this server listens."""
+"""Pages behind a proxy, under another address than the one on which this server listens."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SCHEMES: Final = ("http", "https")
 
 
 class Reached:
-    """Takes every request as one to the address that people reach the page by, whatever a proxy has made of it.
+    """Gives every request the public address of the pages, whatever address the proxy has sent.
 
     So cookies are Secure where that address is https, and a form counts as ours if it came from that address alone.
     """
 
     def __init__(self, app: ASGIApp, url: str) -> None:
-        """Take the address of a site. Raises OperatorError for what is none."""
+        """Take the public address. Raises OperatorError if it is not the address of a site."""
         self._app = app
         self._scheme, self._host = _site(url)
 

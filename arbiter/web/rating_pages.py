@@ -20,7 +20,7 @@ from arbiter.web.players import form, results, ticks
 from arbiter.web.rendering import Templates, day
 
 CURVES: Final = 6  #: players in the picture of a leaderboard's history
-POINTS: Final = 24  #: instants of a history: each is a rating of its own
+POINTS: Final = 24  #: instants of a history; each needs a rating of its own
 
 
 class RatingPages:
@@ -62,7 +62,7 @@ class RatingPages:
         return _chart("Ratings of the leaders over time", curves, with_bands=False)
 
     async def player(self, request: Request) -> Response:
-        """Show a player: what it says of itself, its ratings, its results, its newest matches."""
+        """Show a player: its description, its ratings, its results, its newest matches."""
         call, name = call_of(request), request.path_params["player"]
         view = await self._gate.players.get(call, name)
         ratings = await self._gate.ratings.of_player(call, name, "", 0)
@@ -98,7 +98,7 @@ class RatingPages:
     def _seat_name(self, request: Request, game: str, seat: int) -> str:
         try:
             return self._gate.games.get(call_of(request), game).facts.seat_name(seat)
-        except Refusal:  # a game that this server has no more
+        except Refusal:  # a game that this server no longer has
             return f"seat {seat}"
 
 

@@ -1,4 +1,4 @@
-"""Pages from templates: how values are written for people, and who looks."""
+"""Pages from templates: the format of values for people, and the viewer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HERE: Final = Path(__file__).parent
 
 
 class Viewer(NamedTuple):
-    """Who looks at a page: the player, '' for a visitor; what its token allows; and the token for its forms."""
+    """The viewer of a page: player ('' for a visitor), scopes of its token, and the token for its forms."""
 
     player: str = ""
     scopes: frozenset[str] = frozenset()
@@ -39,7 +39,7 @@ class Viewer(NamedTuple):
         return self.may(Action.SUBMIT_MOVE)
 
     def may(self, action: str) -> bool:
-        """Say whether its token may do something, to whatever it may be; what it may not, pages do not offer."""
+        """Return whether its token may do something at all; pages do not offer anything else."""
         return within(self.scopes, Action(action))
 
 
@@ -69,16 +69,16 @@ class Templates:
         }
 
     async def page(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """Return a page for whoever asks."""
+        """Return a page for the viewer of a request."""
         viewer = values.pop("viewer", None) or await self.viewer(request)
         return HTMLResponse(self.text(template, viewer, path=_path(request), **values), status, _headers(viewer))
 
     def text(self, template: str, viewer: Viewer = VISITOR, path: str = "/", **values: Any) -> str:
-        """Return a page as text. path: its address, to come back to after signing in."""
+        """Return a page as text. path: its address, the target after signing in."""
         return self._environment.get_template(template).render(viewer=viewer, path=path, **values)
 
     async def viewer(self, request: Request) -> Viewer:
-        """Return who looks. A session that has ended makes a visitor of its browser."""
+        """Return the viewer. A browser whose session has ended is a visitor."""
         if not session_of(request):
             return VISITOR
         try:
@@ -91,7 +91,7 @@ class Templates:
 
 
 def _headers(viewer: Viewer) -> dict[str, str]:
-    """Return headers that keep a person's page out of caches that others share."""
+    """Return headers that keep a person's page out of shared caches."""
     return {"cache-control": "private, no-cache", "vary": "Cookie"} if viewer.player else {"vary": "Cookie"}
 
 
@@ -129,7 +129,7 @@ def _elo(value: float) -> str:
 
 
 def _ended(item: Match | MatchSummary) -> str:
-    """Return how a match of a list ended, or that it goes on."""
+    """Return the result of a match in a list, or that it is under way."""
     if isinstance(item, Match):
         return "under way"
     return result_words(item.end, (item.player_1, item.player_2)) if item.end is not None else "under way"

@@ -21,7 +21,7 @@ _OURS: Final = re.compile(r"\bours\b")
 
 
 class Figure(NamedTuple):
-    """A picture of a legal move, its notation, and what it does in words."""
+    """A picture of a legal move, its notation, and its effect in words."""
 
     drawn: Markup
     move: str
@@ -39,7 +39,7 @@ class RulesPage(NamedTuple):
 
 @lru_cache(maxsize=32)
 def rules_page(game: AnyGame, text: str) -> RulesPage:
-    """Return the rules of a game whose text is given as Markdown. Takes up to a second, and is kept."""
+    """Return the rules of a game whose text is given as Markdown. Takes up to a second; the result is cached."""
     figures = []
     for example in examples(game):
         position = shown(game, example.after, example.steps, example.before)
@@ -53,7 +53,7 @@ def inline(text: str) -> Markup:
 
 
 def html(text: str) -> Markup:
-    """Return Markdown as HTML without any of the HTML that it contains; house rulings are marked."""
+    """Return Markdown as HTML without any of the HTML that it contains; house rulings get a mark."""
     written = _OURS.sub('<em class="ours">ours</em>', _MARKDOWN.render(text))
     wide = written.replace("<pre>", '<pre tabindex="0">').replace(
         "<table>", '<div class="scroll" tabindex="0"><table class="list">'

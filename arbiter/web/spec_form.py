@@ -21,7 +21,7 @@ from arbiter.tournaments.spec_text import NUMBERS, read_spec
 FORMATS: Final[Mapping[Format, tuple[str, str]]] = {
     format_: (pairer.title, pairer.purpose) for format_, pairer in PAIRERS.items()
 }
-"""What people call a format, and what it is for."""
+"""The title and the purpose of each format."""
 
 
 class Field(NamedTuple):
@@ -76,7 +76,7 @@ _LABELS: Final[Mapping[str, tuple[str, str]]] = {
 
 _KINDS: Final[Mapping[str, str]] = {"int": "number", "bool": "check", "str": "text"}
 _PAIRS: Final = re.compile(r"\s*[=:]\s*")
-GAME: Final = "game:"  #: what the name of a game's box begins with
+GAME: Final = "game:"  #: the beginning of the name of a game's box
 MORE_GAMES: Final = "more_games"
 
 _LISTS: Final = ("tie_breaks", "entry.invited")  #: words
@@ -216,7 +216,7 @@ def _pairs(where: str, text: str) -> Iterable[tuple[str, str]]:
 
 
 def _split(line: str) -> list[str]:
-    """Split at the first mark that is not inside the brackets of a game's parameters."""
+    """Split at the first = or : outside the brackets of a game's parameters."""
     head, bracket, rest = line.partition("(")
     if bracket and not _PAIRS.search(head):
         inside, closing, rest = rest.partition(")")
@@ -225,7 +225,7 @@ def _split(line: str) -> list[str]:
 
 
 def _whole(text: str) -> int | str:
-    """Return a whole number; what is none stays a text, which the specification refuses with what it expects."""
+    """Return a whole number. Any other text stays as it is: the specification refuses it, and says what it expects."""
     return int(text) if re.fullmatch(r"-?[0-9]{1,15}", text, re.ASCII) else text
 
 
@@ -237,7 +237,7 @@ def _instant(where: str, text: str) -> int:
 
 
 def place_of(refusal: Refusal, format_: Format) -> str:
-    """Return the name of the field that a refusal is about, '' for none of the form's."""
+    """Return the name of the field that a refusal concerns, '' if it is not in the form."""
     if refusal.reason == "GAME_UNKNOWN":
         return MORE_GAMES
     where = refusal.facts.get("where", "").removesuffix("_ms")

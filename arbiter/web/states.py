@@ -1,4 +1,4 @@
-"""Matches as pages show them: in words for people, and as JSON values for the script.
+"""The state of matches for pages: in words for people, and as JSON values for the script.
 
 Instants are UTC epoch milliseconds. Clocks are what a player may still think on its next move, as of `started`: the
 instant at which the clock of the seat to move began to run, 0 while none runs.
@@ -30,7 +30,7 @@ BROUGHT_BY_THE_END: Final = BROUGHT_BY_MOVES | {"phase", "active", "over", "resu
 class Played(NamedTuple):
     """A move of a match: its ply (0 is the first), seat, notation, and how long it took; None in an opening.
 
-    credited_ms: what of the time the server or the network took, so that the player was not charged.
+    credited_ms: the part of that time which server or network took, and which was not charged.
     """
 
     ply: int
@@ -41,7 +41,7 @@ class Played(NamedTuple):
 
 
 def result_words(end: MatchEnd | Ended, players: Sequence[str]) -> str:
-    """Return how a match ended: `alice wins: territory`, `a draw: repetition`, `void: aborted`."""
+    """Return the result of a match: `alice wins: territory`, `a draw: repetition`, `void: aborted`."""
     reason = end.reason.replace("_", " ")
     if end.winner:
         return f"{players[end.winner - 1]} wins: {reason}"
@@ -49,14 +49,14 @@ def result_words(end: MatchEnd | Ended, players: Sequence[str]) -> str:
 
 
 def clocks_of(match: Match, clocks: Clocks) -> list[int]:
-    """Return what both seats may still think, in ms; empty for a match without clocks."""
+    """Return the time left of both seats, ms; empty for a match without clocks."""
     left = [available(control, clock) for control, clock in zip(match.controls, clocks, strict=True)]
     cap = match.created.policy.move_cap_ms
     return [] if min(left) >= UNLIMITED_MS else [min(each, cap) for each in left]
 
 
 def state_of(match: Match, now_ms: int) -> dict[str, Any]:
-    """Return where a match stands, without its board."""
+    """Return the state of a match, without its board."""
     return {
         "revision": match.revision,
         "now": now_ms,
@@ -97,7 +97,7 @@ def claim_of(match: Match) -> str:
 
 
 def moved_state(match: Match, published: Published, position: Shown, now_ms: int) -> dict[str, Any]:
-    """Return where a match stood after a move; the match may be further already."""
+    """Return the state of a match after a move; the match may have later moves."""
     event = cast("Moved", published.event)
     return {
         "revision": published.revision,
@@ -113,7 +113,7 @@ def moved_state(match: Match, published: Published, position: Shown, now_ms: int
 
 
 def is_move(published: Published) -> bool:
-    """Say whether an event of a match is a move."""
+    """Return whether an event of a match is a move."""
     return cast("Any", published.event).kind is EventKind.MOVED
 
 
@@ -126,12 +126,12 @@ def positions(game: AnyGame, moves: Sequence[str]) -> list[Any]:
 
 
 def number(text: str, other: int, most: int) -> int:
-    """Return a number that a query or a form has, at most `most`; `other` for what is no number."""
+    """Return a number from a query or a form, at most `most`; `other` if the text is not a number."""
     return min(int(text), most) if text.isascii() and text.isdigit() and len(text) < 10 else other
 
 
 def shown_at(match: Match, ply: int) -> Shown:
-    """Return the position of a match after so many moves."""
+    """Return the position of a match after `ply` moves."""
     return shown_line(match, ply, ply)[0]
 
 

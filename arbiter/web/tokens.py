@@ -1,4 +1,4 @@
-"""Tokens and invitations: listed, made and revoked. A secret is on the page that its form answers with, only there."""
+"""Tokens and invitations: listed, made and revoked. A secret is shown once, in the answer to its form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCOPES: Final = {
     Scope.ORGANISE: "make and run matches and tournaments",
     Scope.ADMIN: "everything, for all players",
 }
-"""What each scope allows, for people."""
+"""The rights of each scope, in words."""
 
 
 class TokenPages:
@@ -36,7 +36,7 @@ class TokenPages:
         return await self._list(request)
 
     async def create(self, request: Request) -> Response:
-        """Make a token, and show its secret this once."""
+        """Make a token, and show its secret, only this once."""
         sent = await fields(request)
         wanted = [scope for scope in Scope if f"scope:{scope}" in sent]
         player, note = sent.get("player", "").strip(), sent.get("note", "").strip()
@@ -47,7 +47,7 @@ class TokenPages:
         return await self._secret(request, "token", secret, token.player, ", ".join(token.scopes))
 
     async def revoke(self, request: Request) -> Response:
-        """Revoke a token: what holds it is signed out, and its streams end."""
+        """Revoke a token: its holder is signed out, and its streams end."""
         sent = await fields(request)
         player = sent.get("player", "")
         try:
@@ -59,7 +59,7 @@ class TokenPages:
         )
 
     async def invite(self, request: Request) -> Response:
-        """Make an invitation, and show it this once."""
+        """Make an invitation, and show it, only this once."""
         await fields(request)
         try:
             secret = await self._gate.players.invite(call_of(request))

@@ -1,4 +1,4 @@
-"""The page of a tournament: what is being played, its bracket, standings, crosstable, and games round by round."""
+"""The page of a tournament: live boards, bracket, standings, crosstable, and games by round."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from arbiter.web.rendering import Templates
 from arbiter.web.states import number
 from arbiter.web.tournaments import TIE_BREAKS, crosstable, game_list
 
-LARGEST = 10**9  #: number of a round or a game that an address may name
+LARGEST = 10**9  #: number of a round or a game in an address
 
-MOST_CONNECTED = 100  #: bots that are named to an organiser
+MOST_CONNECTED = 100  #: connected bots in the list for an organiser
 
 PHASES = {"entry": "open for entries", "running": "under way", "paused": "paused", "ended": "over"}
 
@@ -42,7 +42,7 @@ class TournamentPages:
         self._templates = templates
 
     async def tournament(self, request: Request, refusal: Refusal | None = None) -> Response:
-        """Show a tournament as it stands, and what its viewer may do with it. `refusal`: of what it has just asked."""
+        """Show a tournament, with the actions that its viewer may take. `refusal`: the answer to the last action."""
         call, name, query = call_of(request), request.path_params["tournament"], request.query_params
         tournament = await self._gate.tournaments.get(call, name)
         _, table = await self._gate.tournaments.standings(call, name)

@@ -1,4 +1,4 @@
-"""Tournaments as pages show them: crosstable, games by round, and what names their columns."""
+"""Tables of tournaments for pages: crosstable, games by round, and the names of their columns."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ TIE_BREAKS: Final = {
     "games_seat_2": ("G2", "games played with seat 2"),
     "progressive": ("PS", "progressive score"),
 }
-"""The short name of each tie-break for the head of a column, and what it is in words."""
+"""The short name of each tie-break for the head of a column, and its name in words."""
 
 
 class Pairing(NamedTuple):
-    """The games of two players so far, seen from the first: points (a half for a draw), of so many games."""
+    """The games of two players so far: the points of the first (a half for a draw), and the number of games."""
 
     points: str
     games: int
 
 
 class ListedGame(NamedTuple):
-    """A game of a tournament: its result, None until it has one; the match to look at, '' for none."""
+    """A game of a tournament: its result, None until it has one; the id of its match, '' for none."""
 
     game: ScheduledGame
     round: int
@@ -109,7 +109,7 @@ def game_list(tournament: Tournament, round_: int, before: int, players: Sequenc
 
 
 def lost_by_both(result: GameResult) -> bool:
-    """Say whether neither player came, so that both have lost, as standings count it."""
+    """Return whether neither player came: both have lost then."""
     return not result.winner and not result.played
 
 

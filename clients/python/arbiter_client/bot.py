@@ -16,9 +16,9 @@ from arbiter_client.values.player import Challenge, ChallengeClosed, Terms
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What each turn shall carry beyond the minimum; it costs time on both sides.
+    """Optional content of each turn; it costs time on both sides.
 
-    `legal_moves_up_to` asks for the legal moves where there are at most so many, `steps` for their visible parts.
+    `legal_moves_up_to` asks for the legal moves if their number is not larger, `steps` for their visible parts.
     """
 
     board: bool = False
@@ -54,7 +54,7 @@ class ClaimDraw:
 
 @dataclass(frozen=True, slots=True)
 class Resign:
-    """Returned by `choose`: give the match up."""
+    """Returned by `choose`: resign the match."""
 
 
 Choice = str | Move | OfferDraw | ClaimDraw | Resign
@@ -79,8 +79,8 @@ class Bot(ABC):
     accept_seeks: bool = False  #: whether it is told of open seeks of others, and accepts those that suit
     seeks: Sequence[Terms] = ()  #: terms of seeks to keep open while there is room for a match
     enter_tournaments: bool = False  #: whether it is told of tournaments, and enters those that suit
-    capabilities: Sequence[str] = ()  #: what it can do beyond the protocol's first version, by name
-    extras: Extras = Extras()  #: what its turns carry
+    capabilities: Sequence[str] = ()  #: its capabilities beyond the first version of the protocol, by name
+    extras: Extras = Extras()  #: the optional content of its turns
 
     playing: int = 0  #: how many matches are under way, or agreed on
     left: int | None = None  #: how many more it may agree on before the run ends; None for no limit

@@ -56,7 +56,7 @@ class Tls:
 
 
 NO_TLS: Final = Tls(on=False)
-"""Plain text, whatever the environment says."""
+"""Plain text, without regard to the environment."""
 
 TLS_VARIABLES: Final = ("ARBITER_ROOT_CERTIFICATE", "ARBITER_CLIENT_CERTIFICATE", "ARBITER_CLIENT_KEY")
 """Environment variables that name PEM files, in the order of the fields of `Tls`."""

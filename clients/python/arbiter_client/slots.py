@@ -36,7 +36,7 @@ class MatchSlots:
 
     @property
     def left(self) -> int | None:
-        """How many matches more the bot may agree on, whatever it plays now; None for no limit."""
+        """How many more matches the bot may agree on, besides those that it plays now; None for no limit."""
         return self._bot.left
 
     @property

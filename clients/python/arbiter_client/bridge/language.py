@@ -19,7 +19,7 @@ class NotUnderstood(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What a program says of itself. `moves`: turns shall list the legal moves where there are at most so many.
+    """The answer of a program about itself. `moves`: turns list the legal moves if their number is not larger.
 
     `draws`: it accepts draw offers.
     """

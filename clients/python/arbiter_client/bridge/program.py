@@ -92,7 +92,7 @@ class Program:
         await self._write(self._language.match(match))
 
     async def ask(self, question: Question, limit_s: float | None) -> Choice:
-        """Return what it chooses, within so many seconds. Raises ProgramFailed."""
+        """Return its choice, within a time limit in seconds. Raises ProgramFailed."""
         try:
             async with asyncio.timeout(limit_s):
                 await self._write(self._language.question(question))
@@ -123,7 +123,7 @@ class Program:
         await self.kill()
 
     async def kill(self) -> None:
-        """End it, and whatever it has started."""
+        """End it, and every process that it has started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()

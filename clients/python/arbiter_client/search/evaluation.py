@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from arbiter_client.search.rules import Rules
 
-LARGEST: Final = 0.999  #: what an evaluation may say; beyond it are proven results
+LARGEST: Final = 0.999  #: the largest evaluation; larger values are proven results
 
 _STANDING: Final = re.compile("([0-9]+)([A-Za-z])", re.ASCII).findall
 

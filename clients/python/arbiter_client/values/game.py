@@ -28,7 +28,7 @@ class Tile(OpenEnum):
 
 @dataclass(frozen=True, slots=True)
 class GameSummary:
-    """A game in a list: its id, such as `hop-it`, its name, its designer, and what it is in a sentence."""
+    """A game in a list: its id, such as `hop-it`, its name, its designer, and its summary in a sentence."""
 
     id: str
     name: str
@@ -136,7 +136,7 @@ class Line:
     moves: tuple[str, ...] = ()
 
     def then(self, *moves: str) -> Line:
-        """Return the line that goes on with more moves."""
+        """Return this line with more moves at its end."""
         return Line(self.game, self.position, self.moves + moves)
 
 

@@ -18,7 +18,7 @@ from google.protobuf.message import Message
 V = TypeVar("V")
 
 ELSEWHERE = {"elsewhere": True}
-"""Metadata of a field that is not in the message: whoever reads the message sets it."""
+"""Metadata of a field that is not in the message: the reader of the message sets it."""
 
 
 class OpenEnum(IntEnum):
@@ -30,7 +30,7 @@ class OpenEnum(IntEnum):
 
 
 def read(kind: type[V], message: Message) -> V:
-    """Return the value of class `kind` that a message describes; what it does not know of the message is left out."""
+    """Return the value of class `kind` that a message describes; unknown fields are left out."""
     reader = _READERS.get(kind) or _READERS.setdefault(kind, _reader(kind))
     value: V = reader(message)
     return value

@@ -109,7 +109,7 @@ class OpeningLine:
 
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """How games begin: with so many random plies, drawn from a seed, or with lines, those of a game used in turn."""
+    """How games begin: with random plies, drawn from a seed, or with lines, those of a game used in turn."""
 
     plies: int = 0
     seed: str = ""
@@ -212,7 +212,7 @@ class TournamentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A player of a tournament. rating: what it is seeded by; joined: the round from which on it may be paired."""
+    """A player of a tournament. rating: for seeding; joined: the first round in which it may be paired."""
 
     player: str
     version: str
