@@ -14,8 +14,9 @@ IDLE_S: Final = 10.0  #: how long a thread waits for more work before it ends
 class Threads:
     """Runs plain functions for an event loop, each in a thread of its own; threads that are free are used again.
 
-    A method never waits for a thread behind long thoughts; a caller that has to wait does so before. The threads are daemons:
-    a bot that goes on thinking after its last match does not hold up the end of the program.
+    Their number has no limit, so that no function waits until a bot has finished thinking; a caller that needs a limit
+    waits before it calls. The threads are daemons, so a bot that still thinks after its last match does not keep the
+    program from ending.
     """
 
     def __init__(self) -> None:

@@ -118,7 +118,7 @@ class PlayerCalls(Calls):
         await self.connection.ask(self.connection.players.DeclineChallenge, request)
 
     async def create_seek(self, terms: Terms, request_id: str = "") -> Challenge:
-        """Make an open challenge: the first player that accepts it gets the match. Refusals: as for create_challenge."""
+        """Make a challenge that any player may accept; the first gets the match. Refusals: as for create_challenge."""
         request = player_pb2.CreateSeekRequest(request_id=request_id or new_request_id(), terms=_terms(terms))
         return read(Challenge, (await self.connection.ask(self.connection.players.CreateSeek, request)).seek)
 
