@@ -1,6 +1,7 @@
 """Signing in with a token, registering, and signing out.
 
-A session is a token of its own, which only the browser holds; so it outlives the server, and signing out revokes it.
+A session is a token of its own, and only the browser holds it. So it survives a restart of the server, and signing out
+revokes it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from arbiter.web.rendering import Templates
 
 
 class AccountPages:
-    """The handlers of a person's session."""
+    """The handlers for signing in and out, and for registration."""
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
         self._gate = gate
@@ -55,13 +56,13 @@ class AccountPages:
         return self._signed_in(request, page, secret)
 
     async def sign_out(self, request: Request) -> Response:
-        """Revoke the session's token, and let the browser forget it."""
+        """Revoke the session's token, and delete the cookie."""
         await fields(request)
         if session_of(request):
             try:
                 await self._gate.players.sign_out(call_of(request))
             except Refusal as refusal:
-                if status_of(refusal) not in (401, 403):  # it has been revoked before: there is nothing to end
+                if status_of(refusal) not in (401, 403):  # the token was revoked before
                     raise
         answer = RedirectResponse("/", 303)
         set_cookie(request, answer, "session", "", 0)

@@ -1,4 +1,4 @@
-"""The application of the pages: what answers at each path, what a refusal looks like, headers of all answers."""
+"""The application of the pages: the handler of each path, the form of a refusal, and the headers of all responses."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from arbiter.web.tournament_pages import TournamentPages
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-LEAST_PACKED: Final = 1_000  #: bytes, below which an answer is not compressed
+LEAST_PACKED: Final = 1_000  #: bytes; smaller responses are not compressed
 
 
 def application(gate: Gate, settings: Settings, calls: ASGIApp | None = None, meter: Meter = NO_METER) -> ASGIApp:
-    """Return the pages over a gate, and the typed calls beside them. `meter` counts what is refused.
+    """Return the application: the pages of a gate, and typed calls. Raises OperatorError for a wrong `web_url`.
 
-    Raises OperatorError for a wrong `web_url`.
+    `meter` counts refusals.
     """
     app: ASGIApp = _pages(gate, settings, meter)
     if calls is not None:
@@ -64,7 +64,7 @@ def _pages(gate: Gate, settings: Settings, meter: Meter) -> Starlette:
 
 
 class _Routes:
-    """What answers at each path."""
+    """The handler of each path."""
 
     def __init__(self, gate: Gate, templates: Templates, limits: Limits) -> None:
         self._pages, self._live = Pages(gate, templates), Live(gate, limits)
@@ -75,7 +75,7 @@ class _Routes:
         self._tokens, self._bot = TokenPages(gate, templates), OwnBotPages(gate, templates)
 
     def read(self) -> dict[str, Handler]:
-        """Return what answers to GET, by path."""
+        """Return the handlers of GET by path."""
         return {
             "/": self._pages.front,
             "/matches": self._matches.matches,
@@ -112,7 +112,7 @@ class _Routes:
         }
 
     def written(self) -> dict[str, Handler]:
-        """Return what answers to POST, by path: the forms of the pages."""
+        """Return the handlers of POST by path: the forms of the pages."""
         return {
             "/sign-in": self._accounts.sign_in,
             "/register": self._accounts.register,
@@ -130,32 +130,32 @@ class _Routes:
 
 
 class _Refusals:
-    """What a browser sees of a refusal, and of a path where nothing is."""
+    """The responses to refused requests and to unknown paths."""
 
     def __init__(self, templates: Templates, meter: Meter) -> None:
         self._templates = templates
         self._meter = meter
 
     async def refused(self, request: Request, error: Exception) -> Response:
-        """Answer with a refusal, and count it."""
+        """Return the response to a refused request, and count it."""
         assert isinstance(error, Refusal)
         self._meter.refused(error)
         return await self._answer(request, status_of(error), error.message)
 
     async def missing(self, request: Request, error: Exception) -> Response:
-        """Answer where no page is."""
+        """Return the response to a path without a page."""
         assert isinstance(error, HTTPException)
         return await self._answer(request, error.status_code, error.detail)
 
     async def _answer(self, request: Request, status: int, message: str) -> Response:
         if "application/json" in request.headers.get("accept", ""):
             return JSONResponse({"message": message}, status)
-        if status == 401 and session_of(request):  # the session has been ended elsewhere
+        if status == 401 and session_of(request):  # the session's token was revoked elsewhere
             answer: Response = RedirectResponse(str(request.url) if request.method == "GET" else "/sign-in", 303)
             set_cookie(request, answer, "session", "", 0)
             return answer
         templates = self._templates
-        viewer = VISITOR if status == 429 else await templates.viewer(request)  # else the answer is refused as well
+        viewer = VISITOR if status == 429 else await templates.viewer(request)  # or this page is refused too
         return await templates.page(request, "refused.html", status, viewer=viewer, message=message, code=status)
 
 
@@ -168,7 +168,7 @@ async def _icon(request: Request) -> Response:
 
 
 class _Headers:
-    """Adds the headers of `HEADERS` to every answer."""
+    """Adds `HEADERS` to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

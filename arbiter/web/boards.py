@@ -1,8 +1,8 @@
-"""Boards on pages: the skeleton as inline SVG, the symbols that all boards of a page share, and positions as JSON.
+"""Boards on pages: inline SVG, the symbols that all boards of a page share, and positions as JSON.
 
-A page holds each game's symbols once, as hidden elements with ids. A board refers to them, and so does the script when
-it puts the next position in place. Nothing here has a style of its own: the classes are those of
-`arbiter.drawing.palette`, whose rules the page's style sheet holds.
+A page contains the symbols of each game once, as hidden elements with ids. The boards refer to them, and so does the
+script when it shows the next position. This module has no styles: it uses the classes of `arbiter.drawing.palette`, and
+their rules are in the style sheet of the page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from arbiter.games.contract import AnyGame, Step
 
 
 class Shown(NamedTuple):
-    """A position as pages show it: its contents, whose move it is in words, and the numbers beside the board.
+    """A position as pages show it: its contents, the seat to move in words, and the numbers beside the board.
 
     numbers: by seat and of nobody, as (what, count). signs: the meaning of the texts on pieces.
     """
@@ -40,7 +40,7 @@ class Shown(NamedTuple):
 
 
 def shown(game: AnyGame, position: Any, steps: Sequence[Step] | None = None, before: Any = None) -> Shown:
-    """Return a position, with the steps of the move that led to it from the position `before`."""
+    """Return a position for a page, with the steps of the move that led to it from the position `before`."""
     found = counts(game, position)
     first, second = found.of_seats
     numbers = tuple(first.items()), tuple(second.items()), tuple(found.others.items())
@@ -68,7 +68,7 @@ def board(game: AnyGame, position: Shown, described: str) -> Markup:
 
 
 def figure(game: AnyGame, position: Shown, described: str) -> Markup:
-    """Return a small board with a position, for a page that has `ground_of` the game: each then takes little."""
+    """Return a small board with a position. The page also needs `ground_of` the game, once for all its small boards."""
     shape = skeleton(game.board)
     return Markup(
         element(
@@ -84,19 +84,19 @@ def figure(game: AnyGame, position: Shown, described: str) -> Markup:
 
 
 def ground_of(game: AnyGame) -> Markup:
-    """Return the empty board of a game as a hidden element, for the figures of a page."""
+    """Return the empty board of a game as a hidden element, which the small boards of a page use."""
     ground = element("g", _skeleton(game), *skeleton(game.board).coordinates(), id=f"{game.facts.id}-ground")
     return Markup(element("svg", element("defs", ground), class_="board symbols", aria_hidden="true"))
 
 
 def sprite(games: Iterable[AnyGame]) -> Markup:
-    """Return the symbols of some games as a hidden element; boards of these games are put together from it."""
+    """Return the symbols of some games as a hidden element; the boards of these games refer to them."""
     each = {game.facts.id: game for game in games}
     return Markup("".join(_symbols(game) for _, game in sorted(each.items())))
 
 
 def style_sheet() -> str:
-    """Return the rules for the classes in boards, for light and for dark screens."""
+    """Return the rules of boards' classes, for light and for dark screens."""
     return f"{css(LIGHT)}\n@media(prefers-color-scheme:dark){{\n{css(DARK)}\n}}\n"
 
 

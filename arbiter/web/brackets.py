@@ -17,9 +17,10 @@ LAST: Final = {1: "Final", 2: "Semi-finals", 4: "Quarter-finals"}
 
 
 class Side(NamedTuple):
-    """A player of a tie. name: '' while it is not known; seed: from 1, 0 for none. points: from its games, '' for none.
+    """A player of a tie.
 
-    is_bye: there is no player, so the other side advances.
+    name: '' while it is not known. seed: from 1, 0 for none. points: in the games of the tie, '' for none. is_bye:
+    there is no player, so the other side advances.
     """
 
     name: str
@@ -30,7 +31,7 @@ class Side(NamedTuple):
 
 
 class ShownTie(NamedTuple):
-    """A tie: both sides, and the matches of its games so far, in order. empty: two byes meet, nobody plays."""
+    """A tie: both sides, and the matches of its games so far, in order. empty: both sides are byes, so nobody plays."""
 
     sides: tuple[Side, Side]
     matches: Sequence[str]
@@ -38,7 +39,7 @@ class ShownTie(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A round of a bracket. halves: the next round has half as many ties, because two winners meet in each."""
+    """A round of a bracket. halves: the next round has half as many ties, since two winners meet in each."""
 
     title: str
     ties: Sequence[ShownTie]

@@ -1,4 +1,4 @@
-"""Typed calls beside the pages: their routing, and the other sites whose pages may make them."""
+"""Typed calls beside the pages: their paths, and the other sites whose pages may make them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-PREFIX: Final = "/arbiter."  #: the beginning of the paths of calls; no page has such a path
+PREFIX: Final = "/arbiter."  #: the first part of the paths of calls; no page has such a path
 ASKED_HEADERS: Final = (
     "authorization",
     "connect-accept-encoding",
@@ -26,10 +26,11 @@ PREFLIGHT_S: Final = 7_200  #: seconds for which a browser may remember the perm
 
 
 class WithCalls:
-    """Passes calls on to one application, and everything else to the pages.
+    """Passes calls on to one application, and all other requests to the pages.
 
-    A call has its token in the header `Authorization`, and no cookie counts: so no other site can make calls in the
-    name of whoever is signed in. A browser's call from another site is refused, unless the operator has named the site.
+    A call has its token in the header `Authorization`, and cookies are ignored, so no other site can make calls in the
+    name of a person who is signed in. A call from a page of another site is refused unless the operator's settings
+    permit it.
     """
 
     def __init__(self, pages: ASGIApp, calls: ASGIApp, origins: Collection[str]) -> None:

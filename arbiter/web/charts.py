@@ -1,4 +1,4 @@
-"""The charts below the board of a match: the time of each move, and after the end what each bot expected."""
+"""The charts below the board of a match: the time of each move, and after the end the expectations of each bot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arbiter.web.states import Played
 
 
 class TimeUse(NamedTuple):
-    """A player's time for its moves without openings: their number, and ms. credited: time that was not charged."""
+    """A player's moves without openings: their number and time in ms. credited: time that was not charged."""
 
     player: str
     moves: int
@@ -24,10 +24,10 @@ class TimeUse(NamedTuple):
 
 
 class MatchCharts(NamedTuple):
-    """The charts of a match; `expected` is '' before its end, and where no bot said what it expects.
+    """The charts of a match. `expected` is '' before its end, and if no bot has stated an expectation.
 
-    said: the expectations, for the script: (plies played, seat, permille for that seat). here: the same in words,
-    at the ply that is shown.
+    said: the expectations, for the script: (plies played, seat, permille for that seat). here: the same in words, at
+    the ply that is shown.
     """
 
     times: Markup
@@ -38,7 +38,7 @@ class MatchCharts(NamedTuple):
 
 
 def charts(match: Match, moves: Sequence[Played], at: int) -> MatchCharts:
-    """Return the charts of a match whose position after `at` plies is shown."""
+    """Return the charts of a match, for a page that shows the position after `at` plies."""
     spent = [Spent(move.ply, move.seat, move.spent_ms) for move in moves if move.spent_ms is not None]
     use = [_use(match.players[seat - 1], [move for move in moves if move.seat == seat]) for seat in (1, 2)]
     longest = max((each.longest_ms for each in use), default=0)
@@ -56,7 +56,7 @@ def charts(match: Match, moves: Sequence[Played], at: int) -> MatchCharts:
 
 
 def expectations(match: Match) -> list[Expectation]:
-    """Return the evaluations of the bots, in order. They are secret until the match is over: nothing before."""
+    """Return the evaluations of the bots, in order. They are secret until the match is over: none before that."""
     if match.result is None or not match.secret:
         return []
     found = opened(match.comments, match.secret)

@@ -1,7 +1,7 @@
 """Legal moves as a sequence of picks: a piece, its target, a cell to dig, an animal to hatch.
 
 The picks of a move follow from its steps alone, so a page needs no rules: it offers the next picks of the moves that
-fit the picks so far. Moves share their picks, which keeps the list of thousands of moves small.
+begin with the picks so far. Moves share picks, so a list of thousands of moves stays small.
 """
 
 from __future__ import annotations

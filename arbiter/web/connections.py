@@ -1,10 +1,10 @@
-"""Connections of browsers: each request has to arrive in time, and a stream of events is written without detours.
+"""Connections of browsers: a time limit for requests, and direct writes of event streams.
 
-uvicorn waits for the rest of a request for as long as the connection is open, and connections are limited: some that
-send a byte now and then would take them all.
+uvicorn waits without a limit for the rest of a request. The number of connections is limited, so clients that send one
+byte from time to time would occupy them all.
 
-What is told to a thousand browsers goes straight to their connections: through the layers of ASGI it would take ten
-times as long. For that, the scope of a request has `Direct` as the extension `DIRECT`.
+Events for a thousand browsers are written directly to their connections: through the layers of ASGI it would take ten
+times as long. The scope of a request has a `Direct` for that, as the extension `DIRECT`.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arbiter.web.channels import Message
 
-ARRIVING: Final = (h11.IDLE, h11.SEND_BODY)  #: states of a client whose request is not here yet, or not all of it
+ARRIVING: Final = (h11.IDLE, h11.SEND_BODY)  #: states of a client whose request has not arrived completely
 STATUS: Final = 408
 MESSAGE: Final = b"The rest of this request did not arrive in time: send it again"
 DIRECT: Final = "arbiter.direct"
 
 
 class Direct:
-    """Writes parts of an answer of no stated length whose header has been sent, beside ASGI."""
+    """Writes to a response without ASGI. The response has no content length, and its header has been sent."""
 
     def __init__(self, connection: Connection) -> None:
         self._transport = connection.transport
         self._flow = connection.flow
-        self._in_chunks = connection.conn.their_http_version != b"1.0"  # as h11 frames such an answer
+        self._in_chunks = connection.conn.their_http_version != b"1.0"  # h11 makes chunks in the same case
 
     @property
     def is_behind(self) -> bool:
-        """Whether much that was written has not been sent yet."""
+        """Whether many written bytes wait to be sent."""
         return self._flow.write_paused
 
     async def drained(self) -> None:
-        """Wait until what was written has been sent, but for a little."""
+        """Wait until most of the written bytes have been sent."""
         await self._flow.drain()
 
-    def write(self, told: Message) -> None:
-        """Write a message; it is sent as soon as the network takes it."""
+    def write(self, message: Message) -> None:
+        """Write a message; it is sent as soon as the network accepts it."""
         if not self._transport.is_closing():
-            self._transport.write(told.chunk if self._in_chunks else told.plain)
+            self._transport.write(message.chunk if self._in_chunks else message.plain)
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if a request does not arrive in time. Between requests keep-alive bounds the wait."""
+    """A connection that is closed if a request is too slow. Between requests, keep-alive limits the wait."""
 
     patience_s: ClassVar[float]
 
@@ -64,17 +64,17 @@ class Connection(H11Protocol):
         await self._pages(scope, receive, send)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the class above
-        """Wait for the first request."""
+        """Start to wait for the first request."""
         super().connection_made(transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop the wait."""
         self._wait_no_more()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request. Whatever its size, the time for the rest goes on."""
+        """Receive a part of a request. The time limit stays the same: it is that of the whole request."""
         super().data_received(data)
         if self.conn.their_state in ARRIVING and not self.transport.is_closing():
             self._wait()
@@ -91,10 +91,10 @@ class Connection(H11Protocol):
             self._deadline = None
 
     def _late(self) -> None:
-        """Close the connection; say why, where a part of a request has come and nothing was answered."""
+        """Close the connection. Answer 408 first if a part of a request has arrived and no answer has begun."""
         if self.transport.is_closing():
             return
-        waited_for = self.conn.their_state is h11.SEND_BODY  # by what answers it, which has its header
+        waited_for = self.conn.their_state is h11.SEND_BODY  # the application has the header, and waits for the body
         if (waited_for or self.conn.trailing_data[0]) and self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             length = str(len(MESSAGE)).encode()
             headers = [

@@ -1,4 +1,4 @@
-"""Shared by all pages: the caller of a request, the headers and cookies of an answer, the status of a refusal."""
+"""The caller of a request, the headers and cookies of a response, and the status of a refusal, for all pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "DATA_LOSS": 500,
     "UNAVAILABLE": 503,
 }
-"""The HTTP status for each status code of gRPC that a refusal can have, as google.rpc.Code maps them."""
+"""The HTTP status for each gRPC status code of a refusal, by the mapping in google.rpc.Code."""
 
 HEADERS: Final[Mapping[str, str]] = {
     "content-security-policy": (
@@ -36,7 +36,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-"""Sent with every answer: pages use scripts and styles of this server alone, and no other site frames them."""
+"""Headers of every response: pages may use only scripts and styles of this server, and no other site may frame them."""
 
 SIGNED_IN_S: Final = 30 * 86_400  #: how long a browser keeps its session, seconds
 
@@ -55,12 +55,12 @@ def session_of(request: Request) -> str:
 
 
 def cookie_name(request: Request, what: str) -> str:
-    """Return the name of a cookie. Under TLS its prefix makes browsers accept it from this host alone, and Secure."""
+    """Return the name of a cookie. With TLS its prefix makes browsers accept it only from this host, as Secure."""
     return f"{'__Host-' if request.url.scheme == 'https' else ''}arbiter-{what}"
 
 
 def set_cookie(request: Request, response: Response, what: str, value: str, seconds: int) -> None:
-    """Set a cookie that no script can read and no request of another site carries; '' deletes it."""
+    """Set a cookie that no script can read and that requests of other sites do not carry; '' deletes it."""
     response.set_cookie(
         cookie_name(request, what),
         value,
@@ -73,7 +73,7 @@ def set_cookie(request: Request, response: Response, what: str, value: str, seco
 
 
 def picture(svg: str) -> Response:
-    """Return an SVG file. Opened by itself it may use its own styles, and nothing else."""
+    """Return an SVG file. If it is opened as a page, it may use its own styles, and nothing else."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     return Response(svg, media_type="image/svg+xml", headers={"content-security-policy": policy})
 

@@ -16,11 +16,11 @@ from arbiter.web.boards import shown
 from arbiter.web.states import event_state, is_move, moved_state, positions, shown_at, state_of
 
 KEPT: Final = 1_000  #: matches whose last position is kept, so that the next move is drawn without replaying
-FORM: Final = "page"  #: the key under which an event keeps its form for browsers
+FORM: Final = "page"  #: the key of an event's JSON for browsers
 
 
 class Drawings:
-    """Events in the form for browsers. A form is made for the first viewer, and kept with the event for the others."""
+    """Events as JSON for browsers. It is made for the first viewer, and kept with the event for the others."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[str, tuple[int, Any]] = OrderedDict()
@@ -28,7 +28,7 @@ class Drawings:
         self._drawing: dict[tuple[str, int], asyncio.Lock] = {}
 
     async def of(self, published: Published, match: Callable[[], Awaitable[Match]], now_ms: int) -> bytes:
-        """Return an event of a match as JSON. `match` finds the match, which may have later events by then."""
+        """Return an event of a match as JSON. `match` returns the match, which may already have later events."""
         form = published.forms.get(FORM)
         if form is None:
             place = published.match_id, published.revision

@@ -1,7 +1,8 @@
-"""One browser's stream of events: what the journal has of the past first, then what happens.
+"""The event stream of one browser: first the past from the journal, then the new events.
 
-The past goes the way of every answer, with its back pressure. What happens is written by the broadcast, straight to the
-connection. A browser whose connection is slow leaves the broadcast, and is told from the journal what it has missed.
+The past is sent through ASGI, which waits for a slow connection. New events are written by the broadcast, directly to
+the connection. A browser whose connection is too slow leaves the broadcast, and reads the missing events from the
+journal.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ STREAM_HEADERS: Final = {**HEADERS, "content-type": "text/event-stream; charset=
 
 
 class Past(Protocol):
-    """What the journal has of what is watched."""
+    """The past events of a watch, from the journal."""
 
-    async def is_whole(self) -> bool:
-        """Say whether nothing is to come. May raise a Refusal."""
+    async def is_complete(self) -> bool:
+        """Return whether there will be no new events. May raise a Refusal."""
         ...
 
-    def told(self, reader: str, after: str, until: int | None) -> AsyncGenerator[Message]:
-        """Yield what is told after an id, up to a journal place; None for all."""
+    def messages(self, reader: str, after: str, until: int | None) -> AsyncGenerator[Message]:
+        """Yield the events after an id, up to a journal place; None for all."""
         ...
 
 
 class EventStream(Response):
-    """An answer that goes on until its events end, its reader leaves, or the gate ends it.
+    """A response that ends after the last event, or when the browser disconnects, or when the gate ends it.
 
-    A refusal before the first event is the answer; later it is an event called `refusal`, after which the browser asks
-    again by itself.
+    A refusal before the first event is the response. A later one is an event named `refusal`; the browser then
+    reconnects.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class EventStream(Response):
         self._begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events, and stop as soon as the reader has left."""
+        """Send the events, and stop as soon as the browser has disconnected."""
         if scope["method"] == "HEAD":
             return await Response(headers=STREAM_HEADERS)(scope, receive, send)
         tasks = [asyncio.create_task(self._send(scope, receive, send)), asyncio.create_task(_left(receive))]
@@ -81,58 +82,58 @@ class EventStream(Response):
     async def _send(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             async with self._watching as reader:
-                await self._tell(reader, scope, send)
-            await self._part(send, b"event: over\ndata:\n\n")
+                await self._send_events(reader, scope, send)
+            await self._write(send, b"event: over\ndata:\n\n")
         except Refusal as refusal:
             said = {"reason": refusal.reason, "message": refusal.message}
             if not self._begun:
                 return await JSONResponse(said, status_of(refusal))(scope, receive, send)
-            await self._part(send, b"event: refusal\ndata: %b\n\n" % orjson.dumps(said))
+            await self._write(send, b"event: refusal\ndata: %b\n\n" % orjson.dumps(said))
         except TimeoutError:
-            return None  # nothing was read for too long: the connection is closed, and a browser that lives comes back
+            return None  # nothing was read for too long: the connection is closed; a live browser reconnects
         return await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _tell(self, reader: str, scope: Scope, send: Send) -> None:
-        """Tell the past and what happens, until nothing is to come."""
-        while not await self._past.is_whole():
+    async def _send_events(self, reader: str, scope: Scope, send: Send) -> None:
+        """Send past and new events, until there are no more."""
+        while not await self._past.is_complete():
             connection: Direct = scope["extensions"][DIRECT]
             viewer = Viewer(connection)
             async with self._broadcast.joined(self._watch, viewer) as place:
-                if await self._tell_past(reader, send, place):
+                if await self._send_past(reader, send, place):
                     return
-                await self._part(send, self._watch.here(place))
-                if not self._watch.of_one:
+                await self._write(send, self._watch.bookmark(place))
+                if not self._watch.single_match:
                     self._after = str(place)
-                viewer.go_on()
-                if await viewer.parted:
+                viewer.resume()
+                if await viewer.finished:
                     return
                 self._after = str(viewer.id) if viewer.id else self._after
             async with asyncio.timeout(self._patience_s):
                 await connection.drained()
-        await self._tell_past(reader, send, None)
+        await self._send_past(reader, send, None)
 
-    async def _tell_past(self, reader: str, send: Send, until: int | None) -> bool:
-        """Tell what the journal has up to a place; return whether nothing comes after it."""
-        async with aclosing(self._past.told(reader, self._after, until)) as past:
-            async for told in past:
-                await self._part(send, told.plain)
-                self._after = str(told.id) if told.id else self._after
-                if told.over:
+    async def _send_past(self, reader: str, send: Send, until: int | None) -> bool:
+        """Send the events in the journal up to a place; return whether the last event of the stream was among them."""
+        async with aclosing(self._past.messages(reader, self._after, until)) as past:
+            async for message in past:
+                await self._write(send, message.plain)
+                self._after = str(message.id) if message.id else self._after
+                if message.is_last:
                     return True
         return False
 
-    async def _part(self, send: Send, part: bytes) -> None:
+    async def _write(self, send: Send, content: bytes) -> None:
         async with asyncio.timeout(self._patience_s):
             if not self._begun:
                 headers = [(name.encode(), value.encode()) for name, value in STREAM_HEADERS.items()]
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
-                self._begun, part = True, RETRY + part
-            if part:
-                await send({"type": "http.response.body", "body": part, "more_body": True})
+                self._begun, content = True, RETRY + content
+            if content:
+                await send({"type": "http.response.body", "body": content, "more_body": True})
 
 
 async def _left(receive: Callable[[], Awaitable[object]]) -> None:
-    """Wait until the reader has left."""
+    """Wait until the browser has disconnected."""
     while True:
         message = await receive()
         if isinstance(message, dict) and message["type"] == "http.disconnect":

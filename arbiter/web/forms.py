@@ -1,7 +1,7 @@
-"""Forms that people send: read within bounds, and only from pages of this server.
+"""Forms that people send: limited in size and time, and accepted only from pages of this server.
 
-A browser sends cookies along with a form of any site. So each form here carries a token that is made from a cookie of
-the browser, which no other site can read or set; and the browser has to name this site as the form's origin.
+A browser adds cookies to the forms of every site. So each form here contains a token that is made from a cookie of the
+browser, which no other site can read or set. The browser also has to name this site as the origin of the form.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from arbiter.web.door import cookie_name, session_of, set_cookie
 MOST_BYTES: Final = 16_384  #: of a form
 MOST_FIELDS: Final = 80
 KIND: Final = "application/x-www-form-urlencoded"
-VISIT_S: Final = 3_600  #: how long a form for visitors can be sent, seconds
+VISIT_S: Final = 3_600  #: seconds for which a visitor's form is valid
 
 _OLD: Final = "This form is older than your session, or your browser keeps no cookies: load its page again"
 
 
 def form_token(request: Request) -> str:
-    """Return the token for the forms of a page: '' for a browser without a session cookie."""
+    """Return the token for the forms of a page; '' for a browser without cookies."""
     return _token(session_of(request) or request.cookies.get(cookie_name(request, "visit"), ""))
 
 
 def visitor_token(request: Request) -> tuple[str, str]:
-    """Return the token for a visitor's form, and the value of the cookie that it is made from."""
+    """Return the token for a visitor's form, and the value of the cookie from which it is made."""
     visit = request.cookies.get(cookie_name(request, "visit"), "") or secrets.token_urlsafe(32)
     return _token(visit), visit
 
@@ -67,13 +67,13 @@ async def _body(request: Request) -> bytes:
             body += part
             if len(body) > MOST_BYTES:
                 raise HTTPException(413, f"This form is too large: at most {MOST_BYTES} bytes")
-    except ClientDisconnect:  # the browser has gone: nobody reads the answer
+    except ClientDisconnect:  # the browser has disconnected: nobody reads the answer
         raise HTTPException(400, "This form did not arrive whole") from None
     return bytes(body)
 
 
 def local(address: str) -> str:
-    """Return the path on this site that a person came from; `/` for anything else."""
+    """Return an address if it is a path on this site, `/` otherwise."""
     ours = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if ours else "/"
 

@@ -17,9 +17,9 @@ MOST: Final = 12  #: boards side by side
 
 
 class Grid(NamedTuple):
-    """Boards for the templates: of each match its board and state; symbols and states once for the page.
+    """Boards for the templates: each match with its board and state; the symbols and all states for the page.
 
-    begun: the label of matches that are added as soon as they begin, '' for all; None if there is no room.
+    begun: the label of the matches that are added when they begin, '' for all; None if there is no room.
     """
 
     boards: Sequence[tuple[Match, Markup, dict[str, Any]]]
@@ -29,7 +29,7 @@ class Grid(NamedTuple):
 
 
 async def grid(matches: Sequence[Match], now_ms: int, label: str = "") -> Grid:
-    """Return live boards of some matches. `label`: of the matches that are added later, '' for all."""
+    """Return live boards of some matches. `label`: that of the matches to add when they begin, '' for all."""
     found = []
     for match in matches:
         position = await asyncio.to_thread(shown_at, match, match.ply)
@@ -40,6 +40,6 @@ async def grid(matches: Sequence[Match], now_ms: int, label: str = "") -> Grid:
 
 
 def board_of(match: Match, position: Shown) -> Markup:
-    """Return the board of a match with a position."""
+    """Return the board of a match, with a position of the match."""
     first, second = match.players
     return board(match.game, position, f"{match.game.facts.name}, {first} against {second}")

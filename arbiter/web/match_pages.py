@@ -1,4 +1,4 @@
-"""The pages of matches: live, at any ply, and as files. Without a script they show everything, but do not update."""
+"""The pages of matches: live, at any ply, and as files. They work without scripts, but then they do not update."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MatchPages:
         return await self._page(request, "matches.html", page=page, wanted=wanted)
 
     async def match(self, request: Request) -> Response:
-        """Show a match: live, or at the ply that the address names."""
+        """Show a match: live, or at the ply in the address."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
         viewer = await self._templates.viewer(request)
         seats = [seat for seat, name in enumerate(match.players, 1) if name == viewer.player and viewer.plays]
@@ -75,7 +75,7 @@ class MatchPages:
         )
 
     async def plies(self, request: Request) -> Response:
-        """Return the positions of a match from a ply on, for the script of a replay."""
+        """Return the positions of a match from a given ply on, for the script of a replay."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
         first = number(request.query_params.get("from", ""), match.ply, match.ply)
         last = min(first + CHUNK - 1, match.ply)

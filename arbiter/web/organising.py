@@ -1,4 +1,4 @@
-"""Running tournaments: created by a form for each format, entered, started, paused, cancelled, through the gate."""
+"""The pages of organisers, which create, start, pause and cancel tournaments, and enter players, through the gate."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from arbiter.web.rendering import Templates
 from arbiter.web.spec_form import FORMATS, place_of, sections, spec_of
 from arbiter.web.tournament_pages import TournamentPages
 
-MOST_OPEN: Final = 100  #: tournaments that are under way or next, on their list
+MOST_OPEN: Final = 100  #: running or coming tournaments in their list
 MOST_ENTERED: Final = 200  #: players in one form for entry or withdrawal
 
 
 class OrganiserPages:
-    """The handlers of tournaments for organisers, and of a player's own entry."""
+    """The handlers of tournaments for organisers, and of the entry of a player by itself."""
 
     def __init__(self, gate: Gate, templates: Templates, pages: TournamentPages) -> None:
         self._gate = gate
@@ -45,7 +45,7 @@ class OrganiserPages:
         )
 
     async def new(self, request: Request) -> Response:
-        """Show the form for a new tournament of the format that the address names."""
+        """Show the form for a new tournament of the format in the address."""
         return await self._form(request, _format(request.query_params.get("format", "")), {})
 
     async def create(self, request: Request) -> Response:
@@ -120,7 +120,7 @@ def _format(word: str) -> Format:
 
 
 def _entries(names: str) -> Sequence[EntryRequest]:
-    """Return the players named in a text, each with its rating for seeding or without. Raises ARGUMENT_INVALID."""
+    """Return the players named in a text, with the ratings for seeding that it gives. Raises ARGUMENT_INVALID."""
     words = names.replace(",", " ").split()
     if not 1 <= len(words) <= MOST_ENTERED:
         raise argument_invalid(

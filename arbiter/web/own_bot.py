@@ -1,4 +1,4 @@
-"""The pages for a bot's author: its connection, the ends of its streams, its matches, and the log of each."""
+"""The pages for the author of a bot: its connection, the ends of its streams, its matches, and their logs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class OwnBotPages:
         )
 
     async def log(self, request: Request) -> Response:
-        """Show the record of a match as a log: each event with its instant and its time account."""
+        """Show the record of a match as a log: each event with its instant and its time accounting."""
         call, match_id = call_of(request), request.path_params["match"]
         match = await self._gate.matches.get(call, match_id)
         viewer = await self._templates.viewer(request)
@@ -73,7 +73,7 @@ class OwnBotPages:
 
 
 def fault_of(item: Any, player: str) -> str:
-    """Return the fault by which a bot lost a match of a list; '' for none, or while the match is under way."""
+    """Return the fault by which the bot lost a match; '' if there is none, or while the match is under way."""
     if isinstance(item, Match) or item.end is None:
         return ""
     end = item.end
@@ -83,7 +83,7 @@ def fault_of(item: Any, player: str) -> str:
 
 
 def log_line(event: dict[str, Any]) -> LogLine | None:
-    """Return an event of a record as a line of its log; None if the line of the record is not an event."""
+    """Return a line of a record as a line of the log; None if it is not an event."""
     kind = event.get("kind")
     if kind is None or "at" not in event:
         return None
@@ -126,7 +126,7 @@ def _end(event: dict[str, Any]) -> str:
 
 
 def _ledger(ledger: dict[str, Any]) -> str:
-    """Return the time account of a move: charged, credited, round trip, and the time left."""
+    """Return the time accounting of a move: charged, credited, round trip, and the time left."""
     parts = [f"charged {ledger['charged']} ms", f"credited {ledger['credited']} ms"]
     if ledger.get("round_trip") is not None:
         parts.append(f"round trip {ledger['round_trip']} ms")

@@ -24,7 +24,7 @@ SHORT: Final = 10  #: rows of each list on the front page
 
 
 class Pages:
-    """The handlers of these pages, of the public keys and of the style sheet."""
+    """The handlers of these pages, and of the public keys and the style sheet."""
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
         self._gate = gate

@@ -1,4 +1,4 @@
-"""Playing as a person: opponents, challenges, moves, draws, resignation. Every action is a call of the gate."""
+"""Playing as a person: opponents, challenges, moves, draws, resignation. Every action is a call to the gate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from arbiter.web.forms import fields, local
 from arbiter.web.rendering import Templates
 from arbiter.web.states import claim_of, number, positions
 
-MOST_BOTS: Final = 50  #: bots that are offered as opponents
+MOST_BOTS: Final = 50  #: bots in the list of opponents
 MOST_OFFERS: Final = 100  #: challenges and seeks that are shown
 MOST_MATCHES: Final = 20  #: matches of the person
 TIMES: Final = ("1m+1s", "3m+2s", "5m+3s", "10m+5s", "30m+10s", "none")
@@ -93,7 +93,7 @@ class PlayPages:
         return await self._templates.page(request, "waiting.html", viewer=viewer, challenge=challenge)
 
     async def answer(self, request: Request) -> Response:
-        """Accept a challenge, and redirect to its match; or decline it, or withdraw one's own."""
+        """Accept a challenge, and redirect to its match; or decline it, or withdraw the person's own."""
         sent, challenge_id = await fields(request), request.path_params["challenge"]
         if sent.get("answer") == "accept":
             match = await self._gate.players.accept_challenge(call_of(request), challenge_id)
@@ -172,7 +172,7 @@ def _end_of(game: AnyGame, moves: Sequence[str]) -> dict[str, Any]:
 
 
 def _done(request: Request, match_id: str) -> Response:
-    """Return that an action is done: as JSON for the script, or as a redirect for a form without it."""
+    """Return the response to an action: JSON for the script, a redirect for a form."""
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({})
     return RedirectResponse(f"/matches/{match_id}", 303)

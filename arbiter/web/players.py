@@ -10,13 +10,13 @@ from arbiter.drawing.chart import AxisTick
 from arbiter.service.ports.journal import MatchSummary, PlayerResult
 
 MOST_OPPONENTS: Final = 50  #: rows of the table of opponents
-FORM: Final = 20  #: the newest results, which are the player's form
+FORM: Final = 20  #: newest results on the page of a player
 DAY_MS: Final = 86_400_000
 TICKS: Final = 4
 
 
 class Score(NamedTuple):
-    """Results of one kind: its name, and the numbers won, drawn and lost. Void matches count nowhere."""
+    """The results of one kind: its name, and the numbers won, drawn and lost. Void matches are not counted."""
 
     name: str
     won: int
@@ -35,9 +35,10 @@ class Score(NamedTuple):
 
 
 class Results(NamedTuple):
-    """The results of a player by each criterion, the most frequent first. void: matches that count nowhere.
+    """The results of a player by each criterion, the most frequent first.
 
-    opponents: at most MOST_OPPONENTS; more: the number of others. reasons: why games were won, drawn and lost.
+    void: the number of void matches. opponents: at most MOST_OPPONENTS; more: the number of others. reasons: the
+    reasons of wins, draws and losses.
     """
 
     all: Score
@@ -50,9 +51,9 @@ class Results(NamedTuple):
 
 
 def results(player: str, found: Iterable[PlayerResult], seat_name: Callable[[str, int], str]) -> Results:
-    """Return results by each criterion. seat_name: the name of a seat in a game.
+    """Return results by each criterion. `seat_name` returns the name of a seat in a game.
 
-    Matches of the player against itself are in none of the tables.
+    Matches of the player against itself are left out.
     """
     counted = [each for each in found if each.opponent != player]
     valid = [each for each in counted if each.result != "void"]
@@ -80,7 +81,7 @@ def form(player: str, items: Iterable[object]) -> list[tuple[str, MatchSummary]]
 
 
 def ticks(first_ms: int, last_ms: int, written: Callable[[int], str]) -> list[AxisTick]:
-    """Return the labels of an axis of time; `written` writes an instant: `2026-03-01 12:00 UTC`."""
+    """Return the labels of a time axis; `written` returns an instant as text: `2026-03-01 12:00 UTC`."""
     steps = range(TICKS) if last_ms > first_ms else range(1)
     instants = [first_ms + (last_ms - first_ms) * step // (TICKS - 1) for step in steps]
     span = last_ms - first_ms

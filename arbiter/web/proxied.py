@@ -1,4 +1,4 @@
-"""Pages behind a proxy, under another address than the one on which this server listens."""
+"""Pages behind a proxy, whose public address is not the one on which this server listens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMES: Final = ("http", "https")
 class Reached:
     """Gives every request the public address of the pages, whatever address the proxy has sent.
 
-    So cookies are Secure where that address is https, and a form counts as ours if it came from that address alone.
+    So cookies are Secure if that address is https, and a form is accepted only if its origin is that address.
     """
 
     def __init__(self, app: ASGIApp, url: str) -> None:
@@ -24,7 +24,7 @@ class Reached:
         self._scheme, self._host = _site(url)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, as one to that address."""
+        """Pass a request on, as one to the public address."""
         if scope["type"] == "http":
             others = [(name, value) for name, value in scope["headers"] if name != b"host"]
             scope = {**scope, "scheme": self._scheme, "headers": [(b"host", self._host), *others]}

@@ -19,8 +19,8 @@ from arbiter.web.door import call_of, picture
 from arbiter.web.players import form, results, ticks
 from arbiter.web.rendering import Templates, day
 
-CURVES: Final = 6  #: players in the picture of a leaderboard's history
-POINTS: Final = 24  #: instants of a history; each needs a rating of its own
+CURVES: Final = 6  #: players in the chart of a leaderboard's history
+POINTS: Final = 24  #: instants in a history; the ratings are computed for each
 
 
 class RatingPages:
@@ -31,7 +31,7 @@ class RatingPages:
         self._page = templates.page
 
     async def leaderboard(self, request: Request) -> Response:
-        """Show the ratings at a game, or at all."""
+        """Show the ratings for one game, or for all games together."""
         query = request.query_params
         page = await self._gate.ratings.leaderboard(
             call_of(request), query.get("game", ""), False, PageRequest(0, query.get("page", ""))
@@ -98,14 +98,14 @@ class RatingPages:
     def _seat_name(self, request: Request, game: str, seat: int) -> str:
         try:
             return self._gate.games.get(call_of(request), game).facts.seat_name(seat)
-        except Refusal:  # a game that this server no longer has
+        except Refusal:  # this server no longer has the game
             return f"seat {seat}"
 
 
 def places(rows: Sequence[Row], first_page: bool, last_page: bool) -> list[str]:
-    """Return the places that each player of a leaderboard's page may have: `1`, or `2–5` in a group without an order.
+    """Return the place of each row as text: `1`, or `2–5` for a group of players whose order is not known.
 
-    An end of a group that may be on another page is written as `…`.
+    The text has `…` for an end of a group that may be on another page.
     """
     written = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Pages from templates: the format of values for people, and the viewer."""
+"""Pages from templates: the viewer, and values as text for people."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Templates:
         return HTMLResponse(self.text(template, viewer, path=_path(request), **values), status, _headers(viewer))
 
     def text(self, template: str, viewer: Viewer = VISITOR, path: str = "/", **values: Any) -> str:
-        """Return a page as text. path: its address, the target after signing in."""
+        """Return a page as text. path: its address, to which the person returns after signing in."""
         return self._environment.get_template(template).render(viewer=viewer, path=path, **values)
 
     async def viewer(self, request: Request) -> Viewer:
@@ -100,7 +100,7 @@ def _path(request: Request) -> str:
 
 
 def _time(ms: float | None) -> str:
-    """Return a duration as people read it: `0.4 s`, `1:05`, `–` for none."""
+    """Return a duration as text for people: `0.4 s`, `1:05`, `–` for none."""
     if ms is None:
         return "–"
     if ms < 60_000:
@@ -109,12 +109,12 @@ def _time(ms: float | None) -> str:
 
 
 def _sentence(message: str) -> str:
-    """Return a message as a sentence of its own."""
+    """Return a message as a sentence."""
     return message[:1].upper() + message[1:] + ("" if message.endswith((".", "?", "!")) else ".")
 
 
 def day(ms: int) -> str:
-    """Return an instant as people read it, '' for none: `2026-03-01 12:00 UTC`."""
+    """Return an instant as text for people, '' for none: `2026-03-01 12:00 UTC`."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC") if ms else ""
 
 
@@ -129,7 +129,7 @@ def _elo(value: float) -> str:
 
 
 def _ended(item: Match | MatchSummary) -> str:
-    """Return the result of a match in a list, or that it is under way."""
+    """Return the result of a match in a list, or that the match is under way."""
     if isinstance(item, Match):
         return "under way"
     return result_words(item.end, (item.player_1, item.player_2)) if item.end is not None else "under way"

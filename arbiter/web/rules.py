@@ -1,4 +1,4 @@
-"""The rules of a game as a page shows them: the text as HTML, and figures that the engine draws of its own moves."""
+"""The rules of a game as a page shows them: the text as HTML, and figures of moves that the engine has played."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def inline(text: str) -> Markup:
 
 
 def html(text: str) -> Markup:
-    """Return Markdown as HTML without any of the HTML that it contains; house rulings get a mark."""
+    """Return Markdown as HTML. HTML in the Markdown is escaped, and house rulings are marked."""
     written = _OURS.sub('<em class="ours">ours</em>', _MARKDOWN.render(text))
     wide = written.replace("<pre>", '<pre tabindex="0">').replace(
         "<table>", '<div class="scroll" tabindex="0"><table class="list">'

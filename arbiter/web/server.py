@@ -1,4 +1,4 @@
-"""The HTTP server: its address, and its life beside the gRPC server in one event loop."""
+"""The HTTP server: its socket, and its start and stop beside the gRPC server, in one event loop."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from arbiter.web.application import application
 from arbiter.web.connections import Connection
 
 WAITING: int = 1_024  #: connections that wait to be accepted
-GRACE_S: int = 2  #: seconds for answers to end when the server stops
+GRACE_S: int = 2  #: seconds that responses have to end when the server stops
 
 
 class _Uvicorn(uvicorn.Server):
-    """A server that leaves signals to the process that it is a part of."""
+    """A server that leaves signals to the process in which it runs."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -31,10 +31,10 @@ class _Uvicorn(uvicorn.Server):
 
 
 class WebServer:
-    """The HTTP server. It is bound to its address when it is made."""
+    """The HTTP server. Its constructor binds the address."""
 
     def __init__(self, gate: Gate, settings: Settings, calls: ASGIApp, meter: Meter) -> None:
-        """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none."""
+        """Bind the address. Raises OperatorError if that fails, or if it needs TLS and there is no certificate."""
         app = application(gate, settings, calls, meter)
         self._socket = _bound(settings)
         self.port: int = self._socket.getsockname()[1]
@@ -63,12 +63,12 @@ class WebServer:
         self._serving: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Accept connections: those that come before the server's first turn wait for it."""
+        """Accept connections; those that arrive before the event loop runs wait."""
         self._socket.listen(WAITING)
         self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
 
     async def stop(self) -> None:
-        """Accept no more connections, and end those that are open."""
+        """Accept no more connections, and close the open ones."""
         self._server.should_exit = True
         if self._serving is not None:
             await self._serving
@@ -76,7 +76,7 @@ class WebServer:
 
 
 def _bound(settings: Settings) -> socket.socket:
-    """Return a socket that is bound to the address of the page. Raises OperatorError."""
+    """Return a socket that is bound to the address of the pages. Raises OperatorError."""
     host, port = host_and_port(settings.web, "for the page", "127.0.0.1:7480")
     if not settings.tls_certificate and not is_loopback(host) and not settings.insecure:
         raise OperatorError(

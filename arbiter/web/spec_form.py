@@ -1,7 +1,7 @@
-"""The form for a new tournament: which fields each format has, with the server's own defaults and bounds.
+"""The form for a new tournament: the fields of each format, with the server's own defaults and bounds.
 
-A field has the name of what it sets in the specification (`options.rounds`), which is also what a refusal names. What a
-person wrote is only brought into the shape of a specification here; `read_spec` alone decides what is allowed.
+The name of a field is the name of the value in the specification (`options.rounds`), and refusals use the same name.
+This module only converts the texts of a form into the shape of a specification; `read_spec` alone checks them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ FORMATS: Final[Mapping[Format, tuple[str, str]]] = {
 class Field(NamedTuple):
     """A field of the form.
 
-    kind: text, number, check, lines (one entry a line) or instant. bounds: of a number. note: what to write.
-    required: there is no default.
+    kind: text, number, check, lines (one entry a line) or instant. bounds: of a number. note: what to enter. required:
+    there is no default.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Field(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Fields that belong together. `more`: most tournaments leave them as they are."""
+    """A group of fields. `more`: most tournaments do not change them."""
 
     title: str
     fields: Sequence[Field]
@@ -76,7 +76,7 @@ _LABELS: Final[Mapping[str, tuple[str, str]]] = {
 
 _KINDS: Final[Mapping[str, str]] = {"int": "number", "bool": "check", "str": "text"}
 _PAIRS: Final = re.compile(r"\s*[=:]\s*")
-GAME: Final = "game:"  #: the beginning of the name of a game's box
+GAME: Final = "game:"  #: the first part of the name of a game's check box
 MORE_GAMES: Final = "more_games"
 
 _LISTS: Final = ("tie_breaks", "entry.invited")  #: words
@@ -86,7 +86,7 @@ _TABLES: Final = ("time_odds", "policy")  #: `name = value`, one a line
 
 
 def sections(format_: Format) -> list[Section]:
-    """Return the fields of a new tournament of a format. Those for games stand in the page itself."""
+    """Return the fields for a new tournament of a format. Those for games are in the page itself."""
     pairer = PAIRERS[format_]
     usual = ", ".join(pairer.tie_breaks) or "none"
     return [
@@ -120,7 +120,7 @@ def _play(format_: Format) -> list[Field]:
 
 
 def _options(format_: Format) -> Iterable[Field]:
-    """Yield the options of a format; one without a usable default is empty, and must be filled in."""
+    """Yield the options of a format. One without a usable default is empty, and required."""
     wanted = PAIRERS[format_].invalid_option(Options())
     for field in _part("options", Options, PAIRERS[format_].options):
         missing = wanted is not None and field.name == f"options.{wanted.field}".removesuffix("_ms")
@@ -146,7 +146,7 @@ def _openings() -> list[Field]:
 
 
 def _part(part: str, kind: type[Options | Adjudication], names: Iterable[str] | None = None) -> Iterable[Field]:
-    """Yield the fields of a part of the specification, with its defaults; `names`: only these."""
+    """Yield the fields of a part of the specification, with its defaults; `names`: only these fields."""
     known = {field.name: field for field in fields_of(kind)}
     for name in known if names is None else names:
         label, note = _LABELS.get(name, (name.replace("_", " "), ""))
@@ -158,21 +158,21 @@ def _part(part: str, kind: type[Options | Adjudication], names: Iterable[str] | 
             yield Field(place, label, _KINDS[str(known[name].type)], shown, NUMBERS.get(place), note)
 
 
-# What a person wrote
+# The form as it was sent
 
 
 def spec_of(sent: Mapping[str, str]) -> Spec:
-    """Return the specification of a form. Raises Refusal as `read_spec`; it may take long, as that does."""
+    """Return the specification of a form. Raises Refusal, and may take long, like `read_spec`."""
     return read_spec(values_of(sent), time_control.parse)
 
 
 def values_of(sent: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a form says in the shape of a specification; empty fields are absent. Raises PARAMETER_INVALID."""
+    """Return the values of a form, shaped as a specification; empty fields are absent. Raises PARAMETER_INVALID."""
     values: dict[str, Any] = {name: sent.get(name, "").strip() for name in ("name", "format")}
     chosen = [name.removeprefix(GAME) for name in sent if name.startswith(GAME)]
     values["games"] = [*chosen, *sent.get(MORE_GAMES, "").split()]
     if values["format"] not in tuple(Format):
-        return values  # read_spec says which there are
+        return values  # the refusal of read_spec names the formats
     for section in sections(Format(values["format"])):
         for field in section.fields:
             text = sent.get(field.name, "").strip()
@@ -225,7 +225,7 @@ def _split(line: str) -> list[str]:
 
 
 def _whole(text: str) -> int | str:
-    """Return a whole number. Any other text stays as it is: the specification refuses it, and says what it expects."""
+    """Return a whole number. Other text is returned unchanged, and the specification refuses it with an explanation."""
     return int(text) if re.fullmatch(r"-?[0-9]{1,15}", text, re.ASCII) else text
 
 
@@ -245,6 +245,6 @@ def place_of(refusal: Refusal, format_: Format) -> str:
     names |= {"name": "name", "games": MORE_GAMES}
     if where and where != "format" and where.partition(".")[0] not in {name.partition(".")[0] for name in names}:
         return MORE_GAMES  # a parameter of a game
-    while where and where not in names:  # of an entry of a table: the table
+    while where and where not in names:  # for an entry of a table: its table
         where = where.rpartition(".")[0]
     return names.get(where, "")

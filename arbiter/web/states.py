@@ -1,7 +1,7 @@
 """The state of matches for pages: in words for people, and as JSON values for the script.
 
-Instants are UTC epoch milliseconds. Clocks are what a player may still think on its next move, as of `started`: the
-instant at which the clock of the seat to move began to run, 0 while none runs.
+Instants are UTC epoch milliseconds. A clock is the time that a player has left for its next move, as of `started`: the
+instant at which the clock of the seat to move began to run, 0 if none runs.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ BROUGHT_BY_THE_END: Final = BROUGHT_BY_MOVES | {"phase", "active", "over", "resu
 
 
 class Played(NamedTuple):
-    """A move of a match: its ply (0 is the first), seat, notation, and how long it took; None in an opening.
+    """A move of a match: its ply (0 is the first), seat, notation, and duration; None in an opening.
 
-    credited_ms: the part of that time which server or network took, and which was not charged.
+    credited_ms: the part of the duration that server or network took, and that was not charged.
     """
 
     ply: int
@@ -92,7 +92,7 @@ def offer_of(match: Match) -> int:
 
 
 def claim_of(match: Match) -> str:
-    """Return the reason for which the seat to move may claim a draw now, or ''."""
+    """Return the reason by which the seat to move may claim a draw now, or ''."""
     return (claimable(match) or "").replace("_", " ")
 
 
@@ -118,7 +118,7 @@ def is_move(published: Published) -> bool:
 
 
 def positions(game: AnyGame, moves: Sequence[str]) -> list[Any]:
-    """Return the positions of a line that has been played, from the initial one on."""
+    """Return the positions of a line of play, from the initial position on."""
     found = [game.initial()]
     for move in moves:
         found.append(game.play(found[-1], move))

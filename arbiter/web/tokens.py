@@ -32,11 +32,11 @@ class TokenPages:
         self._templates = templates
 
     async def tokens(self, request: Request) -> Response:
-        """List the tokens of the person, or of the player that the address names, and show the form for a new one."""
+        """List the tokens of the person, or of the player in the address, and show the form for a new one."""
         return await self._list(request)
 
     async def create(self, request: Request) -> Response:
-        """Make a token, and show its secret, only this once."""
+        """Make a token, and show its secret, which is not shown again."""
         sent = await fields(request)
         wanted = [scope for scope in Scope if f"scope:{scope}" in sent]
         player, note = sent.get("player", "").strip(), sent.get("note", "").strip()
@@ -59,7 +59,7 @@ class TokenPages:
         )
 
     async def invite(self, request: Request) -> Response:
-        """Make an invitation, and show it, only this once."""
+        """Make an invitation, and show it; it is not shown again."""
         await fields(request)
         try:
             secret = await self._gate.players.invite(call_of(request))
@@ -71,7 +71,7 @@ class TokenPages:
         viewer = await self._templates.viewer(request)
         if not viewer.player:
             answer = RedirectResponse("/sign-in?onward=/tokens", 303)
-            if session_of(request):  # the browser has just revoked the token that it holds
+            if session_of(request):  # the browser has revoked its own token
                 set_cookie(request, answer, "session", "", 0)
             return answer
         player, after = request.query_params.get("player", ""), request.query_params.get("page", "")

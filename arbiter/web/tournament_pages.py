@@ -20,7 +20,7 @@ from arbiter.web.rendering import Templates
 from arbiter.web.states import number
 from arbiter.web.tournaments import TIE_BREAKS, crosstable, game_list
 
-LARGEST = 10**9  #: number of a round or a game in an address
+LARGEST = 10**9  #: largest number of a round or a game in an address
 
 MOST_CONNECTED = 100  #: connected bots in the list for an organiser
 
@@ -78,7 +78,7 @@ class TournamentPages:
         )
 
     async def _grid(self, request: Request, tournament: Tournament) -> Grid:
-        """Return the live boards of the games that have begun last."""
+        """Return the live boards of the games that have begun most recently."""
         call = call_of(request)
         running = [tournament.running[game].match for game in sorted(tournament.running, reverse=True)[:MOST]]
         matches = [await self._gate.matches.get(call, match) for match in running]

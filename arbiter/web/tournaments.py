@@ -11,7 +11,7 @@ from arbiter.tournaments.meetings import GameResult, ScheduledGame
 from arbiter.tournaments.tournament import Tournament
 
 MOST_IN_CROSSTABLE: Final = 24  #: players; a larger table is wider than a screen
-MOST_GAMES: Final = 100  #: in one list of games, where a tournament is not played in rounds
+MOST_GAMES: Final = 100  #: games in one list, for a tournament that is not played in rounds
 
 TIE_BREAKS: Final = {
     "direct_encounter": ("DE", "direct encounter"),
@@ -48,8 +48,8 @@ class ListedGame(NamedTuple):
 class GameList(NamedTuple):
     """Some games of a tournament, newest first.
 
-    rounds: the rounds that have a list of their own; none where it is not played in rounds. round: the one that is
-    listed, 0 for none. older: the number of a game, those before which come next; 0 for none.
+    rounds: the rounds that have a list of their own; empty if the tournament is not played in rounds. round: the round
+    of this list, 0 for none. older: the next list contains games before this number; 0 if there is none.
     """
 
     games: Sequence[ListedGame]
@@ -59,7 +59,7 @@ class GameList(NamedTuple):
 
 
 def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pairing | None]]:
-    """Return for each player, in an order, its games against each; None where there are none yet.
+    """Return for each player, in an order, its games against each other player; None if there are none yet.
 
     It is empty for more players than MOST_IN_CROSSTABLE, and while no two players have met. A player's games against
     itself are left out.
@@ -86,9 +86,9 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
 
 
 def game_list(tournament: Tournament, round_: int, before: int, players: Sequence[str] = ()) -> GameList:
-    """Return games of a tournament: of a round (0: the newest that has begun), or those before a game (0: the newest).
+    """Return games of a tournament: those of a round (0: the newest that has begun), or before a game (0: the newest).
 
-    players: one or two names, whose games are listed then, of all rounds.
+    players: one or two names; the list then has their games in all rounds.
     """
     in_rounds = formats.of(tournament.spec).by_round and not players
     rounds = range(1, tournament.rounds + 1) if in_rounds else range(0)
@@ -120,7 +120,7 @@ def points(halves: int) -> str:
 
 
 def _newest_round(tournament: Tournament) -> int:
-    """Return the last round of which a game has begun; 1 if none has."""
+    """Return the last round in which a game has begun; 1 if there is none."""
     begun: Iterable[int] = {*tournament.results, *tournament.running}
     return max((tournament.meetings[tournament.games[number - 1].meeting - 1].round for number in begun), default=1)
 

@@ -65,8 +65,8 @@ class Browser:
     async def _send(self, message: Any) -> None:
         self.told += message.get("body", b"")
 
-    def write(self, told: Message) -> None:
-        self.told += told.plain
+    def write(self, message: Message) -> None:
+        self.told += message.plain
         self.writes.append(asyncio.get_running_loop().time())
 
     async def drained(self) -> None:
