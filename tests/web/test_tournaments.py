@@ -106,7 +106,7 @@ async def test_a_ladder_shows_what_is_not_known(tmp_path: Path, monkeypatch: pyt
     lines = ['class="group"' in row.partition(">")[0] for row in table.split("<tr")[1:]]
     assert lines == [False, False, True, True], "lines: above who is told apart, and above who is provisional"
     assert table.count("(provisional)") == 1
-    assert "Provisional: met fewer than three others." in page
+    assert "Provisional: has met fewer than three others." in page
 
 
 @pytest.mark.parametrize("double", [False, True])

@@ -1,4 +1,4 @@
-// Requests that do not wait for ever: a browser may hold one back, or lose its connection without a word.
+// Requests with a time limit: a browser may delay a request, or lose its connection without noticing.
 export const PATIENCE_MS = 10_000;
 
 export function ask(url: string, options: RequestInit = {}): Promise<Response> {

@@ -1,11 +1,11 @@
-// A board: puts the page's symbols where the server says that they stand.
+// A board: shows the page's symbols at the cells that the server sends.
 import type { Contents, Placed } from "./shapes.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOVE_MS = 220;
 const ITEMS = ["ground", "last", "signs", "pieces", "over"] as const;
 const FILLED: string[] = [...ITEMS, "ways", "links"];
-const LETTER_DROP = 0.35; // how far below its centre a text's baseline is, in font sizes, as arbiter/drawing/shapes.py
+const LETTER_DROP = 0.35; // distance from a text's centre down to its baseline, in font sizes, as in arbiter/drawing/shapes.py
 
 export function svg(name: string, attributes: Record<string, string>, ...children: Element[]): SVGElement {
   const made = document.createElementNS(SVG, name);
@@ -15,10 +15,10 @@ export function svg(name: string, attributes: Record<string, string>, ...childre
 }
 
 type Part = [
-  key: string, // says all that the element depends on
+  key: string, // everything on which the element depends
   make: () => Element,
-  kind?: string, // elements of one kind differ in their cell alone,
-  cell?: number, // which is this
+  kind?: string, // elements of one kind differ only in their cell
+  cell?: number,
 ];
 
 export class Board {
@@ -27,7 +27,7 @@ export class Board {
   readonly #inks: string[];
   readonly #centres: [number, number][];
   readonly #layers = new Map<string, Element>();
-  readonly #shown = new Map<string, Map<string, Element>>(); // by layer: the elements in it, by key
+  readonly #shown = new Map<string, Map<string, Element>>(); // by layer: its elements by key
   readonly #kinds = new WeakMap<Element, string>();
   readonly #moving = new WeakMap<Element, Animation>();
   #held = -1;
@@ -45,7 +45,7 @@ export class Board {
     }
   }
 
-  // Shows a position; `animate` lets the pieces of the last move go to where they stand now.
+  // Shows a position; `animate`: with an animation of the last move.
   show(contents: Contents, said: string, animate: boolean): void {
     if (this.#held >= 0) this.drop();
     for (const name of ITEMS) {
@@ -65,12 +65,12 @@ export class Board {
     if (animate && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#animate(contents);
   }
 
-  // Returns the piece that is drawn on a cell.
+  // Returns the element of the piece on a cell.
   piece(cell: number): Element | null {
     return this.#layers.get("pieces")?.querySelector(`[data-at="${cell}"]`) ?? null;
   }
 
-  // Lets the piece on a cell follow the pointer, until it is dropped.
+  // Moves the piece on a cell with the pointer, until `drop`.
   hold(cell: number, x: number, y: number): void {
     this.piece(cell)?.setAttribute("transform", `translate(${x} ${y})`);
     this.#held = cell;
@@ -86,9 +86,9 @@ export class Board {
     return this.#centres[cell] ?? [0, 0];
   }
 
-  // Lets a layer have these parts, in their order, but that of one kind's. What stands in it already stays: most of a board
-  // does not change. What stands elsewhere now is moved: to make an element of a symbol costs the browser several times as
-  // much, and so does an element's place among the others.
+  // Fills a layer with these parts, in this order; the order of neighbours of one kind is free. Elements that the layer
+  // already has stay, since most of a board does not change. An element whose cell has changed is moved: to create one, or
+  // to change its order in the layer, costs the browser several times as much.
   #fill(name: string, parts: Part[]): void {
     const layer = this.#layers.get(name);
     if (!layer) return;
@@ -123,7 +123,7 @@ export class Board {
     });
   }
 
-  // Puts an element that is left over where another one of its kind is to be.
+  // Moves an unused element to the cell of a new part of the same kind.
   #moved(left: Map<string, Element[]>, [, , kind, cell]: Part): Element | undefined {
     const element = kind === undefined || cell === undefined ? undefined : left.get(kind)?.pop();
     if (!element || cell === undefined) return undefined;
@@ -140,7 +140,7 @@ export class Board {
     return made;
   }
 
-  // Returns what the server has drawn in a layer, by the keys that it would have here.
+  // Returns the elements that the server has drawn in a layer, by the keys of their parts.
   #drawn(layer: Element): Map<string, Element> {
     const found = new Map<string, Element>();
     for (const element of layer.children) {
@@ -178,9 +178,9 @@ export class Board {
     return made;
   }
 
-  // Lets the piece at the end of each chain of moves go its way.
+  // Animates the piece at the end of each chain of moves.
   #animate(contents: Contents): void {
-    const chains = new Map<number, number[]>(); // by where it ends: the cells of the way
+    const chains = new Map<number, number[]>(); // by the last cell: all cells of the path
     for (const [from, to] of contents.moves ?? []) {
       const way = chains.get(from) ?? [from];
       chains.delete(from);
@@ -195,7 +195,7 @@ export class Board {
   }
 }
 
-// Returns a key that nothing has yet: the same thing may be there twice.
+// Returns a key that is not in use: two parts may be equal.
 function unused(keys: Map<string, unknown>, key: string): string {
   let own = key;
   while (keys.has(own)) own += "'";

@@ -1,4 +1,4 @@
-// The charts below the board: where in them the ply is that is looked at, the bars of new moves, and a click on a ply.
+// The charts below the board: the mark of the shown ply, the bars of new moves, and clicks on a ply.
 import { ask } from "./ask.ts";
 import { say } from "./pairs.ts";
 import type { Move } from "./shapes.ts";
@@ -6,7 +6,7 @@ import type { Move } from "./shapes.ts";
 type Timed = Pick<Move, "ply" | "seat" | "spent_ms">;
 type Said = [plies: number, seat: number, permille: number];
 
-const [GAP, RIGHT, MARGIN] = [0.8, 8, 8]; // as arbiter/drawing/curves.py
+const [GAP, RIGHT, MARGIN] = [0.8, 8, 8]; // as in arbiter/drawing/curves.py
 
 export class Charts {
   readonly #root: HTMLElement;
@@ -24,7 +24,7 @@ export class Charts {
     });
   }
 
-  // Marks a ply in all charts, and says what was expected there.
+  // Marks a ply in all charts, and shows the players' expectations there.
   mark(ply: number): void {
     for (const chart of this.#charts()) {
       const x = `${this.#left(chart) + ply * this.#step(chart)}`;
@@ -41,7 +41,7 @@ export class Charts {
     say(place, words.length ? `Expected score: ${words.join(", ")}` : "");
   }
 
-  // Draws the time of a new move beside that of the others, to the scale of the longest.
+  // Adds the bar of a new move, and scales all bars by the longest time.
   take(move: Move): void {
     this.#moves.push(move);
     const chart = this.#root.querySelector<SVGPathElement>(".spent")?.ownerSVGElement;
@@ -60,7 +60,7 @@ export class Charts {
     for (const label of chart.querySelectorAll("text")) say(label, seconds(longest));
   }
 
-  // Takes the charts of the server, once the match is over: what was expected is disclosed then.
+  // Loads the charts again after the end of the match, when expectations are disclosed.
   async renew(): Promise<void> {
     const answer = await ask(location.pathname).catch(() => undefined);
     if (!answer?.ok) return;

@@ -1,4 +1,4 @@
-// Clocks by the server's time: what is left now, to the tenth of a second in the last twenty.
+// Clocks by the server's time: the time left now, with tenths of a second in the last twenty.
 import type { State } from "./shapes.ts";
 
 const LOW_MS = 20_000;
@@ -11,10 +11,10 @@ export function shown(ms: number): string {
 }
 
 export class Clocks {
-  readonly #seats: { places: Element[]; clock: Element | null }[]; // what shows whose turn it is, and what is left
-  readonly #most = new Map<number, number>(); // what a seat had at most, as far as this page has seen
+  readonly #seats: { places: Element[]; clock: Element | null }[]; // places: the elements that show whose turn it is
+  readonly #most = new Map<number, number>(); // by seat: the longest time left that this page has seen
   #state: State | undefined;
-  #ahead = Number.POSITIVE_INFINITY; // by how much this browser's time is ahead of the server's, at most
+  #ahead = Number.POSITIVE_INFINITY; // upper bound of this browser's time minus the server's, ms
 
   constructor(root: Element) {
     this.#seats = [1, 2].map((seat) => ({
@@ -23,7 +23,7 @@ export class Clocks {
     }));
   }
 
-  // Takes a state that has just come. What was longest on its way says least of the server's time.
+  // Shows a state. fresh: it has just arrived; the fastest message gives the best estimate of the server's time.
   set(state: State, fresh: boolean): void {
     this.#state = state;
     if (fresh) this.#ahead = Math.min(this.#ahead, Date.now() - state.now);

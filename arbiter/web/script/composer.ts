@@ -1,4 +1,4 @@
-// Composes a move of picks: what fits is what the legal moves, which the server sent, go on with. No rules are here.
+// Composes a move from picks. The legal moves, which the server sends, decide which picks are possible: no rules here.
 import type { Choices } from "./shapes.ts";
 
 export class Composer {
@@ -13,18 +13,18 @@ export class Composer {
     return this.#choices.moves.filter(([, picks]) => this.picked.every((pick, n) => picks[n] === pick));
   }
 
-  // Returns the picks that may come next.
+  // Returns the possible next picks.
   options(): number[] {
     const next = this.#fitting().map(([, picks]) => picks[this.picked.length]);
     return [...new Set(next.filter((pick) => pick !== undefined))];
   }
 
-  // Returns the moves that are whole now.
-  whole(): string[] {
+  // Returns the moves that are complete with the picks so far.
+  complete(): string[] {
     return this.#fitting().filter(([, picks]) => picks.length === this.picked.length).map(([move]) => move);
   }
 
-  // Takes a pick; returns the move if only one fits, with nothing left to be picked on the board.
+  // Adds a pick. Returns the move if only one fits, and none of its other picks is on the board.
   pick(pick: number): string | undefined {
     this.picked.push(pick);
     const [only, ...others] = this.#fitting();

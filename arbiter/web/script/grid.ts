@@ -1,5 +1,5 @@
-// The front page, and that of a tournament: a grid of live boards, kept current by one stream. Some seconds after a match of it has ended, or
-// another has begun for which there is room, and every few seconds while nothing is played, the page takes its content anew from the server.
+// The live boards of the front page and of a tournament's page, kept current by one stream. The page loads its content again some seconds after
+// a match has ended, or another one has begun for which there is room, and every few seconds while there are no live matches.
 import { ask } from "./ask.ts";
 import { Board } from "./board.ts";
 import { Clocks } from "./clocks.ts";
@@ -8,8 +8,8 @@ import { say } from "./pairs.ts";
 import { renew } from "./renew.ts";
 import type { News, State } from "./shapes.ts";
 
-const REST_MS = 4_000; // for how long the end of a match can be looked at, and how much later one that begins is shown
-const IDLE_MS = 5_000; // how often it is asked whether something is played, while nothing is
+const REST_MS = 4_000; // how long the end of a match stays visible, and how long a new match waits to be shown
+const IDLE_MS = 5_000; // how often the page is loaded while there are no live matches
 
 class Card {
   readonly clocks: Clocks;
@@ -23,7 +23,7 @@ class Card {
     this.#said = root.querySelector("[data-said]");
   }
 
-  // Shows what has happened; what is older than what is shown is left out. The first is a whole state.
+  // Shows news, unless later news is already shown. The first one is a complete state.
   take(news: News): void {
     if (news.revision < (this.#state?.revision ?? 0)) return;
     const state = { ...this.#state, ...news } as State;
@@ -62,8 +62,8 @@ export function grid(root: HTMLElement): void {
   const ticking = setInterval(() => { for (const { clocks } of cards.values()) clocks.tick(); }, 100);
 }
 
-// Takes the content of the page anew, in place of what `leave` ends; tries again later where the server does not answer, or a person is at a
-// part of it.
+// Loads the content of the page again, and calls `leave` to end the old one. Tries again later if the server does not answer, or the keyboard
+// focus is in the content.
 async function replace(leave: () => void): Promise<void> {
   try {
     if (document.querySelector("main")?.contains(document.activeElement)) throw new Error("it is in use");

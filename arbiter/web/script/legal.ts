@@ -1,4 +1,4 @@
-// Shows the legal moves of the ply that is looked at: they can be composed as in play, and are not sent.
+// Shows the legal moves at the shown ply. A person can compose them as in play; they are not sent.
 import { ask } from "./ask.ts";
 import type { Board } from "./board.ts";
 import { Picker } from "./picker.ts";
@@ -21,7 +21,7 @@ export class Legal {
     this.#box?.addEventListener("change", changed);
   }
 
-  // Shows those of a ply if they are wanted; apart: not beside a move that the person is to make.
+  // Shows the legal moves at a ply if the box is checked. apart: the person has no move to make at this ply.
   async show(match: string, ply: number, apart: boolean): Promise<void> {
     const wanted = this.#box?.checked && apart ? `${match} ${ply}` : "";
     if (wanted === this.#shown) return;

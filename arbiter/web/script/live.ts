@@ -1,9 +1,9 @@
-// A stream of news of matches. The browser comes back by itself, and says with Last-Event-ID what it has; this says so meanwhile.
+// A stream of news of matches. The browser reconnects by itself, with Last-Event-ID; meanwhile the page says that the connection is lost.
 import { PATIENCE_MS } from "./ask.ts";
 import type { News } from "./shapes.ts";
 
-// Opens a stream; a connection that is not made in time is tried again. `url` tells what to ask for after the last event
-// that has come, '' for none. `begun` is called when the server says that another match has begun.
+// Opens a stream; a connection that takes too long is tried again. `url` returns the address of the events after the last
+// one received, '' for none. `begun` is called when the server announces that another match has begun.
 export function listen(url: (last: string) => string, take: (news: News) => void, begun?: () => void): { close(): void } {
   const lost = document.createElement("p");
   lost.className = "lost";
@@ -36,8 +36,8 @@ export function listen(url: (last: string) => string, take: (news: News) => void
     opened.onerror = () => {
       const ended = opened.readyState === EventSource.CLOSED;
       lost.textContent = ended
-        ? "The server ended the connection. Load the page again to go on."
-        : "The connection is lost. What you see may be old; it is tried again.";
+        ? "The server ended the connection. Load the page again to continue."
+        : "The connection is lost. What you see may be old; the page tries to connect again.";
       document.body.append(lost);
       if (ended) clearTimeout(waiting);
       else wait();

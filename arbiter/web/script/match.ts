@@ -1,4 +1,4 @@
-// The page of a match: live, and stepped through.
+// The page of a match: live, and as a replay.
 import { Board } from "./board.ts";
 import { Charts } from "./charts.ts";
 import { Clocks } from "./clocks.ts";
@@ -46,8 +46,8 @@ export function match(root: HTMLElement): void {
     if (search !== location.search) history.replaceState(null, "", location.pathname + search);
   }
 
-  // Lets the list show the move that is looked at, before the next frame is painted: to ask where it is lays out the page,
-  // which is then done once for all that has changed.
+  // Scrolls the list to the shown move before the next frame. To read its place forces a layout of the page, which is then
+  // done once for all changes.
   function scroll(): void {
     scrolling ??= requestAnimationFrame(() => {
       scrolling = undefined;
@@ -63,7 +63,7 @@ export function match(root: HTMLElement): void {
     pairs(find("[data-signs]"), position.signs);
   }
 
-  // Says whose move it is, but not at the end of a match that is over: the result says all there.
+  // Says whose move it is, but not at the end of a match that is over: the result is shown there.
   function tell(): void {
     say(find("[data-said]"), state.over && at === state.ply ? "" : said);
   }
@@ -77,7 +77,7 @@ export function match(root: HTMLElement): void {
     show();
   }
 
-  // Lets the person move, or shows the legal moves of the ply that is looked at.
+  // Lets the person move, or shows the legal moves at the shown ply.
   function show(): void {
     seat?.take(state, at === state.ply);
     void legal.show(state.match, at, !seat?.moves || at !== state.ply);

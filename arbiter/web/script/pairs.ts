@@ -1,5 +1,5 @@
-// Texts of a page, and lists of pairs: numbers beside the board, and what the signs on pieces mean. What is the same
-// stays as it is: the browser lays out anew what has changed, even where the text is the same.
+// Texts of a page, and lists of pairs: the numbers beside the board, and the meaning of the signs on pieces. Equal texts
+// are not set again, since the browser would lay them out again.
 
 export function say(place: Element | null, text: string): void {
   if (place && place.textContent !== text) place.textContent = text;

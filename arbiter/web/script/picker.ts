@@ -12,10 +12,10 @@ export class Picker {
   readonly #layer: SVGElement;
   #choices: Choices | undefined;
   #composer: Composer | undefined;
-  #asked: number[] = []; // picks of one cell, of which one is to be chosen by a button
+  #asked: number[] = []; // picks of one cell, between which the person decides by a button
   #down: number | undefined;
 
-  // hint and buttons: where it is said what comes next. act: is called with each move that is composed.
+  // hint, buttons: elements that show the next picks. act: called with each complete move.
   constructor(
     root: SVGSVGElement, board: Board, hint: Element | null, buttons: HTMLElement | null, act: (move: string) => void,
   ) {
@@ -75,7 +75,7 @@ export class Picker {
     event.stopPropagation();
   }
 
-  // Goes on to the nearest pick in a direction.
+  // Focuses the nearest pick in a direction.
   #focus(from: number, [dx, dy]: [number, number]): void {
     const [x, y] = this.#board.at(from);
     let [best, least]: [HTMLElement | undefined, number] = [undefined, Number.POSITIVE_INFINITY];
@@ -93,9 +93,9 @@ export class Picker {
     if (cell === undefined || !composer) return;
     const fitting = composer.options().filter((pick) => this.#choices?.picks[pick]?.[1] === cell);
     const [only] = fitting;
-    const whole = composer.whole();
+    const complete = composer.complete();
     if (!fitting.length) {
-      if (whole.length === 1 && whole[0] !== undefined) this.#finish(whole[0]);
+      if (complete.length === 1 && complete[0] !== undefined) this.#finish(complete[0]);
       return;
     }
     if (fitting.length === 1 && only !== undefined) return this.#pick(only, keyboard);
@@ -124,7 +124,7 @@ export class Picker {
   #draw(keyboard = false): void {
     const { picks = [] } = this.#choices ?? {};
     const [picked, options] = [this.#composer?.picked ?? [], this.#composer?.options() ?? []];
-    const whole = picked.length ? this.#composer?.whole() ?? [] : [];
+    const complete = picked.length ? this.#composer?.complete() ?? [] : [];
     const words = (pick: number): string => picks[pick]?.[2] ?? "";
     const cells = new Map<number, number[]>();
     for (const pick of options) {
@@ -136,12 +136,12 @@ export class Picker {
     const parts = path.slice(1).map((pick, n) => this.#line(path[n]?.[1] ?? 0, pick?.[1] ?? 0, pick?.[0] ?? ""));
     parts.push(...path.map((pick) => this.#mark(pick?.[1] ?? 0)));
     for (const [cell, those] of cells) parts.push(this.#target(cell, picks[those[0] ?? 0]?.[0] ?? "", those.map(words)));
-    if (last !== undefined && !cells.has(last) && whole.length === 1) parts.push(this.#target(last, "done", [`play ${whole[0]}`]));
+    if (last !== undefined && !cells.has(last) && complete.length === 1) parts.push(this.#target(last, "done", [`play ${complete[0]}`]));
     this.#layer.replaceChildren(...parts);
     this.#root.setAttribute("role", this.#composer ? "group" : "img");
     const loose = this.#asked.length ? this.#asked : options.filter((pick) => (picks[pick]?.[1] ?? -1) < 0);
     const buttons = loose.map((pick) => button(words(pick), () => this.#pick(pick, keyboard)));
-    for (const move of whole) buttons.push(button(`Play ${move}`, () => this.#finish(move), "main"));
+    for (const move of complete) buttons.push(button(`Play ${move}`, () => this.#finish(move), "main"));
     if (picked.length) buttons.push(button("Back", () => this.#back()));
     this.#buttons?.replaceChildren(...buttons);
     if (this.#hint) this.#hint.textContent = this.#said(picked.map(words), options.map((pick) => picks[pick]?.[0] ?? ""));
@@ -171,7 +171,7 @@ export class Picker {
       class: "pick", "data-kind": kind, "data-cell": `${cell}`, role: "button", tabindex: "0", "aria-label": words.join(" or "),
       transform: `translate(${x} ${y})`,
     });
-    const taken = this.#board.piece(cell) !== null; // then a ring around it, which hides nothing
+    const taken = this.#board.piece(cell) !== null; // then the target is a ring around the piece
     made.append(svg("circle", { class: "hit", r: "34" }), svg("circle", { class: taken ? "spot ring" : "spot", r: taken ? "30" : "9" }));
     return made;
   }

@@ -1,7 +1,7 @@
-// Keeps a part of a page current that has no stream: it is taken anew from the server every so often.
+// Keeps a part of a page current that has no stream: it is loaded again at intervals.
 import { ask } from "./ask.ts";
 
-const MOST = 400; // times, so that a page that is forgotten does not ask for ever
+const MOST = 400; // times, so that an abandoned page does not send requests for ever
 
 export function renew(part: HTMLElement, wait = Number(part.dataset["renew"]), left = MOST): void {
   if (!wait || !left) return;
@@ -9,8 +9,8 @@ export function renew(part: HTMLElement, wait = Number(part.dataset["renew"]), l
 }
 
 async function once(part: HTMLElement): Promise<HTMLElement | undefined> {
-  if (!part.isConnected) return undefined; // the page has another in its place
-  if (document.hidden || part.contains(document.activeElement)) return part; // nothing moves under a finger
+  if (!part.isConnected) return undefined; // it was replaced by another part
+  if (document.hidden || part.contains(document.activeElement)) return part; // nothing moves while a person uses it
   try {
     const answer = await ask(location.href);
     if (answer.redirected) {

@@ -1,4 +1,4 @@
-// The positions of a match, fetched from the server in parts when they are first looked at.
+// The positions of a match, fetched from the server in parts when they are first needed.
 import type { Position } from "./shapes.ts";
 
 export class Replay {
@@ -14,7 +14,7 @@ export class Replay {
     this.#known.set(ply, position);
   }
 
-  // Returns the position after so many moves; nothing if another one has been asked for meanwhile.
+  // Returns the position after `ply` moves; undefined if another one was requested meanwhile.
   async at(ply: number, last: number): Promise<Position | undefined> {
     this.#wanted = ply;
     if (!this.#known.has(ply)) await this.#fetch(Math.max(0, Math.min(ply - (ply % 20), last)));

@@ -1,4 +1,4 @@
-// A person's seat at a match: its moves, draws and resignation go to the server, which says what comes of them.
+// A person's seat in a match: moves, draws and resignation are sent to the server, which decides.
 import { ask } from "./ask.ts";
 import type { Board } from "./board.ts";
 import { say } from "./pairs.ts";
@@ -14,7 +14,7 @@ export class Seat {
   readonly #seats: number[];
   readonly #picker: Picker;
   #state: State | undefined;
-  #offered = -1; // the ply whose moves are offered, or asked for
+  #offered = -1; // the ply whose legal moves are offered or requested
   #live = true;
   #renewed = false;
 
@@ -41,7 +41,7 @@ export class Seat {
     }
   }
 
-  // Takes a state of the match; live: whether the board shows it, and not an earlier ply.
+  // Takes a state of the match. live: the board shows this state, not an earlier ply.
   take(state: State, live: boolean): void {
     if (this.#state && state.move && !this.#seats.includes(state.move.seat) && state.ply > this.#state.ply) beep();
     [this.#state, this.#live] = [state, live];
@@ -65,7 +65,7 @@ export class Seat {
     }
   }
 
-  // Whether it is to move.
+  // Whether the person is to move.
   get moves(): boolean {
     return this.#mine();
   }
@@ -83,7 +83,7 @@ export class Seat {
       this.#picker.offer(choices);
       this.#show("[data-act=claim]", Boolean(choices.claim));
     } catch {
-      this.#say("The legal moves can't be read now; they are asked for again.");
+      this.#say("The legal moves can't be read now; the page tries again.");
       setTimeout(() => { if (this.#offered === ply) void this.#ask(ply); }, AGAIN_MS);
     }
   }
@@ -95,7 +95,7 @@ export class Seat {
     if (this.#offered === ply && this.#mine()) void this.#ask(ply);
   }
 
-  // Sends a form; says what was wrong with it. The same request may be sent again: it counts once.
+  // Sends a form, and shows why it was refused. A repeated request counts once.
   async #send(where: string, fields: Record<string, string>): Promise<boolean> {
     const request = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16)).join("-");
     const body = new URLSearchParams({ form: this.#root.dataset["form"] ?? "", request, ...fields });
@@ -107,7 +107,7 @@ export class Seat {
       if (!answer.ok) this.#say(said.message ?? answer.statusText, true);
       return answer.ok;
     } catch {
-      this.#say("The server can't be reached: it was not sent.", true);
+      this.#say("The server can't be reached, and nothing was sent. Try again.", true);
       return false;
     }
   }

@@ -1,4 +1,4 @@
-// What the server sends: see arbiter/web/states.py and arbiter/drawing/contents.py.
+// The values that the server sends: see arbiter/web/states.py and arbiter/drawing/contents.py.
 
 export type Placed = [symbol: string, text: string, cells: number[]];
 
@@ -29,7 +29,7 @@ export interface Move {
   spent_ms: number | null;
 }
 
-// Legal moves: each is a text, and the numbers of what a person picks for it (arbiter/web/choices.py).
+// Legal moves: each is its text, and the numbers of its picks (arbiter/web/choices.py).
 export interface Choices {
   ply: number;
   claim: string;
@@ -37,7 +37,7 @@ export interface Choices {
   moves: [text: string, picks: number[]][];
 }
 
-// Where a match stands; a move brings its position.
+// The state of a match; an event of a move has its position.
 export interface State extends Partial<Position> {
   match: string;
   revision: number;
@@ -55,5 +55,5 @@ export interface State extends Partial<Position> {
   move?: Move;
 }
 
-// What an event says of it. The rest stays as it was: what the moves that follow change is not said before them.
+// An event of a match. Absent fields have not changed, or later moves, which follow, have changed them.
 export type News = Partial<State> & Pick<State, "match" | "revision" | "now">;

@@ -17,7 +17,7 @@ const sha256 = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
   hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 
 export async function verify(match: string): Promise<{ events: number }> {
-  check(globalThis.crypto?.subtle, "this browser checks signatures on pages with https, or of this machine, alone");
+  check(globalThis.crypto?.subtle, "this browser checks signatures only on pages with https, or from this machine");
   const [record, published] = await Promise.all([fetch(`/matches/${match}/transcript.jsonl`), fetch("/keys.json")]);
   check(record.ok && published.ok, "the record or the keys can't be read now");
   const { keys } = await published.json() as { keys: Key[] };
@@ -39,7 +39,7 @@ export async function verifyRecord(
       check(canonical(event) === text, "not canonical");
       if (ended) {
         await signed(event, { events, head, match: wanted }, keys, at);
-        check(start === bytes.length, "there is more after the signature");
+        check(start === bytes.length, "there are more lines after the signature");
         return { events };
       }
       agree(event, { revision: events + 1, previous: head, match: wanted });
@@ -53,11 +53,11 @@ export async function verifyRecord(
 }
 
 async function signed(line: Line, facts: Line, keys: Key[], at: number): Promise<void> {
-  const { signature, ...statement } = line; // what was signed is the line without its signature
+  const { signature, ...statement } = line; // the line without its signature was signed
   agree(line, { ...facts, algorithm: "ed25519", kind: "signature" });
   const key = keys.find((one) => one.key_id === line["key"]);
-  if (!key) throw new Error("its key is not among the arbiter's");
-  check((await sha256(unhex(key.key))).startsWith(key.key_id), "the key does not stand under its own id");
+  if (!key) throw new Error("its key is not one of the arbiter's keys");
+  check((await sha256(unhex(key.key))).startsWith(key.key_id), "the id of the key is not the hash of the key");
   check(key.valid_from_ms <= at && at < (key.valid_until_ms || Number.POSITIVE_INFINITY), "its key was not valid then");
   check(typeof signature === "string" && /^[0-9a-f]{128}$/.test(signature), "the signature is malformed");
   const message = new TextEncoder().encode(`arbiter transcript v1\n${canonical(statement)}`);
