@@ -291,16 +291,16 @@ async def test_what_goes_wrong_while_it_is_read_ends_the_streams_and_the_next_be
     match = await page.server.create(policy=AT_ONCE)
     browser = page.of(match)
     await settle()
-    drawn = broadcast.Broadcast._take
+    drawn = broadcast.Broadcast._publish
 
     async def fail(*given: Any) -> None:
         raise ArithmeticError("a drawing that fails")
 
-    monkeypatch.setattr(broadcast.Broadcast, "_take", fail)
+    monkeypatch.setattr(broadcast.Broadcast, "_publish", fail)
     await page.move(match)
     with pytest.raises(ArithmeticError):
         await browser.task
-    monkeypatch.setattr(broadcast.Broadcast, "_take", drawn)
+    monkeypatch.setattr(broadcast.Broadcast, "_publish", drawn)
     again = page.of(match)
     await settle()
     match = await page.move(match)

@@ -1,4 +1,4 @@
-"""The addresses of one arbiter: which one is in use, and what a caller does where it is of no use for now."""
+"""The addresses of one arbiter: which one is in use, and which one to try next if a call fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_SERVER: Final = "127.0.0.1:7400"
 def server_addresses(server: str | None) -> tuple[str, ...]:
     """Return the addresses to connect to: the argument's, or those of ARBITER_SERVER, or that of `arbiter serve`.
 
-    Raises ConnectionFailed for one that is no HOST:PORT.
+    Raises ConnectionFailed for one that is not HOST:PORT.
     """
     given = [part.strip() for part in (server or os.environ.get("ARBITER_SERVER") or DEFAULT_SERVER).split(",")]
     for number, address in enumerate(given, 1):
@@ -31,7 +31,7 @@ def server_addresses(server: str | None) -> tuple[str, ...]:
 
 
 class Addresses:
-    """The addresses of one arbiter, all equally good. What uses them shares the one that is `current`."""
+    """The addresses of one arbiter, all equivalent. All calls of a client use the `current` one."""
 
     def __init__(self, listed: tuple[str, ...]) -> None:
         self.listed = listed
@@ -44,7 +44,7 @@ class Addresses:
 
 
 class Tries:
-    """One caller's tries to be answered: at the next address at once, and once all have failed after a pause."""
+    """The attempts of one caller: at the next address at once, and after a pause once all addresses have failed."""
 
     def __init__(self, addresses: Addresses) -> None:
         self._addresses = addresses
@@ -52,9 +52,9 @@ class Tries:
         self._failed: dict[str, ClientError] = {}  # since the last pause
 
     def failed(self, address: str, error: ClientError) -> float:
-        """Return how long to wait after a try at an address, in seconds: 0 if another one is to be tried first.
+        """Return the pause after an attempt at an address, in seconds: 0 if another address is to be tried first.
 
-        An address at which no arbiter answers, or one that refuses all for now, is left for the next one.
+        The next address is chosen if no arbiter answers at this one, or if it refuses every call for now.
         """
         asked_s = _asked_s(error)
         if isinstance(error, ConnectionFailed) or error_code(error) == "UNAVAILABLE":
@@ -71,7 +71,7 @@ class Tries:
         return self._backoff.next_s(asked_s)
 
     def all_failed(self, last: ClientError) -> ClientError:
-        """Return the error to raise when the tries are given up: the last one, or one that names all addresses."""
+        """Return the error to raise after the last attempt: its error, or one that names all addresses."""
         if len(self._failed) < max(2, len(self._addresses.listed)):
             return last
         each = ", nor at ".join(f"{address} ({_why(error)})" for address, error in self._failed.items())

@@ -1,4 +1,4 @@
-"""How long to wait before the next try: exponential, with jitter, so that many clients do not come back at once."""
+"""Pauses between attempts: exponential, with jitter, so that many clients do not reconnect at the same time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Backoff:
-    """Pauses in seconds that double from `first_s` up to `most_s`, each cut by up to a half at random.
+    """Pauses in seconds that double from `first_s` up to `most_s`, each shortened by a random part of at most a half.
 
     `chance` returns a number from 0 to 1.
     """
@@ -19,7 +19,7 @@ class Backoff:
         self._tries = 0
 
     def next_s(self, at_least_s: float = 0.0) -> float:
-        """Return the next pause; it comes on top of `at_least_s`, which the server asked all its clients for."""
+        """Return the next pause, plus `at_least_s`, the pause that the server has asked all its clients for."""
         whole = min(self.most_s, self.first_s * (1 << min(self._tries, 30)))
         self._tries += 1
         return at_least_s + whole * (1 - self._chance() / 2)

@@ -74,7 +74,7 @@ class BlockingClient:
 
     @classmethod
     def around(cls, client: Client, loop: asyncio.AbstractEventLoop) -> BlockingClient:
-        """Return a blocking face of a client that lives in an event loop of another thread; closing it does nothing."""
+        """Return a blocking client that uses a client in another thread's event loop. Closing it has no effect."""
         face = cls.__new__(cls)
         face.client = client
         face._loop = loop
@@ -82,7 +82,7 @@ class BlockingClient:
         return face
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return what a coroutine of the client returns. Raises what it raises, and ConnectionFailed once closed."""
+        """Return the result of a coroutine of the client. Raises its error, and ConnectionFailed once closed."""
         if _running_loop() is self._loop:
             coroutine.close()
             raise RuntimeError("this would wait for itself: in an async method, await the calls of `client` instead")

@@ -1,4 +1,4 @@
-"""What a bot is: one method, from a turn to a move, and callbacks for those who want them."""
+"""The base class of bots: one method, from a turn to a move, and optional callbacks."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Extras:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Returned by `choose`: play a move and say what the bot thinks of it; opponents see that after the end.
+    """Returned by `choose`: play a move with a comment, which opponents see after the end of the match.
 
-    evaluation: the score that the bot expects, in permille: 0 lost, 500 even, 1000 won. line: the moves that it expects
-    from this one on, its own move first. What goes beyond 32 moves or 500 characters is cut off by the server.
+    evaluation: the score that the bot expects, in permille: 0 lost, 500 even, 1000 won. line: the moves that it
+    expects, beginning with its own. The server cuts the line after 32 moves or 500 characters.
     """
 
     text: str
@@ -58,27 +58,27 @@ class Resign:
 
 
 Choice = str | Move | OfferDraw | ClaimDraw | Resign
-"""What a bot does at its turn: a move or its text, or one of the other acts."""
+"""What `choose` may return: a move or its text, or another act."""
 
 
 class Bot(ABC):
-    """A bot. Subclasses say who they are and choose moves; everything else has a default.
+    """A bot. A subclass describes itself and chooses moves; everything else has a default.
 
-    Every method may be a plain one or `async`. Plain ones run in threads, so that the stream stays alive while the bot
-    thinks, and may ask the server through `self.blocking`; async ones ask through `self.client`. Several matches may
-    be under way at once: keep what belongs to one of them in `turn.match.memory`.
+    Every method may be a plain one or `async`. Plain methods run in threads, so that the stream stays alive while the
+    bot thinks; they call the server through `self.blocking`, and async methods through `self.client`. Several matches
+    may be under way at once: keep the data of a match in `turn.match.memory`.
     """
 
     name: str = ""  #: the bot's name, for people
     version: str = "1"  #: the bot's version; rated apart from other versions
     games: Sequence[str] = ()  #: the games or variants that it plays; empty for all
-    time_controls: Sequence[str] = ()  #: those that it accepts in challenges, seeks and tournaments; empty for all
+    time_controls: Sequence[str] = ()  #: the time controls that it accepts; empty for all
     opponents: Sequence[str] = ()  #: the players whose challenges and seeks it accepts; empty for all
     most_matches: int = 0  #: how many matches it plays at once; 0 for no limit
-    accept_challenges: bool = True  #: whether it accepts challenges that suit
-    accept_seeks: bool = False  #: whether it is told of open seeks of others, and accepts those that suit
+    accept_challenges: bool = True  #: whether it accepts challenges for its games, time controls and opponents
+    accept_seeks: bool = False  #: whether it accepts suitable open seeks of other players
     seeks: Sequence[Terms] = ()  #: terms of seeks to keep open while there is room for a match
-    enter_tournaments: bool = False  #: whether it is told of tournaments, and enters those that suit
+    enter_tournaments: bool = False  #: whether it enters suitable tournaments
     capabilities: Sequence[str] = ()  #: its capabilities beyond the first version of the protocol, by name
     extras: Extras = Extras()  #: the optional content of its turns
 
@@ -89,27 +89,27 @@ class Bot(ABC):
 
     @abstractmethod
     def choose(self, turn: Turn) -> Choice | Awaitable[Choice]:
-        """Return what to do at a turn: a move, `OfferDraw(move)`, `ClaimDraw()` or `Resign()`.
+        """Return the act for a turn: a move, `OfferDraw(move)`, `ClaimDraw()` or `Resign()`.
 
-        A move is its text, or `Move(text, evaluation=…, line=…)` to say more about it.
+        A move is its text, or `Move(text, evaluation=…, line=…)` to add a comment.
         """
 
     def refused(self, turn: Turn, refusal: ArbiterError) -> Choice | Awaitable[Choice | None] | None:
-        """Return another choice for a turn after the first one was refused, or None to be asked through `choose`.
+        """Return another choice for a turn after the first one was refused. None: `choose` is called once more.
 
-        `choose` is then called once more, with `turn.refused` set. If that is refused too, the match is resigned.
+        That call has `turn.refused` set. If its result is refused too, the bot resigns the match.
         """
         return None
 
     def started(self, match: LiveMatch) -> Awaitable[None] | None:
-        """Be told that a match has started, or that one under way was taken up. It comes before its first turn.
+        """React to the start of a match, or to its continuation after a restart of the bot; it precedes the first turn.
 
-        Of a match against itself the bot is told twice, once a seat.
+        For a match of the bot against itself it is called twice, once for each seat.
         """
         return None
 
     def ended(self, finished: FinishedMatch) -> Awaitable[None] | None:
-        """Be told that a match has ended; once this returns, the server is told that the result was seen."""
+        """React to the end of a match. After this returns, the client acknowledges the result to the server."""
         return None
 
     def draw_offered(self, offer: DrawOffer) -> bool | Awaitable[bool]:
@@ -117,31 +117,31 @@ class Bot(ABC):
         return False
 
     def challenged(self, challenge: Challenge) -> bool | str | Awaitable[bool | str]:
-        """Return True to accept a challenge, or the reason for declining it. By default, the `objection` to it."""
+        """Return True to accept a challenge, or the reason for declining it. By default, its `objection` decides."""
         if not self.accept_challenges:
             return "this bot accepts no challenges"
         return self.objection(challenge) or True
 
     def sought(self, seek: Challenge) -> bool | Awaitable[bool]:
-        """Return whether to accept somebody's open seek. By default, where there is no `objection` to it.
+        """Return whether to accept an open seek of another player. By default, if there is no `objection` to it.
 
-        Asked with `accept_seeks` only.
+        Called only with `accept_seeks`.
         """
         return not self.objection(seek)
 
     def called(self, call: TournamentCall) -> bool | Awaitable[bool]:
         """Return whether to enter a tournament. By default, if the bot plays all its games, at its time control.
 
-        Asked with `enter_tournaments` only, and only of tournaments that it has not entered yet.
+        Called only with `enter_tournaments`, and only for tournaments that it has not entered yet.
         """
         return all(map(self.plays, call.games)) and self.plays_at(call.time_control)
 
     def challenge_closed(self, closed: ChallengeClosed) -> Awaitable[None] | None:
-        """Be told that a challenge or seek of the bot's own is no longer open."""
+        """React to the end of one of the bot's own challenges or seeks, which is no longer open."""
         return None
 
     def legal_moves(self, turn: Turn) -> tuple[LegalMove, ...]:
-        """Return the legal moves of a turn: those that it carries, or else the server's answer. For plain methods."""
+        """Return the legal moves of a turn: those in it, or else the server's answer. For plain methods."""
         return turn.legal_moves or self.blocking.legal_moves(MatchPly(turn.match.match_id, turn.ply))
 
     def plays(self, game: str) -> bool:
@@ -153,7 +153,7 @@ class Bot(ABC):
         return not self.time_controls or time_control in self.time_controls
 
     def objection(self, challenge: Challenge) -> str:
-        """Return why the bot does not accept a challenge or seek, by what is said of it above; '' if it may."""
+        """Return the reason why the bot's attributes exclude a challenge or seek; '' if they do not."""
         terms = challenge.terms
         if not self.plays(terms.game):
             return f"this bot plays {', '.join(self.games)}"

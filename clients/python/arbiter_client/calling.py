@@ -1,4 +1,4 @@
-"""Calling the bot: awaited where a method is async, in a thread where it is not, and never in the way of the stream."""
+"""Calls to the bot's methods: awaited if they are async, otherwise in a thread, and never in the way of the stream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arbiter_client.threads import Threads
 logger = logging.getLogger("arbiter_client")
 
 OnError = Literal["resign", "wait", "raise"]
-"""What a bot's error at its turn costs: the match, the time on its clock, or the whole run."""
+"""What an error of the bot in its turn costs: the match, the time on its clock, or the whole run."""
 
 _DEFAULTS: Final = {
     getattr(Bot, name)
@@ -27,10 +27,7 @@ _DEFAULTS: Final = {
 
 
 class Caller:
-    """Calls a bot's methods, in tasks of their own.
-
-    `outcome` carries the exception that ends the run, if one does.
-    """
+    """Calls a bot's methods, in tasks of their own. `outcome` gets the exception that ends the run, if any."""
 
     def __init__(self, bot: Bot, on_error: OnError) -> None:
         self.bot = bot
@@ -40,7 +37,7 @@ class Caller:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def call(self, method: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a method of the bot returns. Defaults, which do next to nothing, are called on the spot."""
+        """Return the result of a method of the bot. Default methods, which are fast, are called directly."""
         if inspect.iscoroutinefunction(method) or getattr(method, "__func__", None) in _DEFAULTS:
             answer = method(*arguments)
         else:
@@ -48,7 +45,7 @@ class Caller:
         return await answer if inspect.isawaitable(answer) else answer
 
     async def callback(self, method: Callable[..., Any], argument: Any, default: Any) -> Any:
-        """Return what a callback returns, or the default where it raises."""
+        """Return the result of a callback, or the default if it raises."""
         try:
             return await self.call(method, argument)
         except Exception as error:
@@ -60,21 +57,21 @@ class Caller:
             return default
 
     def stop_for(self, where: str, error: Exception) -> None:
-        """End the run for an error of the bot's."""
+        """End the run because of an error of the bot."""
         if not self.outcome.done():
             failure = BotFailed(f"{where}: {type(error).__name__}: {error}")
             failure.__cause__ = error
             self.outcome.set_exception(failure)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Let something be done beside everything else, until `close`."""
+        """Run a coroutine in the background, until `close`."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return task
 
     def close(self) -> None:
-        """Cancel whatever is under way."""
+        """Cancel all background tasks."""
         for task in self._tasks:
             task.cancel()
         if not self.outcome.done():

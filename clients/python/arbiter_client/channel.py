@@ -1,4 +1,4 @@
-"""The connection to a server: address, transport security, token, and one way to make a call that is answered once."""
+"""The connection to a server: address, transport security, token, and unary calls."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Transport security, from PEM files.
+    """Transport security, from PEM files. Without a root certificate, the system's are used.
 
-    Without a root certificate the system's are trusted. A client certificate and its key go together (mTLS).
+    A client certificate is given together with its key (mTLS).
     """
 
     root_certificate: str | Path | None = None
     client_certificate: str | Path | None = None
     client_key: str | Path | None = None
-    on: bool = True  #: False in NO_TLS alone
+    on: bool = True  #: False only in NO_TLS
 
     def credentials(self) -> grpc.ChannelCredentials:
-        """Return what gRPC needs. Raises CredentialsError for a file that can't be read, or half a pair."""
+        """Return the credentials for gRPC. Raises CredentialsError for an unreadable file, or half a pair."""
         if (self.client_certificate is None) != (self.client_key is None):
             raise CredentialsError("a client certificate and its key go together: give both, or neither")
         return grpc.ssl_channel_credentials(
@@ -63,7 +63,7 @@ TLS_VARIABLES: Final = ("ARBITER_ROOT_CERTIFICATE", "ARBITER_CLIENT_CERTIFICATE"
 
 
 def security(tls: Tls | None) -> Tls:
-    """Return the transport security to use: the argument, or what the environment says, or plain text."""
+    """Return the transport security to use: the argument, or that of the environment, or plain text."""
     if tls is not None:
         return tls
     root, certificate, key = (os.environ.get(name) or None for name in TLS_VARIABLES)
@@ -80,9 +80,9 @@ def _pem(path: str | Path | None) -> bytes | None:
 
 
 class Connection:
-    """The way to one arbiter, at one of its addresses at a time, with a token for every call.
+    """The connection to one arbiter, at one of its addresses at a time, with a token for every call.
 
-    Channels are opened when they are first used. A call goes to the address that is current as it begins.
+    Channels are opened when they are first used. A call uses the address that is current when it begins.
     """
 
     def __init__(self, addresses: tuple[str, ...], token: str, tls: Tls, timeout_s: float, patience_s: float) -> None:
@@ -91,7 +91,7 @@ class Connection:
         self.timeout_s = timeout_s
         self.patience_s = patience_s
         self.outages = 0  #: how many calls have failed because the arbiter was away or busy
-        self.on_wait: Callable[[ConnectionFailed], None] = lambda error: None  #: told of what a call waits for
+        self.on_wait: Callable[[ConnectionFailed], None] = lambda error: None  #: called with the reason of each wait
         self._tls = tls
         self._channels: dict[str, grpc.aio.Channel] = {}
 
@@ -102,12 +102,12 @@ class Connection:
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """What goes with every call: the token, if there is one."""
+        """The metadata of every call: the token, if there is one."""
         return (("authorization", f"Bearer {self.token}"),) if self.token else ()
 
     @cached_property
     def channel(self) -> grpc.aio.Channel:
-        """A channel whose calls go to the current address; the first one opens that, on the running event loop."""
+        """A channel whose calls use the current address. The first call opens it, on the running event loop."""
         return cast("grpc.aio.Channel", _Current(self))
 
     def channel_now(self) -> grpc.aio.Channel:
@@ -159,10 +159,10 @@ class Connection:
             ("grpc.keepalive_time_ms", 30_000),
             ("grpc.keepalive_timeout_ms", 10_000),
             ("grpc.initial_reconnect_backoff_ms", 100),
-            ("grpc.min_reconnect_backoff_ms", 1_000),  # also the least time that connecting may take
+            ("grpc.min_reconnect_backoff_ms", 1_000),  # it is also the smallest timeout of a connection attempt
             ("grpc.max_reconnect_backoff_ms", 2_000),
             ("grpc.enable_http_proxy", 0 if loopback else 1),
-            # Bots that share a process shall not share a connection: one slow reader would hold up the others.
+            # Bots of one process must not share a connection: one slow reader would delay the others.
             ("grpc.use_local_subchannel_pool", 1),
         ]
         if not self._tls.on:
@@ -170,10 +170,10 @@ class Connection:
         return grpc.aio.secure_channel(address, self._tls.credentials(), options=options)
 
     async def ask(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, A], request: Q, again: bool = True) -> A:
-        """Return the answer to a request; with `again`, send it again while the server can't be reached.
+        """Return the answer to a request; with `again`, repeat it while the server can't be reached.
 
-        Only a request that may be carried out twice, or that carries its id, is sent again, for `patience_s`.
-        Raises ArbiterError and ConnectionFailed.
+        A request is repeated for `patience_s`, and only if it may be carried out twice or has a request id. Raises
+        ArbiterError and ConnectionFailed.
         """
 
         async def attempt() -> A:
@@ -182,7 +182,7 @@ class Connection:
         return await self.persist(attempt, again)
 
     async def ask_all(self, method: grpc.aio.UnaryStreamMultiCallable[Q, A], request: Q) -> list[A]:
-        """Return all parts of an answer that comes in parts and then ends; asks and raises as `ask` does."""
+        """Return all messages of an answer that is a finite stream; repeats and raises as `ask` does."""
 
         async def attempt() -> list[A]:
             return [part async for part in method(request, timeout=self.timeout_s, metadata=self.metadata)]
@@ -190,9 +190,9 @@ class Connection:
         return await self.persist(attempt)
 
     async def persist(self, attempt: Callable[[], Awaitable[V]], again: bool = True) -> V:
-        """Return what an attempt at a call returns; with `again`, try again as `ask` does. Raises as `ask` does.
+        """Return the result of `attempt`; with `again`, repeat it as `ask` does. Raises as `ask` does.
 
-        Where an address is of no use, the next one is tried at once; all of them are tried before it is given up.
+        If an address can't be used, the next one is tried at once; all of them are tried before it raises.
         """
         clock = asyncio.get_running_loop().time
         give_up_s = clock() + self.patience_s
@@ -217,11 +217,11 @@ class Connection:
             await asyncio.sleep(pause_s)
 
     def tries(self) -> Tries:
-        """Return what says where and when to try again, for one caller."""
+        """Return the schedule of attempts for one caller: at which address and when to try again."""
         return Tries(self.addresses)
 
     async def _find(self) -> None:
-        """Turn to an address that answers, before a request that is sent once. Raises ConnectionFailed."""
+        """Make an address current that answers, before a request that is not repeated. Raises ConnectionFailed."""
         if len(self.addresses.listed) > 1:
             with contextlib.suppress(ArbiterError):
                 await self.ask(self.server.GetServerInfo, server_pb2.GetServerInfoRequest())
@@ -233,13 +233,13 @@ class Connection:
 
 
 class _Current:
-    """A channel for generated stubs: each call of theirs is made on the channel to the address that is then current."""
+    """A channel for generated stubs: each of their calls uses the channel to the current address."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def __getattr__(self, kind: str) -> Callable[..., Callable[..., Any]]:
-        """Return what makes the methods of a kind: `unary_unary`, `unary_stream`, `stream_unary`, `stream_stream`."""
+        """Return the factory of methods of a kind: `unary_unary`, `unary_stream`, `stream_unary`, `stream_stream`."""
 
         def method(*arguments: Any, **options: Any) -> Callable[..., Any]:
             def call(*request: Any, **more: Any) -> Any:

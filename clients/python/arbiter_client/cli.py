@@ -1,4 +1,4 @@
-"""The command line of a bot: one for all, so that a bot's own file holds nothing but the bot."""
+"""The command line of a bot, the same for all, so that the file of a bot contains only the bot."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _SEEK = "GAME [TIME] [rated] [seat=1|2]"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser for which a mistake is one line on standard error and exit code 1."""
+    """A parser that reports a mistake in one line on standard error, with exit code 1."""
 
     def error(self, message: str) -> NoReturn:
-        """End the program, with what is wrong."""
+        """End the program with a message."""
         self.exit(1, f"{self.prog}: {message} (--help lists the options)\n")
 
 
 def main(
     bot: Bot | Callable[[int | None], Bot], description: str | None = None, argv: Sequence[str] | None = None
 ) -> None:
-    """Play a bot as the arguments and the environment say; `--help` describes it, by default as its class does.
+    """Play a bot by the arguments and the environment; `--help` shows the description, by default its class's.
 
-    A bot that plays by chance is given as what makes it from a seed (None: play differently every time). Returns when
-    the bot is done or interrupted; a mistake gets one line on standard error and exit code 1.
+    A bot that uses random numbers is given as a function from a seed to a bot (None: a different one every time).
+    Returns when the bot is done or interrupted. A mistake is reported in one line on standard error, with exit code 1.
     """
     parser = connection_parser(description or bot.__doc__ or "")
     _add_bot_options(parser, seeded=not isinstance(bot, Bot))
@@ -56,9 +56,9 @@ def main(
 
 
 def connection_parser(description: str) -> Parser:
-    """Return a parser with the options that say where the server is, and as whom to ask it.
+    """Return a parser with the options for the server and the player.
 
-    It describes itself with the first line of `description`.
+    Its description is the first line of `description`.
     """
     parser = Parser(description=description.partition("\n")[0])
     add = parser.add_argument
@@ -78,7 +78,7 @@ def connection_parser(description: str) -> Parser:
 
 
 def connected(arguments: argparse.Namespace) -> BlockingClient:
-    """Return a client for what a `connection_parser` has read. Raises ClientError."""
+    """Return a client for the arguments of a `connection_parser`. Raises ClientError."""
     _log(arguments)
     name = arguments.name or os.environ.get("ARBITER_NAME", "")
     return BlockingClient(arguments.server, token=arguments.token, name=name, tls=_tls(arguments))
@@ -123,7 +123,7 @@ def _checked_terms(text: str) -> Terms:
 
 
 def _set_up(bot: Bot, arguments: argparse.Namespace) -> None:
-    """Have a bot do as the arguments say, and as it says itself where they say nothing."""
+    """Change the attributes of a bot as the arguments say; without an argument, the bot's own stay."""
     _log(arguments)
     if arguments.games:
         bot.games = [game.strip() for game in _split(arguments.games)]
@@ -140,7 +140,7 @@ def _log(arguments: argparse.Namespace) -> None:
 
 
 def _tls(arguments: argparse.Namespace) -> Tls | None:
-    """Return the transport security of the arguments; each file that they do not name is the environment's."""
+    """Return the transport security of the arguments; files that they do not name come from the environment."""
     found = security(None)
     root = arguments.root_certificate or found.root_certificate
     certificate = arguments.client_certificate or found.client_certificate
@@ -149,7 +149,7 @@ def _tls(arguments: argparse.Namespace) -> Tls | None:
 
 
 def _split(games: str) -> list[str]:
-    """Return the items of a list whose commas may also stand between parentheses, as in `pods(size=5,x=1),hop-it`."""
+    """Return the items of a list; commas in parentheses do not separate, as in `pods(size=5,x=1),hop-it`."""
     items, depth = [""], 0
     for letter in games:
         depth += {"(": 1, ")": -1}.get(letter, 0)

@@ -1,4 +1,4 @@
-"""The asyncio client: every call of a server but the Play stream, with typed answers and named errors."""
+"""The asyncio client: every call of a server except the Play stream, with typed answers and named errors."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from arbiter_client.channel import Connection, Tls, security
 class Client(GameCalls, MatchCalls, ObserveCalls, PlayerCalls, TournamentCalls, RatingCalls):
     """A client of one arbiter.
 
-    `server` is HOST:PORT, or several addresses of that arbiter with commas between them (default: ARBITER_SERVER, or
-    127.0.0.1:7400): the client goes on at the next one where one is gone or about to stop. The token is the argument,
+    `server` is HOST:PORT, or several addresses of that arbiter, separated by commas (default: ARBITER_SERVER, or
+    127.0.0.1:7400). If a server is gone or about to stop, the client uses the next address. The token is the argument,
     or ARBITER_TOKEN, or the entry of player `name` in the credentials file, or none. Without `tls` the certificates of
     the environment are used (ARBITER_ROOT_CERTIFICATE, ARBITER_CLIENT_CERTIFICATE, ARBITER_CLIENT_KEY), or plain text.
-    `timeout_s` is for one call, `patience_s` for how long a server that can't be reached is tried. Refusals are raised
-    as ArbiterError; where no arbiter answers, it is ConnectionFailed. Use it in one event loop:
+    `timeout_s` is the time limit of one call; `patience_s` is how long an unreachable server is tried. Refusals are
+    raised as ArbiterError; if no arbiter answers, as ConnectionFailed. Use it in one event loop:
 
         async with Client("127.0.0.1:7400") as client:
             print(await client.list_games())

@@ -20,7 +20,7 @@ from arbiter_client.errors import CredentialsError
 
 try:
     import fcntl
-except ImportError:  # a system without file locks: the last writer wins
+except ImportError:  # a system without file locks: the last process to write wins
     fcntl = None  # type: ignore[assignment]
 
 Entries = dict[str, dict[str, str]]
@@ -28,7 +28,7 @@ Entries = dict[str, dict[str, str]]
 
 
 def path() -> Path:
-    """Return where the credentials file is, or would be."""
+    """Return the path of the credentials file, which need not exist."""
     given = os.environ.get("ARBITER_CREDENTIALS")
     if given:
         return Path(given)
@@ -37,7 +37,7 @@ def path() -> Path:
 
 
 def entries() -> Entries:
-    """Return everything in the file. Raises CredentialsError if it can't be read or is no credentials file."""
+    """Return the content of the file. Raises CredentialsError if it is unreadable or not a credentials file."""
     file = path()
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -54,7 +54,7 @@ def entries() -> Entries:
 def players(servers: str | Sequence[str]) -> dict[str, str]:
     """Return the tokens of a server by player. Raises CredentialsError as `entries` does.
 
-    Of several addresses of one arbiter, the first that has an entry for a player counts.
+    With several addresses of one arbiter, a player's token is that of the first address that has one.
     """
     kept = entries()
     return {name: token for each in reversed(_each(servers)) for name, token in kept.get(each, {}).items()}
@@ -71,7 +71,7 @@ def token_for(servers: str | Sequence[str], name: str, token: str | None = None)
 
 
 def save(servers: str | Sequence[str], name: str, token: str) -> None:
-    """Keep a player's token, at each address; one that was there before is replaced. Raises CredentialsError."""
+    """Store a player's token for each address, in place of an earlier one. Raises CredentialsError."""
     with _change() as content:
         for each in _each(servers):
             content.setdefault(each, {})[name] = token
@@ -93,7 +93,7 @@ def _change() -> Iterator[Entries]:
     file = path()
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Bots that start together register at the same time: each must see what the others have written.
+        # Bots that start together register at the same time: each must see the entries of the others.
         with _lock(file):
             content = entries()
             yield content
@@ -114,7 +114,7 @@ def _lock(file: Path) -> Iterator[None]:
 
 
 def _write(file: Path, content: Entries) -> None:
-    """Replace the file in one step: a reader sees the old one or the new one. `mkstemp` gives mode 0600."""
+    """Replace the file atomically: a reader sees the old one or the new one. `mkstemp` gives it mode 0600."""
     lines = []
     for server, players in content.items():
         if players:

@@ -1,4 +1,4 @@
-"""Chance for bots: a generator a match, so that matches that are played at once do not disturb each other."""
+"""Random numbers for bots: a generator for each match, so that simultaneous matches do not affect each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MEMORY: Final = "arbiter_client.dice"
 
 
 class Dice:
-    """Generators of random numbers: with a seed, the n-th match of every run gets the same one."""
+    """Generators of random numbers. With a seed, the n-th match of every run gets the same one."""
 
     def __init__(self, seed: int | None) -> None:
         self._seed = seed

@@ -1,7 +1,7 @@
-"""The arbiter's own rule engines for bots that look ahead: from a turn to an engine's position.
+"""The arbiter's own rule engines for bots that look ahead: from a turn to a position of an engine.
 
-Needs the extra `game-arbiter-client[engines]`. Rules that look back (repetition) see the whole match, because the
-position is reached by replaying its moves, each of them once a match.
+Needs the extra `game-arbiter-client[engines]`. The position is reached by replaying the moves of the match, each of
+them only once, so rules about earlier positions (repetition) work too.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class _Replay(NamedTuple):
 
 
 def standing(turn: Turn) -> Standing:
-    """Return the game and the position of a turn; only the moves since the last call for the match are replayed.
+    """Return the game and the position of a turn. Only the moves since the last call for the match are replayed.
 
-    Raises BotFailed if the installed engine does not know the game, or does not agree with the arbiter about it.
+    Raises BotFailed if the installed engine does not know the game, or its position differs from the arbiter's.
     """
     moves = turn.match.moves
     try:

@@ -1,4 +1,4 @@
-"""Errors: how the arbiter says no, and how it fails to answer."""
+"""Errors: refusals of the arbiter, failures to reach it, and failures of the bot."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ PASSING: Final = (
     *("UNAVAILABLE", "RESOURCE_EXHAUSTED", "ABORTED"),
     *("INTERNAL", "UNKNOWN", "CANCELLED", "DEADLINE_EXCEEDED"),
 )
-"""Codes after which another stream, or another look, may do better."""
+"""Codes after which another stream, or another attempt, may succeed."""
 
-_MOST_DIGITS: Final = 15  #: of a pause in milliseconds; a longer number is nobody's honest wish
+_MOST_DIGITS: Final = 15  #: of a pause in milliseconds; an honest server does not ask for a longer one
 
 
 class ClientError(Exception):
-    """What this package raises. Its text is a sentence for people."""
+    """The base class of this package's errors. Its text is a sentence for people."""
 
 
 class Reason(StrEnum):
     """Why a request was refused; the facts of each reason are in the protocol (refusal.proto)."""
 
-    UNKNOWN = "UNKNOWN"  #: newer than this client, or not the arbiter's own: act on the code
+    UNKNOWN = "UNKNOWN"  #: newer than this client, or not from the arbiter: decide by the code
     MOVE_MALFORMED = "MOVE_MALFORMED"
     MOVE_ILLEGAL = "MOVE_ILLEGAL"
     NOT_YOUR_TURN = "NOT_YOUR_TURN"
@@ -67,9 +67,9 @@ class Reason(StrEnum):
 
 
 class ArbiterError(ClientError):
-    """The arbiter says no: a reason, a sentence for people, facts for programs.
+    """A refusal of the arbiter: a reason, a sentence for people, and facts for programs.
 
-    `code` is the name of the status code (`NOT_FOUND`, …); it says what to do where the reason is UNKNOWN.
+    `code` is the name of the status code (`NOT_FOUND`, …); decide by it if the reason is UNKNOWN.
     """
 
     def __init__(self, reason: Reason, message: str, code: str, facts: Mapping[str, str] | None = None) -> None:
@@ -86,14 +86,14 @@ class ArbiterError(ClientError):
 
     @property
     def retry_after_s(self) -> float:
-        """How long the arbiter asks to wait before the same request again, in seconds; 0 if it does not say."""
+        """The pause that the arbiter asks for before the same request again, in seconds; 0 if it asks for none."""
         text = self.facts.get("retry_after_ms", "")
         honest = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
         return int(text) / 1000 if honest else 0.0
 
 
 class ConnectionFailed(ClientError):
-    """No arbiter answers; the text says where, why, and what to do. The same request again may succeed later."""
+    """No arbiter answers; the text says where, why, and what to do. The same request may succeed later."""
 
 
 class CredentialsError(ClientError):
@@ -101,7 +101,7 @@ class CredentialsError(ClientError):
 
 
 class BotFailed(ClientError):
-    """A bot raised an exception or returned something that is no move; the exception is its `__cause__`."""
+    """A bot raised an exception or returned something that is not a move; the exception is its `__cause__`."""
 
 
 def from_refusal(refusal: Refusal) -> ArbiterError:
@@ -110,9 +110,9 @@ def from_refusal(refusal: Refusal) -> ArbiterError:
 
 
 def away(error: BaseException) -> bool:
-    """Say whether an error, or one behind it, says that the arbiter was away or busy: the same again may succeed.
+    """Return whether an error, or one behind it, shows that the arbiter was away or busy, so that a retry may succeed.
 
-    Behind an error are its cause, its context, and the members of a group.
+    The errors behind an error are its cause, its context, and the members of a group.
     """
     left, seen = [error], set[int]()
     while left:
@@ -127,7 +127,7 @@ def away(error: BaseException) -> bool:
 
 
 def from_rpc(error: grpc.aio.AioRpcError, address: str) -> ArbiterError | ConnectionFailed:
-    """Return the error behind a failed call to the server at an address; its `__cause__` is gRPC's error."""
+    """Return the error for a failed call to the server at an address; its `__cause__` is gRPC's error."""
     meant = _meant(error, address)
     meant.__cause__ = error
     return meant
@@ -163,7 +163,7 @@ def _refusal_in(details: bytes) -> Refusal | None:
 
 
 def reason_of(number: int) -> Reason:
-    """Return the reason of a number of the protocol's; UNKNOWN where it is newer than this client."""
+    """Return the reason with a number of the protocol; UNKNOWN if it is newer than this client."""
     if number not in RefusalReason.values():
         return Reason.UNKNOWN
     name = RefusalReason.Name(RefusalReason.ValueType(number)).removeprefix("REFUSAL_REASON_")

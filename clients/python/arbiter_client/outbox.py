@@ -1,4 +1,4 @@
-"""What the bot says on its stream: in order, together where it is ready together, and until it is answered."""
+"""The queue of the bot's acts: sent in order, in batches, and repeated until they are answered."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from arbiter_protos.v1.play_pb2 import ClientHello, PlayAct, PlayRequest
 class Outbox:
     """Acts on their way to the server.
 
-    A request keeps its id and is sent again on every new stream until its answer arrives; a pong or an
-    acknowledgement is said once. Between `hold` and `release` only the hello goes out.
+    A request keeps its id, and is sent again on every new stream until its answer arrives. A pong or an acknowledgement
+    is sent only once. Between `hold` and `release` only the hello is sent.
     """
 
     def __init__(self) -> None:
@@ -26,20 +26,20 @@ class Outbox:
         self._count = 0
 
     def hold(self, hello: ClientHello) -> None:
-        """Begin a new stream: say hello, and nothing else until `release`."""
+        """Begin a new stream: send the hello, and nothing else until `release`."""
         self._held = True
         self._queue = []
         self._urgent = [PlayAct(hello=hello)]
         self._ready.set()
 
     def release(self) -> None:
-        """Go on after the server's hello: what has not been answered goes out again, in its old order."""
+        """Continue after the server's hello: unanswered requests are sent again, in their old order."""
         self._held = False
         self._queue = list(self._unanswered.values())
         self._ready.set()
 
     def request(self, act: PlayAct) -> str:
-        """Send an act that will be answered, and return the request id that it got."""
+        """Send an act that will be answered, and return its request id."""
         self._count += 1
         act.request_id = f"{self._prefix}-{self._count}"
         self._unanswered[act.request_id] = act
@@ -47,7 +47,7 @@ class Outbox:
         return act.request_id
 
     def say(self, act: PlayAct, at_once: bool = False) -> None:
-        """Send an act that is not answered, `at_once` before all others; a stream that breaks forgets it."""
+        """Send an act that is not answered, `at_once` before all others. It is lost if the stream breaks."""
         if at_once:
             self._urgent.append(act)
             self._ready.set()
@@ -55,26 +55,26 @@ class Outbox:
             self._push(act)
 
     def unanswered(self, request_id: str) -> PlayAct | None:
-        """Return the act that waits for an answer under an id, or None."""
+        """Return the unanswered act with a request id, or None."""
         return self._unanswered.get(request_id)
 
     def answered(self, request_id: str) -> None:
-        """Take an act off the list of those that wait."""
+        """Remove an act, which has been answered, from the list."""
         self._unanswered.pop(request_id, None)
 
     def again(self, request_id: str) -> None:
-        """Send an act again that still waits for its answer."""
+        """Send an unanswered act again."""
         act = self._unanswered.get(request_id)
         if act is not None and act not in self._queue:
             self._push(act)
 
     def close(self) -> None:
-        """Let `next` return None once everything has been said."""
+        """Let `next` return None once everything has been sent."""
         self._closed = True
         self._ready.set()
 
     async def next(self) -> PlayRequest | None:
-        """Wait for something to say and return all that is ready, pongs first."""
+        """Wait until there are acts to send, and return all of them, pongs first."""
         while not (self._urgent or self._queue):
             if self._closed:
                 return None

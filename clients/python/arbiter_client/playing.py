@@ -24,10 +24,10 @@ from arbiter_client.session import Session, Waiting
 logger = logging.getLogger("arbiter_client")
 
 FAREWELL_WAIT_S: Final = 5.0
-"""How long a server may take to end the stream after the bot has."""
+"""The time limit for the server to end the stream after the bot has ended it."""
 
 WITHDRAWAL_WAIT_S: Final = 2.0
-"""How long it may take to withdraw the bot's seeks before."""
+"""The time limit for withdrawing the bot's seeks before that."""
 
 
 async def play(
@@ -43,20 +43,20 @@ async def play(
     patience_s: float = 10.0,
     invitation: str = "",
 ) -> None:
-    """Play a bot on a server, for ever or until so many `matches` have ended; cancel it to stop before.
+    """Play a bot on a server, without end or until `matches` have ended; cancel it to stop earlier.
 
-    `matches` counts those that have ended: the bot agrees on no more than that, and plays those to their end that it
-    has agreed on or that are under way. Either way its open seeks are withdrawn, what it has to say is said, and the
-    server's end of the stream is awaited, for some seconds at most; a second cancellation cuts that short.
+    `matches` counts ended matches: the bot agrees to no more than that, and plays all matches to their end that it has
+    agreed to or that are under way. In any case its open seeks are withdrawn, its last acts are sent, and the server's
+    end of the stream is awaited, for some seconds at most; a second cancellation ends this wait.
 
     `server`, `token` and `tls` are as for `Client`. `name` is the player: ARBITER_NAME or the bot's name by default.
-    Without a token it is registered and its token kept in the credentials file, so that the next run is the same
-    player. `thinkers` limits how many choices are under way at once, `patience_s` how long to wait for a server that
-    was never reached; a lost connection is tried again for ever. `on_error` says what an exception in `choose` costs:
-    the match ("resign"), the time on the clock ("wait"), or the whole run ("raise": BotFailed).
+    Without a token it is registered and its token stored in the credentials file, so that the next run is the same
+    player. `thinkers` is the largest number of choices under way at once. `patience_s` is how long to wait for a server
+    that was never reached; a lost connection is tried again without end. `on_error` is the cost of an exception in
+    `choose`: the match ("resign"), the time on the clock ("wait"), or the whole run ("raise": BotFailed).
 
-    Raises ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
-    player), ConnectionFailed, CredentialsError, BotFailed.
+    Raises ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere),
+    ConnectionFailed, CredentialsError, BotFailed.
     """
     name = name or os.environ.get("ARBITER_NAME") or bot.name
     async with Client(server, token=token, name=name, tls=tls, patience_s=patience_s) as client:
@@ -91,7 +91,7 @@ async def play(
 
 
 async def _farewell(session: Session, runner: BotRunner, stream: asyncio.Task[None]) -> None:
-    """Withdraw the bot's seeks, say what is to be said, and wait for the server to end the stream too."""
+    """Withdraw the bot's seeks, send its last acts, and wait until the server ends the stream too."""
     try:
         async with asyncio.timeout(WITHDRAWAL_WAIT_S):
             await runner.withdraw()
@@ -106,7 +106,7 @@ async def _farewell(session: Session, runner: BotRunner, stream: asyncio.Task[No
 async def _register(client: Client, name: str, invitation: str) -> None:
     if not name:
         raise CredentialsError("who plays? Give a name to register (name=…), or a token (token=… or ARBITER_TOKEN)")
-    with contextlib.suppress(ArbiterError):  # registering is asked for once: first see that there is somebody to ask
+    with contextlib.suppress(ArbiterError):  # a registration is not repeated, so first wait for a server that answers
         await client.server_info()
     try:
         registered = await client.register_player(name, invitation=invitation)
@@ -122,7 +122,7 @@ async def _register(client: Client, name: str, invitation: str) -> None:
 
 
 async def _renew(client: Client, name: str, invitation: str) -> None:
-    """Register anew where the kept token is unknown: the server at this address began a new life."""
+    """Register again if the stored token is unknown: the server at this address has a new database."""
     try:
         await client.myself()
     except ArbiterError as error:
@@ -148,8 +148,8 @@ def run(
 ) -> None:
     """Play a bot as `play` does, and return when it is done, or interrupted by Ctrl-C or SIGTERM.
 
-    In a program without logging of its own, standard error says where the bot plays and how its matches begin and end,
-    or with `quiet` only what is wrong; and an error that ends the program is a line there, without a traceback.
+    If the program has no logging of its own, standard error shows where the bot plays, and the beginning and end of its
+    matches, or with `quiet` only problems. An error that ends the program is one line there, without a traceback.
     """
     if not logging.getLogger().handlers:
         log.show(quiet)
@@ -171,11 +171,11 @@ def run(
 
 
 def run_until_told(work: Callable[[], Awaitable[None]]) -> None:
-    """Do a program's work on an event loop; return when it is done, or interrupted by Ctrl-C or SIGTERM."""
+    """Run a program's main coroutine; return when it is done, or interrupted by Ctrl-C or SIGTERM."""
 
     async def until_told() -> None:
         task = asyncio.current_task()
-        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # not on every system and thread
+        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # some systems and threads have none
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())
         await work()
 

@@ -1,4 +1,4 @@
-"""What becomes of challenges, open seeks of others, and tournaments: the bot is asked, and its word is carried out."""
+"""Challenges, open seeks of other players, and tournaments: asks the bot, and carries out its decisions."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ LONGEST_REASON: Final = 200  #: characters of the reason for declining a challen
 
 
 class Policies:
-    """Takes the items of the stream that ask whether the bot wants to play, and keeps its own seeks open.
+    """Handles the items of the stream that ask whether the bot wants to play, and keeps its own seeks open.
 
-    Nothing is asked twice at once; a tournament that has refused the bot is not entered again.
+    The bot is never asked twice at once about the same item. A tournament that has refused the bot is not entered
+    again.
     """
 
     def __init__(self, caller: Caller, client: Client, slots: MatchSlots) -> None:
@@ -41,14 +42,14 @@ class Policies:
         self._client = client
         self._slots = slots
         self._seeker = Seeker(self._bot.seeks, client, slots)
-        self._asked: set[str] = set()  # ids of what is being considered
+        self._asked: set[str] = set()  # ids of the challenges and seeks that the bot considers
         self._refused: set[str] = set()  # ids of tournaments
         slots.watchers.append(self._seeker.look)
         if self._bot.seeks:
             caller.spawn(self._seeker.run())
 
     def greeted(self, player: str) -> None:
-        """Be told of a new stream, and whose it is."""
+        """Begin a new stream of a player."""
         self.player = player
         self._seeker.greeted(player)
 

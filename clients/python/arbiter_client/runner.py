@@ -1,4 +1,4 @@
-"""The bot's side of its stream: what the server says becomes calls of the bot, what the bot says becomes acts."""
+"""The bot's side of its stream: items of the server become calls of the bot, and their results become acts."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from arbiter_client.values.reading import read
 
 logger = logging.getLogger("arbiter_client")
 
-REPEAT_S: Final = 0.5  #: how long after a refusal that passes the same request goes out again, if it does not say
+REPEAT_S: Final = 0.5  #: the pause after a temporary refusal, if it does not name one
 SEATS: Final = 2
 STALE: Final = (Reason.PLY_MISMATCH, Reason.NOT_YOUR_TURN, Reason.MATCH_NOT_ACTIVE)
 
 
 @dataclass(slots=True, eq=False)
 class Seat:
-    """A seat of the bot's in a live match: the thought that is under way, and what has been said but not answered.
+    """A seat of the bot in a live match: the choice that is under way, and the act that is not answered yet.
 
-    In a match of the bot against itself there are two, which know nothing of each other.
+    In a match of the bot against itself there are two seats, independent of each other.
     """
 
     match: LiveMatch
     begun: asyncio.Task[None] | None = None  #: the callback `started`
-    thought: asyncio.Task[None] | None = None  #: choosing for `thought_ply`
+    thought: asyncio.Task[None] | None = None  #: the choice for `thought_ply`
     thought_ply: int = -1
     turn: Turn | None = None  #: the turn that the last choice answered
     request_id: str = ""  #: the move, claim or resignation that waits for its answer
-    next_ply: int = 0  #: turns before this one have been dealt with
+    next_ply: int = 0  #: turns before this one are done
     offer_answered: bool = False
 
 
 class BotRunner:
-    """Plays a bot: takes the items of its stream, calls its methods, puts acts into the outbox.
+    """Plays a bot: handles the items of its stream, calls its methods, puts acts into the outbox.
 
     At most `thinkers` choices are under way at once. `outcome` is done once `most` matches have ended and been
-    acknowledged and no other is under way, or carries the exception that ends the run.
+    acknowledged and no other is under way; it carries the exception that ends the run, if there is one.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class BotRunner:
         self._outbox = outbox
         self._most = most
         self._ended = 0
-        self._untold = 0  # ends that the bot has not dealt with
+        self._untold = 0  # ends that the bot has not handled yet
         self._thinkers = asyncio.Semaphore(thinkers)
         self._seats: dict[str, dict[int, Seat]] = {}  # by match and number
         self._asked: dict[str, Seat] = {}  # by the id of the request that the seat is waiting for
@@ -88,18 +88,18 @@ class BotRunner:
         return self._caller.outcome
 
     def greeted(self, player: str) -> None:
-        """Be told of a new stream, and whose it is."""
+        """Begin a new stream of a player."""
         self.player = player
         self._policies.greeted(player)
 
     def take(self, item: play_pb2.PlayItem) -> None:
-        """Take an item of the stream. It returns at once; items that this client does not know are passed over."""
+        """Handle an item of the stream, without waiting; unknown items are ignored."""
         arm = item.WhichOneof("item")
         if arm in self._handlers:
             self._handlers[arm](getattr(item, arm))
 
     def stop_thinking(self) -> None:
-        """Tell the thoughts in all matches that nobody waits for them any more."""
+        """Tell the running choices of all matches that their results are not needed any more."""
         for seats in self._seats.values():
             for seat in seats.values():
                 seat.match.over = True
@@ -167,7 +167,7 @@ class BotRunner:
         self._ends.put_nowait((message.cursor, told))
 
     async def _acknowledge(self) -> None:
-        """Acknowledge results in their order, each once the bot has dealt with it and with all before it."""
+        """Acknowledge results in their order, each once the bot has handled it and all before it."""
         while True:
             cursor, told = await self._ends.get()
             if told is not None:
@@ -191,7 +191,7 @@ class BotRunner:
         if message.draw_offered:
             self._answer_offer(seat)
         if message.ply < seat.next_ply or self._is_dealt_with(seat, message.ply):
-            return  # told again: the choice has been made and will be, or has been, sent again
+            return  # a repeated turn: its choice exists, and has been or will be sent again
         if seat.thought is not None and not seat.thought.done():
             if message.ply <= seat.thought_ply:
                 return
@@ -200,10 +200,10 @@ class BotRunner:
         seat.thought = self._caller.spawn(self._think(seat, message))
 
     def _is_dealt_with(self, seat: Seat, ply: int) -> bool:
-        """Say whether what a seat has said, and not been answered, answers the turn at a ply.
+        """Return whether the unanswered act of a seat answers the turn at a ply.
 
-        A move for an earlier ply does not: it has been played, or there would be no such turn, and its answer is on
-        the way. So it is where one seat moves twice in a row.
+        A move for an earlier ply does not: that move has been played, since otherwise this turn would not exist, and
+        its answer is on the way. This happens if one seat moves twice in a row.
         """
         act = self._outbox.unanswered(seat.request_id)
         return act is not None and not (act.HasField("move") and act.move.ply < ply)
@@ -218,7 +218,7 @@ class BotRunner:
             self._fail(seat, turn, error)
 
     async def _bring_line(self, match: LiveMatch, message: play_pb2.Turn) -> None:
-        """Bring the match's moves up to a turn: from the turn's last moves, or where these leave a gap, by asking."""
+        """Complete the match's moves up to a turn, from the turn's last moves; if these leave a gap, ask the server."""
         moves = joined(match.moves, message)
         backoff = Backoff()
         while moves is None:
@@ -237,10 +237,10 @@ class BotRunner:
         self._act(seat, turn, choice)
 
     async def _asked_of_bot(self, method: Callable[..., Any], turn: Turn, *more: Any) -> Any:
-        """Return what a method of the bot chooses; it is asked again where it failed while the arbiter was away.
+        """Return the choice of a method of the bot. It is called again if it failed while the arbiter was away.
 
-        That is so where its error, or one behind it, says so, and where any call failed in that way meanwhile: a bot
-        may wrap an error in whatever way it likes, or keep nothing of it but the text.
+        That is so if its error, or one behind it, shows it, or if any call failed in that way meanwhile: a bot may wrap
+        an error in any way, or keep only its text.
         """
         backoff = Backoff()
         connection = self._client.connection
@@ -292,13 +292,13 @@ class BotRunner:
         return request_id
 
     def _fail(self, seat: Seat, turn: Turn, error: Exception) -> None:
-        """Deal with a bot that failed at its turn, loudly and as the run's policy says."""
+        """Handle an error of the bot in its turn: log it, and do what the run's policy says."""
         where = f"{self.bot.name or 'the bot'} failed in match {seat.match.match_id} at ply {turn.ply}"
         if self._caller.on_error == "raise":
             self._caller.stop_for(where, error)
             return
         cost = "it resigns" if self._caller.on_error == "resign" else "its clock runs on"
-        # A refusal that was raised on the way has a clear text of its own; the trace of anything else is the news.
+        # The text of a refusal is clear by itself; any other error needs its traceback.
         trace = None if isinstance(error, ArbiterError) else error
         logger.error("%s, and %s: %s: %s", where, cost, type(error).__name__, error, exc_info=trace)
         if self._caller.on_error == "resign":
@@ -321,7 +321,7 @@ class BotRunner:
                 seat.match.moves += (act.move.move,)
 
     def _settled(self, request_id: str) -> Seat | None:
-        """Take a request for answered; return the seat that made it, or None if its match is over."""
+        """Mark a request as answered; return the seat that made it, or None if its match is over."""
         self._outbox.answered(request_id)
         seat = self._asked.pop(request_id, None)
         return seat if seat is not None and not seat.match.over else None
@@ -366,7 +366,7 @@ def _told(finished: FinishedMatch) -> str:
 
 
 def joined(moves: tuple[str, ...], message: play_pb2.Turn) -> tuple[str, ...] | None:
-    """Return the moves up to a turn, from those known and the turn's last ones; None where they leave a gap."""
+    """Return the moves up to a turn, from the known ones and the turn's last ones; None if there is a gap."""
     known = moves[: message.ply]
     for recent in message.last_moves:
         if recent.ply > len(known) or (recent.ply < len(known) and known[recent.ply] != recent.move):

@@ -1,4 +1,4 @@
-"""The bot's own seeks: kept open while there is room for a match, and never more of them than matches it may play."""
+"""The bot's own seeks: open while there is room for a match, and never more of them than matches it may play."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from arbiter_client.values.player import Challenge, Terms
 
 logger = logging.getLogger("arbiter_client")
 
-MOST_LISTED: Final = 100_000  #: the bot's own seeks are found among everybody's
+MOST_LISTED: Final = 100_000  #: length of the list of all seeks in which the bot finds its own
 
 
 @dataclass(slots=True)
 class Place:
-    """Terms that shall be open, and the seek that is."""
+    """Terms for which a seek should be open, and the open seek."""
 
     terms: Terms
     challenge_id: str = ""
@@ -30,7 +30,7 @@ class Place:
 class Seeker:
     """Keeps a seek open for each of several terms, while the bot has room for a match.
 
-    One task makes and withdraws them, so that no seek is made twice; everything else only wakes it.
+    A single task makes and withdraws them, so that no seek is made twice; all other methods only wake it.
     """
 
     def __init__(self, seeks: Sequence[Terms], client: Client, slots: MatchSlots) -> None:
@@ -40,18 +40,18 @@ class Seeker:
         self._player = ""
         self._greeted = False
         self._stopped = False
-        self._closed: set[str] = set()  # ids that were closed while the server was being asked
+        self._closed: set[str] = set()  # ids that were closed during the call to the server
         self._wake = asyncio.Event()
         self._busy = asyncio.Lock()
 
     def greeted(self, player: str) -> None:
-        """Be told of a new stream: what has become of the seeks meanwhile is asked for."""
+        """Begin a new stream of a player: the state of the seeks is read from the server again."""
         self._player = player
         self._greeted = True
         self.look()
 
     def closed(self, challenge_id: str) -> None:
-        """Be told that a challenge or seek is no longer open."""
+        """React to the end of a challenge or seek, which is no longer open."""
         if self._busy.locked():
             self._closed.add(challenge_id)
         for place in self._places:
@@ -60,11 +60,11 @@ class Seeker:
         self.look()
 
     def look(self) -> None:
-        """Have the seeks made or withdrawn that should be, now that something has changed."""
+        """Wake the task that makes and withdraws seeks, because something has changed."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Do so whenever something changes, for ever. Raises ArbiterError where the server does not take the terms."""
+        """Make and withdraw seeks after every change, without end. Raises ArbiterError if terms are refused."""
         backoff = Backoff()
         while True:
             await self._wake.wait()
@@ -92,7 +92,7 @@ class Seeker:
                     await self._withdraw(place)
 
     async def _arrange(self) -> ArbiterError | None:
-        """Make and withdraw seeks as things are now; return the refusal of terms that the server does not take."""
+        """Make and withdraw seeks by the current state; return the refusal of terms that the server does not accept."""
         if self._greeted:
             self._greeted = False
             try:
@@ -101,8 +101,8 @@ class Seeker:
                 self._greeted = True
                 raise
         open_seeks = 0
-        for place in sorted(self._places, key=lambda place: not place.challenge_id):  # those that are open come first
-            left = self._slots.left  # any of the open seeks may become a match: they are no more than these
+        for place in sorted(self._places, key=lambda place: not place.challenge_id):  # open seeks come first
+            left = self._slots.left  # each open seek may become a match, so there are not more seeks than these
             wanted = not (self._stopped or self._slots.full) and (left is None or open_seeks < left)
             if wanted and self._player and not place.challenge_id:
                 refusal = await self._make(place)
@@ -114,7 +114,7 @@ class Seeker:
         return None
 
     async def _find_again(self) -> None:
-        """See which seeks are open: those of before, and those of a run that did not end well."""
+        """Find the open seeks: those of before, and those of an earlier run that was killed."""
         self._closed.clear()
         left = {
             challenge.challenge_id: challenge
@@ -140,7 +140,7 @@ class Seeker:
             if error.code in PASSING:
                 raise
             return error
-        if seek.challenge_id not in self._closed:  # nobody was faster than the answer
+        if seek.challenge_id not in self._closed:  # it was not accepted before the answer arrived
             place.challenge_id = seek.challenge_id
         if self._stopped and place.challenge_id:
             await self._withdraw(place)
@@ -150,13 +150,13 @@ class Seeker:
         try:
             await self._client.decline_challenge(place.challenge_id)
         except ArbiterError as error:
-            if error.reason != Reason.CHALLENGE_NOT_FOUND:  # somebody accepted it just now
+            if error.reason != Reason.CHALLENGE_NOT_FOUND:  # another player has accepted it meanwhile
                 raise
         place.challenge_id = ""
 
 
 def _fits(seek: Challenge, terms: Terms) -> bool:
-    """Return whether an open seek says what the terms say. What these leave to the server may be anything."""
+    """Return whether an open seek has the given terms. Terms that were left to the server match anything."""
     said = seek.terms
     same = (said.game, said.rated) == (terms.game, terms.rated)
     return same and terms.time_control in ("", said.time_control) and terms.seat in (0, said.seat)

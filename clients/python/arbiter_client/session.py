@@ -1,4 +1,4 @@
-"""The Play stream: connect, say hello, answer pings, come back after a lost connection."""
+"""The Play stream: connect, send the hello, answer pings, reconnect after a lost connection."""
 
 from __future__ import annotations
 
@@ -21,33 +21,32 @@ logger = logging.getLogger("arbiter_client")
 
 PROTOCOL_VERSION: Final = "1.0"
 SOFTWARE: Final = "arbiter-client-python"
-HELLO_WAIT_S: Final = 10.0  #: how long the server's hello may take
+HELLO_WAIT_S: Final = 10.0  #: the time limit for the server's hello
 
 FINAL = (Reason.SESSION_SUPERSEDED, Reason.MESSAGE_TOO_LARGE)
-"""Reasons that a new stream would end with again, or for which there shall be none."""
+"""Reasons after which there is no new stream: it would end with the same reason, or is not wanted."""
 
 Call = grpc.aio.StreamStreamCall[PlayRequest, PlayResponse]
 
 
 class Waiting:
-    """Says once that a server that was never reached is waited for, and for how long."""
+    """Logs once that it waits for a server that was never reached, and for how long."""
 
     def __init__(self, patience_s: float) -> None:
         self._patience_s = patience_s
         self._said = False
 
     def say(self, error: ClientError) -> None:
-        """Be told why there is something to wait for."""
+        """Log the reason of a wait, the first time."""
         level = logging.DEBUG if self._said else logging.WARNING
         logger.log(level, "%s; trying for %g s", error, self._patience_s)
         self._said = True
 
 
 class Session:
-    """A bot's session: one stream after another, until it is stopped or the server does not want it.
+    """A bot's session: one stream after another, until it is stopped or the server refuses it.
 
-    The first connection is given `patience_s`; one that is lost is tried again until it is back, at any
-    address.
+    The first connection is tried for `patience_s`; a lost one is tried again at all addresses until it is back.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Session:
         self._notice: ArbiterError | None = None
 
     async def run(self) -> None:
-        """Play until `stop`. Raises ArbiterError where the server ends the session for good, ConnectionFailed."""
+        """Play until `stop`. Raises ArbiterError if the server ends the session finally, ConnectionFailed."""
         clock = asyncio.get_running_loop().time
         give_up_s = clock() + self._patience_s
         while True:
@@ -96,12 +95,12 @@ class Session:
                     return
 
     def stop(self) -> None:
-        """Say what is still to be said and end the stream; `run` returns once the server has ended it too."""
+        """Send the last acts and end the stream; `run` returns once the server has ended it too."""
         self._stopping.set()
         self._outbox.close()
 
     async def _one_stream(self) -> ArbiterError | ConnectionFailed:
-        """Hold one stream for as long as it lasts, and return why it ended."""
+        """Run one stream, and return the error that ended it."""
         self._notice = None
         self._silence_s = HELLO_WAIT_S
         self._outbox.hold(self._hello())
@@ -122,7 +121,7 @@ class Session:
         return self._announced(ConnectionFailed(f"the arbiter at {address} ended the stream"))
 
     def _announced(self, error: ConnectionFailed) -> ArbiterError | ConnectionFailed:
-        """Return the refusal that the server gave notice of, or else the error."""
+        """Return the refusal that the server announced, or else the error."""
         return self._notice or error
 
     async def _read(self, call: Call, address: str) -> None:
@@ -156,7 +155,7 @@ class Session:
                 await call.write(request)
             await call.done_writing()
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
-            return  # the stream is over, and its reader knows why
+            return  # the stream is over, and its reader has the reason
 
     def _hello(self) -> ClientHello:
         bot = self._bot
@@ -182,12 +181,12 @@ class Session:
 
 
 def passes(error: ArbiterError) -> bool:
-    """Return whether a new stream may do better than the one that ended with this error."""
+    """Return whether a new stream may succeed after one that ended with this error."""
     return error.reason not in FINAL and error.code in PASSING
 
 
 def software_version() -> str:
-    """Return the version of this package, or '' where it runs without being installed."""
+    """Return the version of this package, or '' if it is not installed."""
     try:
         return version("game-arbiter-client")
     except PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""How many matches a bot has, and whether there is room for one more."""
+"""The number of the bot's matches, and whether there is room for one more."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ REMEMBERED_ENDS: Final = 10_000
 
 
 class MatchSlots:
-    """Keeps `bot.playing`: the matches under way, and those that were agreed on but that the stream has not told yet.
+    """Keeps `bot.playing`: the matches under way, and those agreed on that the stream has not announced yet.
 
-    most: how many matches the bot plays in all; None for no limit. It keeps `bot.left` too: how many of these it has
-    neither played nor agreed on. Each of `watchers` is called whenever these numbers may be others.
+    most: how many matches the bot plays in all; None for no limit. It also keeps `bot.left`: how many of these the bot
+    has neither played nor agreed on. Each of `watchers` is called after a possible change of these numbers.
     """
 
     def __init__(self, bot: Bot, most: int | None = None) -> None:
@@ -31,7 +31,7 @@ class MatchSlots:
 
     @property
     def full(self) -> bool:
-        """Whether the bot has as many matches as it takes."""
+        """Whether the bot has its maximum number of matches."""
         return 0 < self._bot.most_matches <= self._bot.playing or self._bot.left == 0
 
     @property
@@ -45,13 +45,13 @@ class MatchSlots:
         return self._bot.playing == 0
 
     def begun(self, match_id: str) -> None:
-        """Be told of a match that is under way."""
+        """Count a match that is under way."""
         self._live.add(match_id)
         self._expected.discard(match_id)
         self._count()
 
     def ended(self, match_id: str) -> bool:
-        """Be told of the end of a match; return whether that is news."""
+        """Count the end of a match; return whether the end was not known yet."""
         self._live.discard(match_id)
         self._expected.discard(match_id)
         news = match_id not in self._over
@@ -67,14 +67,14 @@ class MatchSlots:
         return match_id in self._over
 
     def expect(self, match_id: str) -> None:
-        """Keep a place for a match that has been agreed on, until the stream tells of it."""
+        """Reserve a place for a match that has been agreed on, until the stream announces it."""
         if match_id not in self._live and match_id not in self._over:
             self._expected.add(match_id)
         self._count()
 
     @contextmanager
     def agreeing(self) -> Iterator[None]:
-        """Keep a place while a match is being agreed on."""
+        """Reserve a place while a match is being agreed on."""
         self._agreeing += 1
         self._count()
         try:

@@ -1,4 +1,4 @@
-"""Threads for the bot's plain methods: as many as are needed at once, and none that keeps the process alive."""
+"""Threads for the bot's plain methods: as many as are needed at once; they do not keep the process alive."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Threads:
     def __init__(self) -> None:
         self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._free = 0  # threads that wait, less the work that waits for them
+        self._free = 0  # waiting threads minus queued functions
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function returns, or raise what it raises; a caller that is cancelled leaves it running."""
+        """Return the result of a function, or raise its error. If the caller is cancelled, the function goes on."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Any] = loop.create_future()
 
@@ -46,7 +46,7 @@ class Threads:
             try:
                 loop.call_soon_threadsafe(settle, value, error)
             except RuntimeError:
-                return  # the loop is closed: nobody wants to know any more
+                return  # the loop is closed: the result is not needed any more
 
         with self._lock:
             self._free -= 1
@@ -71,4 +71,4 @@ class Threads:
                     if self._free > 0:
                         self._free -= 1
                         return
-                work = self._work.get()  # it was given some at the last moment
+                work = self._work.get()  # a function was queued at the last moment

@@ -1,7 +1,7 @@
-"""Watches a match, or everything: prints a line an event, across lost connections.
+"""Watches a match, or everything: prints a line for each event, also after lost connections.
 
-python observer.py            everything from now on
-python observer.py MATCH      one match, from its beginning
+python observer.py          everything from now on
+python observer.py MATCH    one match, from its beginning
 """
 
 import sys

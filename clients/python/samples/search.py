@@ -1,8 +1,8 @@
-"""A bot with a simple search and no rules of its own: the server plays the moves for it.
+"""A bot with a simple search and no rules of its own: it asks the server to play the moves.
 
-It looks at its own moves and at the opponent's answers to the best of them, and counts pieces.
+It tries its own moves and the opponent's answers to the best of them, and counts pieces.
 
-python search.py --name NAME
+    python search.py --name NAME
 """
 
 import asyncio
@@ -11,13 +11,13 @@ import random
 import arbiter_client as arb
 from arbiter_client import cli
 
-WIDTH = 8  # own moves to look at
-DEPTH_WIDTH = 2  # of these, how many to look at with the opponent's answers
-ANSWERS = 4  # answers to look at
+WIDTH = 8  # own moves to try
+DEPTH_WIDTH = 2  # of these, how many to try with the opponent's answers
+ANSWERS = 4  # answers to try
 
 
 class Search(arb.Bot):
-    """Two moves ahead through `PlayMoves`, many questions at once."""
+    """Looks two moves ahead through `PlayMoves`, with many calls at once."""
 
     name = "search"
     version = "1"
@@ -34,7 +34,7 @@ class Search(arb.Bot):
         return max(zip(afterwards, best, strict=True))[1][1]
 
     async def worst(self, line: arb.Line, seat: int) -> float:
-        """Return what the end of a line is worth after the opponent's best answer, of those looked at."""
+        """Return the value of the end of a line after the opponent's best answer, of those that were tried."""
         legal = await self.client.legal_moves(line)
         answers = random.sample([move.text for move in legal], min(ANSWERS, len(legal)))
         if not answers:
@@ -42,7 +42,7 @@ class Search(arb.Bot):
         return min(await asyncio.gather(*(self.worth(line.then(answer), seat) for answer in answers)))
 
     async def worth(self, line: arb.Line, seat: int) -> float:
-        """Return what the end of a line is worth to a seat: ±100 for a win, or the difference in pieces."""
+        """Return the value of the end of a line for a seat: ±100 for a win, or the difference in pieces."""
         played = await self.client.play_moves(line, from_ply=len(line.moves), with_board=True)
         if played.outcome is not None and played.outcome.winner:
             return 100 if played.outcome.winner == seat else -100

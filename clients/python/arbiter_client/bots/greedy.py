@@ -1,7 +1,7 @@
-"""A bot that looks one move ahead on the arbiter's own engines; it knows what all games have in common, no game.
+"""A bot that looks one move ahead with the arbiter's own engines, by rules of thumb that hold for all games.
 
-It wins when it can, avoids moves after which the opponent wins at once, and otherwise likes to have more pieces than
-the opponent and to leave it fewer moves. Needs `game-arbiter-client[engines]`.
+It wins if it can, and avoids moves after which the opponent wins at once. Otherwise it prefers positions in which it
+has more pieces than the opponent, and the opponent has few moves. Needs `game-arbiter-client[engines]`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arbiter_client.engines import standing
 
 MOST_THOUGHT_S: Final = 0.2
 SHARE_OF_CLOCK: Final = 1 / 25  #: of the time left, for one move
-REPLY_WEIGHT: Final = 0.2  #: what the opponent's mobility counts against one piece
+REPLY_WEIGHT: Final = 0.2  #: the weight of the opponent's mobility relative to one piece
 LOSS: Final = -1000.0
 
 
@@ -33,7 +33,7 @@ class GreedyBot(arb.Bot):
         self._dice = Dice(seed)
 
     def choose(self, turn: arb.Turn) -> str:
-        """Return the best move that was looked at in time."""
+        """Return the best move found in time."""
         game, position = standing(turn)
         left_ms = turn.time_left_ms
         thought_s = MOST_THOUGHT_S if left_ms is None else min(MOST_THOUGHT_S, left_ms / 1000 * SHARE_OF_CLOCK)
@@ -41,10 +41,10 @@ class GreedyBot(arb.Bot):
 
 
 def best_move(game: AnyGame, position: Any, dice: Random, until_s: float) -> str:
-    """Return the best move of a position for the seat to move, of those that could be looked at in time.
+    """Return the best move of a position for the seat to move, as far as time allows.
 
-    `until_s` is an instant of the monotonic clock. Long lists are looked at in random order, for the first half of the
-    time; the second half goes to what the opponent could answer to the best of them.
+    `until_s` is an instant of the monotonic clock. In the first half of the time the moves are tried in random order.
+    In the second half the opponent's answers to the best of them are tried.
     """
     seat = position.turn
     start_s = time.monotonic()
@@ -63,7 +63,7 @@ def best_move(game: AnyGame, position: Any, dice: Random, until_s: float) -> str
     best, best_worth = candidates[0][1], -math.inf
     for worth, move, after in candidates:
         if worth <= best_worth:
-            break  # what the opponent can answer only makes a move worse
+            break  # the opponent's answers can only lower the value of a move
         answered = worth + worst_answer(game, after, seat, until_s)
         if answered > best_worth:
             best, best_worth = move, answered
@@ -73,7 +73,7 @@ def best_move(game: AnyGame, position: Any, dice: Random, until_s: float) -> str
 
 
 def value(game: AnyGame, position: Any, seat: int) -> float:
-    """Return what a position is worth to a seat: infinity for a win, or own pieces less the opponent's."""
+    """Return the value of a position for a seat: infinity for a win, or own pieces minus the opponent's."""
     outcome = position.outcome
     if outcome is not None:
         return {seat: math.inf, 0: 0.0}.get(outcome.winner, LOSS)
@@ -81,7 +81,7 @@ def value(game: AnyGame, position: Any, seat: int) -> float:
 
 
 def worst_answer(game: AnyGame, position: Any, seat: int, until_s: float) -> float:
-    """Return what the opponent's answers take off a position's worth: a lot if one of them wins at once."""
+    """Return by how much the opponent's answers lower the value of a position: by much if one of them wins at once."""
     if position.outcome is not None or position.turn == seat:
         return 0.0
     answers = game.moves(position)

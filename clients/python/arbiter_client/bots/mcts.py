@@ -1,7 +1,7 @@
-"""A bot that searches: Monte-Carlo tree search within the clock, on the arbiter's own engines.
+"""A bot that searches: Monte-Carlo tree search within the clock, with the arbiter's own engines.
 
-The parts are in `arbiter_client.search`: the tree, the weights by which it judges positions of the five games (other
-games are judged by their pieces), and how long it thinks. Needs `game-arbiter-client[engines]`.
+The parts are in `arbiter_client.search`: the tree, the evaluation of positions (with weights for the five games; for
+other games by pieces), and the time for each move. Needs `game-arbiter-client[engines]`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from arbiter_client.search.pace import thought_ms
 from arbiter_client.search.tree import Tree
 
 MOST_THOUGHT_S: Final = 1.0
-LONGEST_LINE: Final = 8  #: moves of the line that it says with its move
-MOST_PLAYED: Final = 200_000  #: moves played in the tree for one turn: what bounds its memory
+LONGEST_LINE: Final = 8  #: moves of the expected line in the comment on its move
+MOST_PLAYED: Final = 200_000  #: moves played in the tree for one turn, which limits its memory
 
 _MEMORY: Final = "arbiter_client.bots.mcts"
 
 
 class MctsBot(arb.Bot):
-    """Searches as long as its clock allows, and goes on with the same tree at its next turn.
+    """Searches as long as its clock allows, and keeps the tree for its next turn.
 
-    `most_thought_s` is the most for one move. `now_s` is the clock, `most_played` the most moves that are played in the
-    tree for one turn: with a seed, and a clock that stands still, the bot always makes the same choices.
+    `most_thought_s` is the time limit for one move, `now_s` the clock, `most_played` the limit of moves that are played
+    in the tree for one turn. With a seed, and a clock that does not advance, the bot always makes the same choices.
     """
 
     name = "mcts"
@@ -50,7 +50,7 @@ class MctsBot(arb.Bot):
         self._now_s = now_s
 
     def choose(self, turn: arb.Turn) -> arb.Choice:
-        """Return the best move that the search found in time, or claim a draw that is better than what it found."""
+        """Return the best move found in time, or claim a draw that is better than that."""
         until_s = self._now_s() + self._thought_s(turn)
         game, position = standing(turn)
         search: Search | None = turn.match.memory.get(_MEMORY)
@@ -68,7 +68,7 @@ class MctsBot(arb.Bot):
         )
 
     def _thought_s(self, turn: arb.Turn) -> float:
-        """Return how long to think: by the clock, where there is one."""
+        """Return the time for a turn in seconds: by the clock, if there is one."""
         left_ms = turn.time_left_ms
         if left_ms is None:
             return self._most_thought_s
@@ -80,9 +80,9 @@ class MctsBot(arb.Bot):
 
 
 class Search:
-    """The search of one match: its tree follows the moves that are played.
+    """The search of one match: its tree follows the moves of the match.
 
-    `weights` judge the positions; None: the game's own, or one point a piece.
+    `weights`: for the evaluation; None: those of the game, or one point a piece.
     """
 
     def __init__(self, game: AnyGame, dice: Random, weights: Weights | None = None) -> None:
@@ -94,13 +94,13 @@ class Search:
 
     @property
     def worth(self) -> float:
-        """What the last searched position is worth to the seat to move, from -1 (lost) to 1 (won)."""
+        """The value of the last searched position for the seat to move, from -1 (lost) to 1 (won)."""
         return self.tree.worth
 
     def move(self, line: tuple[str, ...], position: Any, stop: Callable[[int], bool]) -> str:
         """Return the move to play in the position after a line of moves from the start.
 
-        `stop` is asked before every move that is played in the tree, of which it is told the number so far.
+        `stop` is called before every move that is played in the tree, with the number of moves played so far.
         """
         tree = self.tree
         known = len(self._line)

@@ -8,7 +8,7 @@ from arbiter_client.dice import Dice
 
 
 class RandomBot(arb.Bot):
-    """Chooses among the legal moves at random, each as likely as any other; with a seed, the same in every run."""
+    """Chooses among the legal moves at random, with equal probability. With a seed, the same in every run."""
 
     name = "random"
     version = "1"

@@ -1,4 +1,4 @@
-"""A bot that knows no rules: the server tells it which moves are legal, and what comes of them."""
+"""A bot without rules of its own: it asks the server for the legal moves and for their results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from arbiter_client.dice import Dice
 
 
 class WireBot(arb.Bot):
-    """Looks at a few legal moves through `PlayMoves`: plays one that wins, and none that loses if there is another."""
+    """Tries a few legal moves through `PlayMoves`: plays one that wins, and none that loses if there is another."""
 
     name = "wire"
     version = "1"
@@ -17,7 +17,7 @@ class WireBot(arb.Bot):
         self._dice = Dice(seed)
 
     def choose(self, turn: arb.Turn) -> str:
-        """Return the best of up to a dozen legal moves, one for each second on the clock: every look takes time."""
+        """Return the best of at most a dozen legal moves: one for each second on the clock."""
         moves = [move.text for move in self.legal_moves(turn)]
         left_ms = turn.time_left_ms
         looks = 12 if left_ms is None else max(1, min(12, int(left_ms / 1000)))

@@ -1,4 +1,4 @@
-"""A bot whose thoughts are those of a program: one process for each match that is under way."""
+"""A bot that passes its turns to a program: one process for each match that is under way."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Turn
 logger = logging.getLogger("arbiter_client")
 
 MARGIN_MS: Final = 20
-"""Kept back of the time that a program is told it has: for what lies between its answer and the arbiter."""
+"""Time that is subtracted from the time that a program may use, for the way of its answer to the arbiter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a program may take. start_s: to introduce itself. move_s: for an answer, beside its clock; None: no limit.
+    """The limits for a program.
 
-    restarts: how often in a match it is started again after it crashed, was silent or talked nonsense; after one more
-    failure the match is resigned. idle: how many programs wait for their next match.
+    start_s: for its introduction. move_s: for an answer, besides its clock; None: no limit. restarts: how often in a
+    match it is started again after a crash, a missing answer or a malformed one; after one more failure the bot resigns
+    the match. idle: how many programs are kept for the next match.
     """
 
     start_s: float = 10.0
@@ -43,7 +44,7 @@ class Limits:
 
 @dataclass(slots=True, eq=False)
 class _Seat:
-    """A seat of a match: its program, whether that knows of the match, and how often one has failed."""
+    """A seat of a match: its program, whether the program was told of the match, and the number of failures."""
 
     match: LiveMatch
     program: Program | None = None
@@ -51,7 +52,7 @@ class _Seat:
 
 
 class ProgramBot(Bot):
-    """A bot that asks programs. Use it as an asynchronous context manager: leaving it ends them all."""
+    """A bot that asks programs. Use it as an asynchronous context manager, which ends them all at its end."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class ProgramBot(Bot):
         limits: Limits | None = None,
         called: str = "",
     ) -> None:
-        """Take a program; `called`: what messages call it, where its command is that of a wrapper around it."""
+        """Take a program. `called`: its name in messages, if its command is that of a wrapper around it."""
         self._command = tuple(command)
         self._called = called or shlex.join(command)
         self._language = language or Words()
@@ -87,7 +88,7 @@ class ProgramBot(Bot):
         await asyncio.gather(*(program.close() for program in self._all))
 
     async def choose(self, turn: Turn) -> Choice:
-        """Ask the program of the turn's seat; start it again where it fails."""
+        """Ask the program of the turn's seat; start it again if it fails."""
         seat = self._seat(turn.match)
         while True:
             try:
@@ -95,7 +96,7 @@ class ProgramBot(Bot):
                 question = await self._question(turn)
                 return await program.ask(question, self._patience_s(turn))
             except asyncio.CancelledError:
-                await self._drop(seat)  # it thinks about what has passed: nobody knows what it would say next
+                await self._drop(seat)  # its next line may be the answer to an earlier turn
                 raise
             except ProgramFailed as failure:
                 await self._drop(seat)
@@ -108,11 +109,11 @@ class ProgramBot(Bot):
                     return Resign()
 
     async def refused(self, turn: Turn, refusal: ArbiterError) -> Choice | None:
-        """Have the program asked once more; the question says why."""
+        """Ask the program once more, with the reason of the refusal in the question."""
         return None
 
     async def ended(self, finished: FinishedMatch) -> None:
-        """Tell the programs of a match how it ended, and keep some of them for the next one."""
+        """Tell the programs of a match its result, and keep some of them for the next match."""
         for number, seat in self._seats.pop(finished.match_id, {}).items():
             program = seat.program
             if program is None:
@@ -128,7 +129,7 @@ class ProgramBot(Bot):
                 self._all.discard(program)
 
     async def draw_offered(self, offer: DrawOffer) -> bool:
-        """Accept if the program's introduction says so."""
+        """Accept a draw offer if the program's introduction says so."""
         return self._draws
 
     def _seat(self, match: LiveMatch) -> _Seat:
@@ -138,7 +139,7 @@ class ProgramBot(Bot):
         return seats[match.seat]
 
     async def _program(self, seat: _Seat) -> Program:
-        """Return the program of a seat, which knows of the match. Raises ProgramFailed."""
+        """Return the program of a seat, after telling it of the match. Raises ProgramFailed."""
         if seat.program is not None and seat.program.running:
             return seat.program
         program = None
@@ -164,7 +165,7 @@ class ProgramBot(Bot):
         return Question(turn, moves, None if left is None else max(0, int(left) - MARGIN_MS), refused)
 
     def _patience_s(self, turn: Turn) -> float | None:
-        """Return how long to wait for an answer: no longer than it can be in time."""
+        """Return the time limit for an answer: after that it would be too late."""
         limits = [limit for limit in (self._limits.move_s, _seconds(turn.time_left_ms)) if limit is not None]
         return min(limits, default=None)
 
@@ -182,9 +183,9 @@ def _seconds(milliseconds: float | None) -> float | None:
 async def introduce(
     command: Sequence[str], language: Language | None = None, limit_s: float = 10.0, called: str = ""
 ) -> Introduction:
-    """Start a program, return what it says of itself, and end it.
+    """Start a program, return its introduction, and end it. Raises ProgramFailed.
 
-    called: what messages call it, by default its command. Raises ProgramFailed.
+    called: its name in messages, by default its command.
     """
     program = await Program.start(command, language or Words(), limit_s, called)
     await program.close()
@@ -208,9 +209,8 @@ def run(
 ) -> None:
     """Play a program as `arbiter_client.run` plays a bot; `set_up` may change the bot before it connects.
 
-    called: what messages call the program, by default its command; for a command that is a wrapper around it.
-
-    Raises what `arbiter_client.play` raises, and BotFailed for a program that can't introduce itself.
+    called: the name of the program in messages, by default its command; for a command that is a wrapper around it.
+    Raises the errors of `arbiter_client.play`, and BotFailed for a program that does not introduce itself.
     """
 
     async def work() -> None:

@@ -1,4 +1,4 @@
-"""Lines of JSON: an object each, whose `kind` says what it is about."""
+"""Lines of JSON: each is an object, whose `kind` names its type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arbiter_client.values.play import LiveMatch
 
 
 class JsonLines:
-    """The language of JSON lines. Fields that are not known here are passed over, and so a program should do."""
+    """The language of JSON lines. Unknown fields are ignored here, and a program should ignore them too."""
 
     def greeting(self) -> list[str]:
         """Return the first object: the language's version."""
@@ -50,7 +50,7 @@ class JsonLines:
         ]
 
     def question(self, question: Question) -> list[str]:
-        """Return one object; what is not known is null."""
+        """Return one object; unknown values are null."""
         turn, refused = question.turn, question.refused
         return [
             _line(

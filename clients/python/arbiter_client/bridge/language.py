@@ -1,4 +1,4 @@
-"""What the bridge and a program say to each other, whichever language they say it in."""
+"""The messages between the bridge and a program, independent of their language."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from arbiter_client.values.match import Result, ResultKind
 from arbiter_client.values.play import LiveMatch, Turn
 
 VERSION: Final = 1
-"""The version of both languages. What is newer, a program is to pass over."""
+"""The version of both languages. A program ignores what a newer version has added."""
 
 
 class NotUnderstood(Exception):
-    """A program has said something that is not of its language; the text says what, and what was expected."""
+    """A program has written a line that is not of its language; the text quotes it, and says what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,10 @@ class Introduction:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A turn, as a program is asked about it. moves: the legal moves; None if it did not ask, or there are more.
+    """A question to a program: a turn.
 
-    left_ms: how long it may think; None without a limit. refused: reason and message, if its last answer was refused.
+    moves: the legal moves; None if it did not ask for them, or if there are more. left_ms: the time that it may use;
+    None without a limit. refused: reason and message, if its last answer was refused.
     """
 
     turn: Turn
@@ -53,28 +54,28 @@ class Question:
 
 
 class Language(Protocol):
-    """A way to write all this in lines. No line carries its own end."""
+    """A language: it writes messages as lines, and reads them. Lines have no line feed at their end."""
 
     def greeting(self) -> list[str]:
-        """Return what a program is told first. It answers with its introduction."""
+        """Return the first line for a program. It answers with its introduction."""
 
     def introduction(self, line: str, so_far: Introduction) -> tuple[Introduction, bool]:
         """Return the introduction after another line of it, and whether it is complete. Raises NotUnderstood."""
 
     def match(self, match: LiveMatch) -> list[str]:
-        """Return what tells of a match that begins, or is taken up."""
+        """Return the line that announces a match, which begins or continues."""
 
     def question(self, question: Question) -> list[str]:
-        """Return what asks for a move."""
+        """Return the lines of a question."""
 
     def choice(self, line: str) -> Choice | None:
-        """Return what a program chooses, or None for a line that is only a remark. Raises NotUnderstood."""
+        """Return the choice in a line of a program; None for a line that is only a remark. Raises NotUnderstood."""
 
     def end(self, outcome: str, reason: str) -> list[str]:
-        """Return what tells of the end of a match; `outcome` is as of `outcome_of`."""
+        """Return the line that announces the end of a match; `outcome` is as of `outcome_of`."""
 
     def goodbye(self) -> list[str]:
-        """Return what tells a program to end."""
+        """Return the line that asks a program to end."""
 
 
 def outcome_of(result: Result, seat: int) -> str:

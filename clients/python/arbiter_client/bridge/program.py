@@ -18,19 +18,19 @@ from arbiter_client.values.play import LiveMatch
 logger = logging.getLogger("arbiter_client")
 
 LONGEST_LINE: Final = 1_000_000  #: bytes that a program may write in a line
-FAREWELL_S: Final = 2.0  #: how long a program has to end once it is told to
-EMPTYING_S: Final = 2.0  #: how long a silent program has to write what waits in its buffers, once its input is closed
+FAREWELL_S: Final = 2.0  #: how long a program has to end after it was asked to
+EMPTYING_S: Final = 2.0  #: how long a program without an answer has to flush its buffers after its input is closed
 FLUSH: Final = (
     "it must flush after each line (in Python `print(line, flush=True)`, in C `fflush(stdout)`), and read line by line"
 )
 
 
 class ProgramFailed(Exception):
-    """A program has ended, is silent, or says what nobody understands; the text is a sentence for people."""
+    """A program has ended, does not answer, or has written a malformed line; the text is a sentence for people."""
 
 
 class Program:
-    """One running program. Its standard error is that of who started it."""
+    """One running program. Its standard error is that of this process."""
 
     def __init__(self, process: asyncio.subprocess.Process, language: Language) -> None:
         self._process = process
@@ -40,9 +40,9 @@ class Program:
 
     @classmethod
     async def start(cls, command: Sequence[str], language: Language, limit_s: float, called: str = "") -> Program:
-        """Start a program and let it introduce itself; a warning says so when half of the time is over.
+        """Start a program and read its introduction; log a warning after half of the time. Raises ProgramFailed.
 
-        called: what messages call it, by default its command. Raises ProgramFailed.
+        called: its name in messages, by default its command.
         """
         called = called or shlex.join(command)
         try:
@@ -51,7 +51,7 @@ class Program:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=LONGEST_LINE,
-                start_new_session=True,  # Ctrl-C is for the bridge, and what the program starts ends with it
+                start_new_session=True,  # Ctrl-C ends the bridge, which ends the program and all its processes
             )
         except OSError as error:
             raise ProgramFailed(f"it can't be started: {error.strerror or error}") from None
@@ -74,7 +74,7 @@ class Program:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether it is running."""
         return self._process.returncode is None
 
     async def _introduce(self) -> None:
@@ -113,7 +113,7 @@ class Program:
         await self._write(self._language.end(outcome, reason))
 
     async def close(self) -> None:
-        """Tell it to end, and end it if it does not."""
+        """Ask it to end, and end it if it does not."""
         with contextlib.suppress(ProgramFailed, TimeoutError):
             async with asyncio.timeout(FAREWELL_S):
                 await self._write(self._language.goodbye())
@@ -129,7 +129,7 @@ class Program:
         await self._process.wait()
 
     async def _writes_at_the_end(self) -> bool:
-        """Close its input, and return whether it writes a line then: one that waited in a buffer. It is ended."""
+        """Close its input, end it, and return whether it wrote a line before: one that had waited in a buffer."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -163,7 +163,7 @@ class Program:
             raise ProgramFailed(f"it wrote a line that is not UTF-8: {data[:60]!r}") from None
 
     async def _ended(self) -> str:
-        """Return how the program ended that has closed its streams; one that still runs is ended."""
+        """Return how a program that has closed its streams ended; one that still runs is ended."""
         await self.kill()
         code = self._process.returncode or 0
         return f"it ended with signal {-code}" if code < 0 else f"it ended with exit code {code}"

@@ -1,4 +1,4 @@
-"""Lines of words: the first word says what a line is about, the others what there is to say."""
+"""Lines of words: the first word names the type of the line, the others are its values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXPECTED: Final = "move TEXT [evaluation N] [line MOVES], offer TEXT, claim or r
 
 
 class Words:
-    """The language of words. What people say of each other never begins a line, and stands last in it."""
+    """The language of words. Texts that people have chosen never begin a line, and are last in it."""
 
     def greeting(self) -> list[str]:
         """Return the first line: the language's version."""
@@ -48,7 +48,7 @@ class Words:
         return [f"match {match.game} seat {match.seat} time {time} rated {rated} id {match.match_id} {match.opponent}"]
 
     def question(self, question: Question) -> list[str]:
-        """Return a line for each thing that there is to say, between `turn` and `go`."""
+        """Return the lines of a question, one for each value, between `turn` and `go`."""
         turn = question.turn
         lines = [f"turn {turn.ply}", f"position {turn.position}"]
         if question.clocks_ms is not None:

@@ -1,1 +1,1 @@
-"""The calls of each service, as methods; `arbiter_client.client.Client` has them all."""
+"""The calls of each service, as methods; `arbiter_client.client.Client` inherits all of them."""

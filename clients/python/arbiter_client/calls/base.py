@@ -1,4 +1,4 @@
-"""What the calls of every service share: the connection, request ids and pages."""
+"""The common parts of the calls: the connection, request ids and pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class Page(Protocol):
-    """An answer that names the next page, or '' on the last one."""
+    """An answer with the token of the next page, '' on the last one."""
 
     next_page_token: str
 
@@ -25,12 +25,12 @@ class Calls:
 
 
 def new_request_id() -> str:
-    """Return a request id that nobody else chooses."""
+    """Return a unique request id."""
     return secrets.token_hex(16)
 
 
 async def collect(most: int, ask: Callable[[int, str], Awaitable[P]], values: Callable[[P], list[V]]) -> tuple[V, ...]:
-    """Return up to `most` values from as many pages as it takes; `ask` takes a page size and a page token."""
+    """Return up to `most` values, from as many pages as necessary; `ask` takes a page size and a page token."""
     found: list[V] = []
     token = ""
     while len(found) < most:

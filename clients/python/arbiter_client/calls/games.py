@@ -11,7 +11,7 @@ from arbiter_client.values.server import ServerInfo
 
 
 class GameCalls(Calls):
-    """What the server is, which games it has, and their rules. None of these needs a token."""
+    """The server, its games, and their rules. These calls need no token."""
 
     async def server_info(self) -> ServerInfo:
         """Return the server's versions, capabilities, limits and public keys."""

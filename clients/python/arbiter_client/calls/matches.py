@@ -1,4 +1,4 @@
-"""The calls of MatchService, but for watching (see `arbiter_client.calls.observing`)."""
+"""The calls of MatchService, except for watching (see `arbiter_client.calls.observing`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arbiter_client.values.reading import read
 
 
 class MatchCalls(Calls):
-    """Making matches, moving in them, judging them. Calls without a request id choose one."""
+    """Making matches, playing in them, and ending them as an organiser. Calls without a request id choose one."""
 
     async def create_match(
         self,
@@ -47,7 +47,7 @@ class MatchCalls(Calls):
         return read(Match, (await self.connection.ask(self.connection.matches.CreateMatch, request)).match)
 
     async def get_match(self, match_id: str, with_moves: bool = False) -> Match:
-        """Return a match as it stands. Refusals: MATCH_NOT_FOUND."""
+        """Return the current state of a match. Refusals: MATCH_NOT_FOUND."""
         request = match_pb2.GetMatchRequest(match_id=match_id, with_moves=with_moves)
         return read(Match, (await self.connection.ask(self.connection.matches.GetMatch, request)).match)
 
@@ -122,12 +122,12 @@ class MatchCalls(Calls):
         return read(Receipt, (await self.connection.ask(self.connection.matches.ClaimDraw, request)).receipt)
 
     async def resign(self, match_id: str, request_id: str = "") -> Receipt:
-        """Give a match up. Refusals: as for submit_move."""
+        """Resign a match. Refusals: as for submit_move."""
         request = match_pb2.ResignRequest(request_id=request_id or new_request_id(), match_id=match_id)
         return read(Receipt, (await self.connection.ask(self.connection.matches.Resign, request)).receipt)
 
     async def abort_match(self, match_id: str, note: str = "", request_id: str = "") -> Match:
-        """End a match that shall not count. Needs scope organise and a match of one's own making, or scope admin.
+        """End a match as void. Needs scope organise and a match of one's own making, or scope admin.
 
         Refusals: MATCH_NOT_FOUND, MATCH_NOT_ACTIVE (it has ended), SCOPE_MISSING, REQUEST_ID_REUSED.
         """

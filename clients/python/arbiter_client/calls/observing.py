@@ -1,4 +1,4 @@
-"""Watching matches and tournaments: streams of events that outlive their connections."""
+"""Watching matches and tournaments: streams of events that continue after a lost connection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger("arbiter_client")
 
 
 class ObserveCalls(Calls):
-    """Watching one match, a tournament, or every match. A lost connection is taken up again where it broke off."""
+    """Watching one match, a tournament, or every match. After a lost connection a stream continues without a gap."""
 
     async def observe(
         self, match_id: str, after_revision: int = 0, with_record: bool = False
@@ -66,9 +66,10 @@ class ObserveCalls(Calls):
             yield item
 
     async def _follow(self, request: match_pb2.ObserveRequest) -> AsyncIterator[match_pb2.ObserveItem]:
-        """Yield the items of a stream; after a lost connection, ask again with the request as the caller moved it on.
+        """Yield the items of a stream; after a lost connection, ask again for those after the last one.
 
-        The first connection is given `patience_s`; one that is lost is tried again until it is back, at any address.
+        `request` is updated by the caller. The first connection is tried for `patience_s`; a lost one is tried again at
+        all addresses until it is back.
         """
         connection = self.connection
         tries = connection.tries()

@@ -33,7 +33,7 @@ class PlayerCalls(Calls):
         return read(Player, (await self.connection.ask(self.connection.players.GetPlayer, request)).player)
 
     async def myself(self) -> Myself:
-        """Return the caller, and what its token allows. Refusals: TOKEN_INVALID."""
+        """Return the caller, and the rights of its token. Refusals: TOKEN_INVALID."""
         request = player_pb2.GetPlayerRequest()
         answer = await self.connection.ask(self.connection.players.GetPlayer, request)
         return read(Myself, answer)
@@ -48,7 +48,7 @@ class PlayerCalls(Calls):
         return await collect(most, ask, lambda page: [read(Player, player) for player in page.players])
 
     async def update_profile(self, about: str) -> Player:
-        """Change the caller's own words about itself. Refusals: ARGUMENT_INVALID."""
+        """Change the caller's description of itself. Refusals: ARGUMENT_INVALID."""
         request = player_pb2.UpdateProfileRequest(about=about)
         return read(Player, (await self.connection.ask(self.connection.players.UpdateProfile, request)).player)
 
@@ -58,7 +58,7 @@ class PlayerCalls(Calls):
         return read(Player, (await self.connection.ask(self.connection.players.SuspendPlayer, request)).player)
 
     async def grant_badge(self, player: str, bot_version: str) -> Player:
-        """Say which version of a player's bot has passed the conformance kit; '' takes the badge back.
+        """Record which version of a player's bot has passed the conformance kit; '' revokes the badge.
 
         Needs scope admin. Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
@@ -66,7 +66,7 @@ class PlayerCalls(Calls):
         return read(Player, (await self.connection.ask(self.connection.players.GrantBadge, request)).player)
 
     async def create_token(self, player: str = "", scopes: Sequence[Scope] = (), note: str = "") -> NewToken:
-        """Make a token: the caller's own, or with scope admin anybody's. No scopes: play and observe.
+        """Make a token for the caller, or with scope admin for any player. No scopes: play and observe.
 
         Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING, ARGUMENT_INVALID.
         """
@@ -76,7 +76,7 @@ class PlayerCalls(Calls):
         return read(NewToken, answer)
 
     async def list_tokens(self, player: str = "", most: int = 1000) -> tuple[Token, ...]:
-        """Return tokens, oldest first, without their secret parts: the caller's own, or with scope admin anybody's."""
+        """Return tokens, oldest first, without their secrets: the caller's, or with scope admin any player's."""
 
         async def ask(size: int, token: str) -> player_pb2.ListTokensResponse:
             request = player_pb2.ListTokensRequest(player=player, page_size=size, page_token=token)
@@ -85,7 +85,7 @@ class PlayerCalls(Calls):
         return await collect(most, ask, lambda page: [read(Token, token) for token in page.tokens])
 
     async def revoke_token(self, token_id: str) -> None:
-        """Revoke a token, at once: the one in use, or one that allows no more.
+        """Revoke a token at once: the one in use, or one without further rights.
 
         Refusals: TOKEN_NOT_FOUND, SCOPE_MISSING.
         """
@@ -104,7 +104,7 @@ class PlayerCalls(Calls):
         return read(Challenge, answer.challenge)
 
     async def accept_challenge(self, challenge_id: str) -> Match:
-        """Accept a challenge to the caller, or anybody's seek, and return the match. Again does no harm.
+        """Accept a challenge to the caller, or any seek, and return the match. May be repeated.
 
         Refusals: CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is).
         """

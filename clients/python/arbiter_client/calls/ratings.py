@@ -20,9 +20,9 @@ class RatingCalls(Calls):
     """
 
     async def get_leaderboard(self, game: str = "", *, all_versions: bool = False, most: int = 1000) -> Leaderboard:
-        """Return the players by rating, best first: of each the newest version alone, or all.
+        """Return the players by rating, best first: only the newest version of each, or all versions.
 
-        All rows are of one moment: where ratings change while they are read in pages, they are read again.
+        All rows are of the same moment: if the ratings change while the pages are read, they are read again.
         """
         while True:
             board, message = await self._page(game, all_versions, most, "")
@@ -44,7 +44,7 @@ class RatingCalls(Calls):
         return read(Leaderboard, message), message
 
     async def get_rating(self, player: str, game: str = "", *, history_points: int = 0) -> Rating:
-        """Return the ratings of a player's versions, and with so many points (up to 100) how they went.
+        """Return the ratings of a player's versions, and their history with the given number of points (up to 100).
 
         Refusals: PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """

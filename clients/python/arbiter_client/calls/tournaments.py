@@ -21,10 +21,10 @@ from arbiter_client.values.writing import write
 
 
 class TournamentCalls(Calls):
-    """Making tournaments, entering them, and how they stand. Calls without a request id choose one.
+    """Making tournaments, entering them, and their standings. Calls without a request id choose one.
 
-    What a tournament's creator may, a token with scope admin may too. The matches of a tournament have its id as their
-    label: `list_matches` and `observe_all` show them by it.
+    A token with scope admin may do everything that a tournament's creator may do. The label of a tournament's matches
+    is its id: `list_matches` and `observe_all` select them by it.
     """
 
     async def create_tournament(self, spec: TournamentSpec, request_id: str = "") -> Tournament:
@@ -42,10 +42,11 @@ class TournamentCalls(Calls):
     async def enter_tournament(
         self, tournament_id: str, player: str = "", *, byes: Iterable[int] = (), rating: int = 0, request_id: str = ""
     ) -> Entrant:
-        """Enter the caller, or as the tournament's creator any player, whom `rating` may seed then (0: as it is rated).
+        """Enter the caller, or as the tournament's creator any player.
 
-        byes: rounds of a Swiss to sit out. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_NOT_FOUND,
-        PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING.
+        rating: for seeding, by the creator only; 0: the player's own rating. byes: rounds of a Swiss in which it does
+        not play. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_NOT_FOUND, PLAYER_SUSPENDED,
+        ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING.
         """
         request = pb.EnterTournamentRequest(
             request_id=request_id or new_request_id(),
@@ -58,7 +59,7 @@ class TournamentCalls(Calls):
         return read(Entrant, answer.entrant)
 
     async def withdraw_from_tournament(self, tournament_id: str, player: str = "", request_id: str = "") -> Entrant:
-        """Withdraw the caller, or as the tournament's creator any player: games that it has not begun are lost.
+        """Withdraw the caller, or as the tournament's creator any player. Games that it has not begun are lost.
 
         Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), REQUEST_ID_REUSED, SCOPE_MISSING.
         """
@@ -81,21 +82,21 @@ class TournamentCalls(Calls):
         )
 
     async def pause_tournament(self, tournament_id: str, request_id: str = "") -> Tournament:
-        """Begin no further games, as the tournament's creator. Refusals: as for start_tournament."""
+        """Pause a tournament, as its creator: no further games begin. Refusals: as for start_tournament."""
         request = pb.PauseTournamentRequest(request_id=request_id or new_request_id(), tournament_id=tournament_id)
         return read(
             Tournament, (await self.connection.ask(self.connection.tournaments.PauseTournament, request)).tournament
         )
 
     async def resume_tournament(self, tournament_id: str, request_id: str = "") -> Tournament:
-        """Begin games again after a pause, as the tournament's creator. Refusals: as for start_tournament."""
+        """Resume a tournament after a pause, as its creator. Refusals: as for start_tournament."""
         request = pb.ResumeTournamentRequest(request_id=request_id or new_request_id(), tournament_id=tournament_id)
         return read(
             Tournament, (await self.connection.ask(self.connection.tournaments.ResumeTournament, request)).tournament
         )
 
     async def cancel_tournament(self, tournament_id: str, note: str = "", request_id: str = "") -> Tournament:
-        """End a tournament now, as its creator; results that are there stand. Refusals: as for start_tournament."""
+        """End a tournament now, as its creator; its results so far stay. Refusals: as for start_tournament."""
         request = pb.CancelTournamentRequest(
             request_id=request_id or new_request_id(), tournament_id=tournament_id, note=note
         )
@@ -104,7 +105,7 @@ class TournamentCalls(Calls):
         )
 
     async def get_tournament(self, tournament_id: str) -> Tournament:
-        """Return a tournament as it stands. Refusals: TOURNAMENT_NOT_FOUND."""
+        """Return the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
         request = pb.GetTournamentRequest(tournament_id=tournament_id)
         return read(
             Tournament, (await self.connection.ask(self.connection.tournaments.GetTournament, request)).tournament
@@ -133,7 +134,7 @@ class TournamentCalls(Calls):
         return await collect(most, ask, lambda page: [read(TournamentSummary, each) for each in page.tournaments])
 
     async def get_standings(self, tournament_id: str) -> Standings:
-        """Return the standings of a tournament as they are now. Refusals: TOURNAMENT_NOT_FOUND."""
+        """Return the current standings of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
         request = pb.GetStandingsRequest(tournament_id=tournament_id)
         answer = await self.connection.ask(self.connection.tournaments.GetStandings, request)
         return read(Standings, answer)

@@ -1,4 +1,4 @@
-"""Monte-Carlo tree search in three parts: the tree, what a position is worth, how long to think.
+"""Monte-Carlo tree search in three parts: the tree, the evaluation of positions, and the time for each move.
 
-Nothing here imports the engines: `rules.Rules` says what the search asks of a game, and any game that answers will do.
+Nothing here imports the engines: `rules.Rules` is the interface of a game for the search, and any game with it will do.
 """

@@ -1,4 +1,4 @@
-"""What a position is worth before anybody knows: features that all games have, weighed by a table for each game."""
+"""The static evaluation of positions: features that all games have, with weights for each game."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _STANDING: Final = re.compile("([0-9]+)([A-Za-z])", re.ASCII).findall
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How the features of a game's positions add up, in points for seat 1.
+    """The weights of the features of a game's positions, in points for seat 1.
 
     pieces: a piece of either seat by its letter in upper case, for its owner. height: a tile under a piece, for its
-    owner. counters: the game's counters by name, with their sign for seat 1. scale: so many points ahead are worth
-    tanh(1) = 0.76 of a win. promising: a pattern of moves that are looked at before most others (see `promise`).
+    owner. counters: the game's counters by name, with their sign for seat 1. scale: a lead of so many points is worth
+    tanh(1) = 0.76 of a win. promising: a pattern of moves that are tried before most others (see `promise`).
     """
 
     pieces: Mapping[str, float] = field(default_factory=dict)
@@ -59,13 +59,14 @@ WEIGHTS: Final[Mapping[str, Weights]] = {
         scale=6.0,
     ),
 }
-"""The weights of the bundled games, tried out in matches (`python -m arbiter.bench strength`)."""
+"""The weights of the bundled games, tested in matches (`python -m arbiter.bench strength`)."""
 
 
 class Evaluation:
-    """The static evaluation of a game's positions, and which of their moves look promising.
+    """The static evaluation of a game's positions, and of how promising their moves look.
 
-    Pieces are counted in the position's text: it is the same for all games, and much quicker made than a list of them.
+    Pieces are counted in the text of the position: it has the same form for all games, and is much faster to make than
+    a list of pieces.
     """
 
     def __init__(self, rules: Rules, weights: Weights) -> None:
@@ -76,7 +77,7 @@ class Evaluation:
         self._promising = re.compile(weights.promising, re.ASCII).fullmatch if weights.promising else None
 
     def __call__(self, position: Any) -> float:
-        """Return what a position without an outcome is worth to seat 1, from -1 (lost) to 1 (won), both excluded."""
+        """Return the value of a position without an outcome for seat 1, between -1 (lost) and 1 (won)."""
         weights = self._weights
         points = 0.0
         if self._worths:
@@ -93,9 +94,9 @@ class Evaluation:
         return LARGEST * math.tanh(points / weights.scale)
 
     def promise(self, position: Any) -> Callable[[str], int]:
-        """Return a function that says how promising the text of a move of a position looks, 0 to 2.
+        """Return a function that says how promising a move of a position looks, by its text: 0 to 2.
 
-        2 are moves that name a cell on which an enemy stands (as a rule they take it), 1 those of the game's pattern.
+        2: the move names a cell with an enemy piece, which it usually takes. 1: it matches the game's pattern.
         """
         enemy, names = 3 - position.turn, self._rules.board.names
         men = self._rules.pieces(position)

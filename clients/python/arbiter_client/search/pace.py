@@ -1,4 +1,4 @@
-"""How long to think on a move: a share of the main time, and most of what the time control gives for every move.
+"""The time for one move: a share of the main time, and most of the time that the time control adds for every move.
 
 | control | for one move |
 | --- | --- |
@@ -7,8 +7,8 @@
 | fixed time a move | most of it, and bank / moves to go |
 | byo-yomi | main time / moves to go, or most of a period if that is more |
 
-A part of the main time is held back for the way to the server, which games of unforeseen length pay for again and
-again; and a thought ends well before the flag falls, the earlier the more matches share the process.
+A part of the main time is reserved for the way to the server, which is paid again for every move of a long game. A
+choice ends well before the flag falls, the earlier the more matches share the process.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-MOVES_TO_GO: Final = 30  #: moves that a game is expected to last from any point
+MOVES_TO_GO: Final = 30  #: expected number of moves to the end of a game, from any position
 HELD_BACK_MS: Final = 1_000.0  #: of the main time, but never more than half of it
-MOST: Final = 0.7  #: of the time that comes back, or is lost, after the move
-BEFORE_FLAG: Final = 0.6  #: of the time until the flag falls, for one thought
-RESERVE_MS: Final = 15.0  #: before the flag falls: the way to the server, and others that take the processor
+MOST: Final = 0.7  #: share of the time that is added, or lost, after the move
+BEFORE_FLAG: Final = 0.6  #: share of the time until the flag falls, for one choice
+RESERVE_MS: Final = 15.0  #: reserve before the flag falls: the way to the server, and other load of the processor
 SWITCH_MS: Final = 5.0  #: how long the thread of another match may keep the interpreter
-LEAST_MS: Final = 5.0  #: a thought's least length, while the flag is far away
+LEAST_MS: Final = 5.0  #: minimum for one choice, while the flag is far away
 FAR_MS: Final = 200.0
 
 _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
@@ -31,7 +31,7 @@ _EACH_MOVE: Final = re.compile(rf"{_DURATION}/move|\+(?:[0-9]+x)?{_DURATION}[db]
 
 
 def each_move_ms(time_control: str) -> int:
-    """Return what a time control gives for every move: increment, delay, fixed time or period; 0 for the others."""
+    """Return the time that a time control adds for every move: increment, delay, fixed time or period; else 0."""
     found = _EACH_MOVE.search(time_control)
     if found is None:
         return 0
@@ -40,10 +40,10 @@ def each_move_ms(time_control: str) -> int:
 
 
 def thought_ms(time_control: str, left_ms: float, main_ms: float, moves_left: int = 0, matches: int = 1) -> float:
-    """Return how many milliseconds to think on a move, never negative.
+    """Return the time for a move in milliseconds, never negative.
 
-    left_ms: until the flag falls. main_ms: main time left (with a fixed time a move: the bank). moves_left: moves to
-    go in the session, 0 where there are none. matches: how many are being played in this process.
+    left_ms: until the flag falls. main_ms: main time left (with a fixed time a move: the bank). moves_left: moves to go
+    in the session, 0 if there is none. matches: the number of matches under way in this process.
     """
     spendable_ms = main_ms - min(HELD_BACK_MS, main_ms / 2)
     share_ms = spendable_ms / min(moves_left or MOVES_TO_GO, MOVES_TO_GO)

@@ -1,4 +1,4 @@
-"""What the search asks of a game: the part of an engine that it uses, written down as protocols."""
+"""The interface of a game for the search: the part of an engine that it uses, as protocols."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class Man(Protocol):
-    """What stands on a cell."""
+    """A cell's piece."""
 
     @property
     def owner(self) -> int:
@@ -23,7 +23,7 @@ class Cells(Protocol):
 
 
 class Rules(Protocol):
-    """A game, as the engines of `arbiter.games` answer for it. Positions have a `turn` and an `outcome`."""
+    """A game, with the methods of the engines in `arbiter.games`. Positions have a `turn` and an `outcome`."""
 
     @property
     def board(self) -> Cells:
@@ -36,7 +36,7 @@ class Rules(Protocol):
         """Return the position after a move."""
 
     def pieces(self, position: Any, /) -> Sequence[Man]:
-        """Return what stands on each cell."""
+        """Return the piece on each cell."""
 
     def counters(self, position: Any, /) -> Mapping[str, int]:
         """Return the numbers beside the board, by name."""

@@ -24,13 +24,13 @@ from typing import Any, Final
 from arbiter_client.search.evaluation import Evaluation
 from arbiter_client.search.rules import Rules
 
-EXPLORATION: Final = 0.2  #: how much an unexplored move is favoured; values lie between -1 and 1
-MINIMAX_SHARE: Final = 0.6  #: of the minimax value, against the mean of the simulations
+EXPLORATION: Final = 0.2  #: the weight of unexplored moves; values lie between -1 and 1
+MINIMAX_SHARE: Final = 0.6  #: the weight of the minimax value against the mean of the simulations
 FIRST_WIDTH: Final = 64  #: moves in a node's first sample
 GROWTH: Final = 8  #: moves by which the sample grows with the square root of the visits
 
 Stop = Callable[[], bool]
-"""Says whether to stop now; asked before every move that is played."""
+"""Returns whether to stop now; called before every move that is played."""
 
 
 class Node:
@@ -53,17 +53,17 @@ class Node:
 
     @property
     def value(self) -> float:
-        """What the node is worth to seat 1, as selection sees it."""
+        """The value of the node for seat 1, as selection uses it."""
         return MINIMAX_SHARE * self.best + (1 - MINIMAX_SHARE) * self.total / self.visits
 
     @property
     def width(self) -> int:
-        """How many moves the sample should have."""
+        """The number of moves that the sample should have."""
         return FIRST_WIDTH + GROWTH * (math.isqrt(self.visits) - 1)
 
     @property
     def may_widen(self) -> bool:
-        """Whether more moves should be sampled: not yet opened, few for the visits, or nothing else left to search."""
+        """Whether to sample more moves: not opened yet, few for the visits, or nothing else left to search."""
         if self.untried is None:
             return True
         return bool(self.untried) and (
@@ -71,7 +71,7 @@ class Node:
         )
 
     def selected(self) -> Node:
-        """Return the child with the highest upper confidence bound for the seat to move, of those not yet proven."""
+        """Return the unproven child with the highest upper confidence bound for the seat to move."""
         sign, spread = self.sign, EXPLORATION * math.sqrt(math.log(self.visits + 1))
         return max(
             (child for child in self.children.values() if not child.proven),
@@ -79,7 +79,7 @@ class Node:
         )
 
     def settle(self) -> None:
-        """Bring the minimax value up to date, and prove it if it can be proven."""
+        """Update the minimax value, and prove it if possible."""
         if not self.children:
             return
         leader = max(self.children.values(), key=lambda child: (self.sign * child.best, child.proven))
@@ -91,8 +91,8 @@ class Node:
 class Tree:
     """A search tree that is kept from move to move.
 
-    `evaluation` judges positions, `dice` is the only source of chance: with the same seed and the same number of
-    moves played a search gives the same answer.
+    `evaluation` judges positions. `dice` is the only source of random numbers: with the same seed and the same number
+    of moves played, a search gives the same answer.
     """
 
     def __init__(self, rules: Rules, evaluation: Evaluation, position: Any, dice: Random) -> None:
@@ -101,10 +101,10 @@ class Tree:
         self._dice = dice
         self._killers: dict[int, str] = {}  # by the sign of the seat to move
         self.root = Node(position, 0.0, proven=False)
-        self.played = 0  #: moves played so far: what the search has cost
+        self.played = 0  #: moves played so far: the cost of the search
 
     def advance(self, moves: Sequence[str], position: Any) -> None:
-        """Make a position the root; if it is the one after some moves from the old root, keep what is known of it."""
+        """Make a position the root. If it follows the old root by some moves, keep its part of the tree."""
         node: Node | None = self.root
         for move in moves:
             node = node.children.get(move) if node else None
@@ -113,20 +113,20 @@ class Tree:
         self.root = node
 
     def search(self, stop: Stop) -> None:
-        """Run simulations until told to stop, until the best move is known for certain, or if there is but one."""
+        """Run simulations until `stop`, until the best move is proven, or not at all if there is only one move."""
         root = self.root
         while not (root.proven or (root.untried == [] and len(root.children) == 1) or stop()):
             self._simulate(stop)
 
     @property
     def worth(self) -> float:
-        """What the root is worth to the seat to move, as far as is known: from -1 (lost) to 1 (won)."""
+        """The value of the root for the seat to move, as far as is known: from -1 (lost) to 1 (won)."""
         return self.root.sign * self.root.best
 
     def best_move(self) -> str:
         """Return the move to play: a proven win, else the most visited one that is not proven lost."""
         root = self.root
-        if not root.children:  # there was no time at all
+        if not root.children:  # there was no time for a simulation
             return self._dice.choice(self._rules.moves(root.position))
 
         def standing(move: str) -> tuple[float, int, float]:
@@ -137,7 +137,7 @@ class Tree:
         return max(root.children, key=standing)
 
     def main_line(self, first: str, most: int) -> tuple[str, ...]:
-        """Return the line that is expected from the root on: a first move, then the most visited ones."""
+        """Return the expected line from the root: a first move, then the most visited ones."""
         line, node = [first], self.root.children.get(first)
         while node is not None and node.children and len(line) < most:
             move = max(node.children, key=lambda each, there=node: there.children[each].visits)  # type: ignore[misc]
@@ -146,7 +146,7 @@ class Tree:
         return tuple(line)
 
     def _simulate(self, stop: Stop) -> None:
-        """Walk down, open or widen a node, and carry what was found back up."""
+        """Select a path, open or widen its last node, and propagate the result upwards."""
         path = [self.root]
         while not path[-1].may_widen:
             path.append(path[-1].selected())
@@ -173,7 +173,7 @@ class Tree:
                 break
 
     def _ordered(self, node: Node) -> list[str]:
-        """Return the moves of a position in random order, promising ones at the end, where sampling starts."""
+        """Return the moves of a position in random order, promising ones last, where sampling starts."""
         moves = list(self._rules.moves(node.position))
         self._dice.shuffle(moves)
         if len(moves) > FIRST_WIDTH:

@@ -1,1 +1,1 @@
-"""What the server says, as Python values: one module a proto file, one frozen class a message."""
+"""Messages of the server as Python values: one module for each proto file, one frozen class for each message."""

@@ -1,4 +1,4 @@
-"""Games and their rules: what GameService says."""
+"""Games and their rules: the values of GameService."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from arbiter_client.values.reading import OpenEnum
 
 
 class Basis(OpenEnum):
-    """Where a rule comes from."""
+    """The source of a rule."""
 
     UNSPECIFIED = 0
-    TEXT = 1  #: the published rules say so
-    SOURCE = 2  #: a second, independent source says so
+    TEXT = 1  #: the published rules
+    SOURCE = 2  #: a second, independent source
     OURS = 3  #: a house ruling
 
 
@@ -21,8 +21,8 @@ class Tile(OpenEnum):
     """The shape of a board's cells."""
 
     UNSPECIFIED = 0
-    HEX_ROWS = 1  #: hexagons that stand on a corner, in horizontal rows
-    HEX_FILES = 2  #: hexagons that stand on a side, in vertical files
+    HEX_ROWS = 1  #: pointy-topped hexagons, in horizontal rows
+    HEX_FILES = 2  #: flat-topped hexagons, in vertical files
     SQUARE = 3
 
 
@@ -38,7 +38,7 @@ class GameSummary:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a game, with its default, its value in this variant, and in words what is allowed."""
+    """A parameter of a game: its default, its value in this variant, and the allowed values in words."""
 
     name: str
     text: str
@@ -61,7 +61,7 @@ class EndReason:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What holds here where the published rules leave it open."""
+    """The arbiter's decision of a case that the published rules leave open."""
 
     topic: str
     text: str
@@ -87,7 +87,7 @@ class CellLine:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board as cells to draw and to walk on. `directions` are in the order of `Cell.neighbours`."""
+    """A board as cells with neighbours. `directions` are in the order of `Cell.neighbours`."""
 
     title: str
     tile: Tile
@@ -98,7 +98,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class CellContent:
-    """What stands on a cell. `owner` is 0 and `piece` '' where no piece stands."""
+    """The content of a cell. `owner` is 0 and `piece` '' if there is no piece."""
 
     cell: str
     owner: int
@@ -110,7 +110,7 @@ class CellContent:
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """Everything about one variant of a game. `game` is its canonical name, `material` what adjudication counts."""
+    """Everything about one variant of a game. `game`: its canonical name; `material`: what adjudication counts."""
 
     summary: GameSummary
     game: str
@@ -188,7 +188,7 @@ class PlayedPosition:
 
 @dataclass(frozen=True, slots=True)
 class PlayedLine:
-    """A line, played: the positions that were asked for, the last one at its end, and the outcome if it reaches it."""
+    """The result of a line: the requested positions, with the last one, and the outcome if it reaches one."""
 
     positions: tuple[PlayedPosition, ...]
     outcome: GameOutcome | None

@@ -1,4 +1,4 @@
-"""Matches and what happens in them: what MatchService says. Instants are UTC in milliseconds since 1970."""
+"""Matches and their events: the values of MatchService. Instants are UTC in milliseconds since 1970."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from arbiter_protos.v1 import match_pb2
 from arbiter_client.errors import Reason, reason_of
 from arbiter_client.values.reading import ELSEWHERE, OpenEnum, read
 
-CERTAIN = 1_000  #: the evaluation of a position that the mover is sure to win
+CERTAIN = 1_000  #: the evaluation by a player that is sure to win
 MOST_LINE_MOVES = 32
 LONGEST_LINE = 500  #: characters of all moves of a line
 
 
 class Phase(OpenEnum):
-    """Where a match is in its life."""
+    """The phase of a match."""
 
     UNSPECIFIED = 0
     PENDING = 1  #: waiting for both players to be present
@@ -27,16 +27,16 @@ class Phase(OpenEnum):
 
 
 class ResultKind(OpenEnum):
-    """What kind of end a match had."""
+    """The kind of a match's end."""
 
     UNSPECIFIED = 0
     WIN = 1
     DRAW = 2
-    VOID = 3  #: it does not count
+    VOID = 3  #: void: it is not counted
 
 
 class Cause(OpenEnum):
-    """What brought the end about."""
+    """The reason of a match's end."""
 
     UNSPECIFIED = 0
     RULES = 1
@@ -50,7 +50,7 @@ class Cause(OpenEnum):
 
 
 class Party(OpenEnum):
-    """Who is responsible for the end, seen from the match."""
+    """The party that is responsible for the end of a match."""
 
     UNSPECIFIED = 0
     PLAYER = 1
@@ -80,7 +80,7 @@ class Result:
     note: str
 
     def score(self, seat: int) -> float | None:
-        """Return a seat's points: 1, ½ or 0, or None where the match does not count."""
+        """Return a seat's points: 1, ½ or 0, or None if the match is void."""
         if self.kind == ResultKind.WIN:
             return 1.0 if self.winner == seat else 0.0
         return 0.5 if self.kind == ResultKind.DRAW else None
@@ -88,7 +88,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A player's clock: time left, and how long it may think on its next move before its flag falls."""
+    """A player's clock: the time left, and the time that it may use for its next move before its flag falls."""
 
     remaining_ms: int
     available_ms: int
@@ -98,7 +98,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a match does about absent players and wrong moves; None: the server's figure."""
+    """The policy of a match for absent players and wrong moves; None: the server's value."""
 
     illegal_moves: int | None = None
     no_show_ms: int | None = None
@@ -109,7 +109,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class MoveComment:
-    """What a bot said with its move: the score it expected, in permille (500 is even), and the line it expected."""
+    """The comment of a bot on its move: the expected score in permille (500 is even), and the expected line."""
 
     evaluation: int | None
     line: tuple[str, ...]
@@ -117,16 +117,16 @@ class MoveComment:
 
 @dataclass(frozen=True, slots=True)
 class CommentedMove:
-    """What a bot said with the move at a ply."""
+    """The comment of a bot on the move at a ply."""
 
     ply: int
     comment: MoveComment
 
 
 def comment_message(evaluation: object, line: Iterable[object]) -> match_pb2.MoveComment | None:
-    """Return the message of what is said with a move, or None if that is nothing.
+    """Return the message of a comment, or None if it is empty.
 
-    What does not fit is left out, whatever it is: a comment must not cost the move.
+    What does not fit into the limits is left out, since a comment must not cost the move.
     """
     score = evaluation if isinstance(evaluation, int) and 0 <= evaluation <= CERTAIN else None
     kept: list[str] = []
@@ -139,12 +139,12 @@ def comment_message(evaluation: object, line: Iterable[object]) -> match_pb2.Mov
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match as it stands. Players and clocks are by seat, seat 1 first; `moves` only where they were asked for.
+    """The state of a match. Players and clocks are by seat, seat 1 first; `moves` only if requested.
 
-    `opening_plies`: how many of the first moves are the opening, which nobody played.
-    `versions`: of the players' bots that the match counts for, by seat; '' where one is not known.
-    `time_controls`: by seat; `time_control` is both, with a colon between two that differ.
-    `comments`: what the bots said with their moves; told with the moves, once the match has ended.
+    `opening_plies`: how many of the first moves are the opening, which nobody played. `versions`: the versions of the
+    players' bots for which the match counts, by seat; '' if one is not known. `time_controls`: by seat; `time_control`
+    has both, with a colon between two that differ. `comments`: those of the bots on their moves; present together with
+    the moves, once the match has ended.
     """
 
     match_id: str
@@ -174,7 +174,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """How the time of a move was reckoned: instants, time not charged, charged, left, and the network's round trip."""
+    """The time accounting of a move: instants, time not charged, charged, left, and the network's round trip."""
 
     started_ms: int
     handed_over_ms: int
@@ -187,7 +187,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Says that a request has been carried out, durably. `result` is set once the match has ended."""
+    """The answer to a request that has been carried out durably. `result` is set once the match has ended."""
 
     request_id: str
     match_id: str
@@ -234,7 +234,7 @@ class MovePlayed:
 
 @dataclass(frozen=True, slots=True)
 class StrikeCounted:
-    """An illegal or malformed move was counted against a player, who has `strikes` of them now; `reason` says which."""
+    """An illegal or malformed move was counted against a player: `strikes` is the number so far, `reason` the cause."""
 
     seat: int
     ply: int
@@ -245,7 +245,7 @@ class StrikeCounted:
 
 @dataclass(frozen=True, slots=True)
 class RequestRejected:
-    """A player's request was refused and cost nothing; `reason` and `words` are those of its answer.
+    """A player's request was refused without a penalty; `reason` and `words` are those of its answer.
 
     command: Play (with ply and move), OfferDraw, AnswerDraw, ClaimDraw or Resign.
     """
@@ -261,9 +261,9 @@ class RequestRejected:
 
 @dataclass(frozen=True, slots=True)
 class SeatEvent:
-    """A player came or went, offered or declined a draw: the event's kind says which.
+    """A player connected or disconnected, offered or declined a draw: see the event's kind.
 
-    version: of the bot that came, '' if it is not known.
+    version: that of the bot that connected, '' if it is not known.
     """
 
     seat: int
@@ -272,13 +272,13 @@ class SeatEvent:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """The match stopped, for `restart` or `drain`; nobody is charged for the turn that was interrupted."""
+    """The match was interrupted by a `restart` or `drain`; the interrupted turn is not charged to anybody."""
 
     reason: str
 
 
 Happening = MatchCreated | TurnStarted | MovePlayed | StrikeCounted | RequestRejected | SeatEvent | Interrupted | Result
-"""What an event of a match says happened."""
+"""The content of an event of a match."""
 
 _HAPPENINGS: dict[str, type[Happening]] = {
     "created": MatchCreated,
@@ -294,10 +294,9 @@ _HAPPENINGS: dict[str, type[Happening]] = {
 
 @dataclass(frozen=True, slots=True)
 class MatchEvent:
-    """An event of a match. `what` is None where the event's kind is newer than this client.
+    """An event of a match. `what` is None if the event's kind is newer than this client.
 
-    `record` holds the exact bytes of the record if they were asked for; `token` resumes a stream of everything after
-    this event.
+    `record` holds the exact bytes of the record if they were requested; `token` resumes a stream after this event.
     """
 
     match_id: str
@@ -310,7 +309,7 @@ class MatchEvent:
 
 
 def read_event(message: match_pb2.MatchEvent, token: str) -> MatchEvent:
-    """Return an event of a match, and the token that stood beside it."""
+    """Return an event of a match, with the token of its message."""
     arm = message.WhichOneof("event")
     what = read(_HAPPENINGS[arm], getattr(message, arm)) if arm in _HAPPENINGS else None
     if isinstance(what, StrikeCounted):

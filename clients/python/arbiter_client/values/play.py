@@ -1,4 +1,4 @@
-"""What a bot is told on its Play stream: turns, draw offers, ends, tournaments."""
+"""The items of a bot's Play stream: turns, draw offers, ends, tournaments."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from arbiter_client.values.tournament import TournamentFormat, TournamentPhase
 class LiveMatch:
     """A match that the bot plays, from its first turn to its end.
 
-    A match of the bot against itself is two of these, one a seat. `opening_plies`: how many of the first moves nobody
-    played.
-    `moves` are those played up to the bot's latest turn; `over` turns true when the match ends or the bot stops, so
-    that a long search may give up. `memory` is the bot's own, for what it wants to keep from turn to turn.
+    A match of the bot against itself is two of these, one for each seat. `opening_plies`: how many of the first moves
+    nobody played. `moves` are those up to the bot's latest turn. `over` becomes true when the match ends or the bot
+    stops, so that a long search may end. `memory` is free for the bot's own data about the match.
     """
 
     match_id: str
@@ -47,11 +46,11 @@ class RecentMove:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """It is the bot's turn.
+    """The bot is to move.
 
-    `clocks` are by seat, empty without a time control; `draw_claim` is the reason for which the bot may claim a draw,
-    or ''. `board`, `legal_move_count` and `legal_moves` are there as the bot's `extras` ask for them. `refused` is set
-    when the bot's first choice for this turn was refused.
+    `clocks` are by seat, empty without a time control. `draw_claim` is the reason for which the bot may claim a draw,
+    or ''. `board`, `legal_move_count` and `legal_moves` are present if the bot's `extras` request them. `refused` is
+    set if the bot's first choice for this turn was refused.
     """
 
     game: str
@@ -81,7 +80,7 @@ class Turn:
 
     @property
     def time_left_ms(self) -> float | None:
-        """How long the bot may still think, from now, before its flag falls; None without a limit."""
+        """The time that the bot has from now until its flag falls; None without a limit."""
         if not self.available_ms:
             return None
         thought_ms = (self.now_ms - self.started_ms) + (time.monotonic() - self.received_s) * 1000
@@ -97,9 +96,9 @@ class DrawOffer:
 
 @dataclass(frozen=True, slots=True)
 class FinishedMatch:
-    """A match of the bot's has ended, perhaps while it was away. `match` is None where the bot never saw it live.
+    """A match of the bot has ended, perhaps while it was away.
 
-    In a match of the bot against itself `seat` is 1.
+    `match` is None if this run never saw it live. In a match of the bot against itself `seat` is 1.
     """
 
     match_id: str
@@ -112,17 +111,17 @@ class FinishedMatch:
 
     @property
     def score(self) -> float | None:
-        """The bot's points: 1, ½ or 0, or None where the match does not count."""
+        """The bot's points: 1, ½ or 0, or None if the match is void."""
         return self.result.score(self.seat)
 
 
 @dataclass(frozen=True, slots=True)
 class TournamentCall:
-    """A tournament that the bot may enter, or one that it plays in (`entered`).
+    """A tournament that the bot may enter, or one in which it plays (`entered`).
 
-    games: the variants that are played. time_control: the bot's own, where the tournament gives it another one.
-    start_ms: 0: when its organiser says so. entry_closes_ms: 0: with the start, or with the end where players may come
-    after the start.
+    games: its variants. time_control: the bot's own, if it has another one than the other players. start_ms: 0 if its
+    organiser starts it. entry_closes_ms: 0 if entry closes with the start, or at the end for a tournament with late
+    entry.
     """
 
     tournament_id: str

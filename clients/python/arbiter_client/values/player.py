@@ -1,4 +1,4 @@
-"""Players, tokens and challenges: what PlayerService says. Instants are UTC in milliseconds since 1970."""
+"""Players, tokens and challenges: the values of PlayerService. Instants are UTC in milliseconds since 1970."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from arbiter_client.values.reading import OpenEnum
 
 
 class Scope(OpenEnum):
-    """What a token allows."""
+    """A right of a token."""
 
     UNSPECIFIED = 0
     PLAY = 1
     ORGANISE = 2  #: to make and judge matches
     OBSERVE = 3
-    ADMIN = 4  #: everything, for everybody
+    ADMIN = 4  #: everything, for all players
 
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A player; its name is its id. What it says of its bot is what the bot said last.
+    """A player; its name is its id. The description of its bot is from the bot's last connection.
 
-    badge_version: the version that has passed the conformance kit, '' if none has; badge_ms: when that was said.
+    badge_version: the version that has passed the conformance kit, '' if there is none; badge_ms: when that was
+    recorded.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Myself:
-    """The caller, and what its token allows."""
+    """The caller, and the rights of its token."""
 
     player: Player
     scopes: tuple[Scope, ...]
@@ -75,7 +76,7 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a challenge proposes. `seat` is the challenger's, or 0 to have it drawn; '' is the server's time control."""
+    """The terms of a challenge. `seat`: the challenger's, 0 for a random one. '' is the server's time control."""
 
     game: str
     time_control: str = ""
@@ -96,7 +97,7 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class ChallengeClosed:
-    """A challenge or seek is no longer open: the match that came of it, or why none did."""
+    """A challenge or seek is no longer open: the match that it led to, or the reason why there is none."""
 
     challenge_id: str
     match_id: str

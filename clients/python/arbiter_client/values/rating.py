@@ -1,6 +1,6 @@
-"""Ratings: what RatingService says.
+"""Ratings: the values of RatingService.
 
-Ratings are Elo points, likelihoods and shares numbers from 0 to 1, instants UTC in milliseconds since 1970.
+Ratings are Elo points; likelihoods and shares are numbers from 0 to 1; instants are UTC in milliseconds since 1970.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from arbiter_client.values.reading import OpenEnum
 
 
 class Verdict(OpenEnum):
-    """What a sequential test says."""
+    """The verdict of a sequential test."""
 
     UNSPECIFIED = 0
     UNDECIDED = 1
@@ -21,7 +21,7 @@ class Verdict(OpenEnum):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number that was estimated, with the ends of its 95 % interval."""
+    """An estimate, with the ends of its 95 % interval."""
 
     value: float
     low: float
@@ -30,7 +30,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Forfeits:
-    """Rated games that a player lost for another reason than play."""
+    """Rated games that a player lost without being beaten by play."""
 
     timeouts: int
     absences: int
@@ -41,8 +41,9 @@ class Forfeits:
 class LeaderboardRow:
     """A version of a player's bot.
 
-    group: rows with the same number are not in an established order, each with the next. provisional: little is known
-    yet. above_next: the likelihood that it is better than the next row; None in the last. forfeits are among `games`.
+    group: the order of neighbouring rows with the same number is not established. provisional: it is based on few
+    games. above_next: the likelihood that it is better than the next row; None in the last row. forfeits: included in
+    `games`.
     """
 
     place: int
@@ -66,10 +67,11 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """Players by rating, best first. game: '' for all games together, and then `note` says what that means.
+    """Players by rating, best first.
 
-    games: the rated games that it rests on. players: the rows that there are. advantage: what holding seat 1 is worth.
-    draws: the share of games that two equal players draw. spread: the standard deviation of the field.
+    game: '' for all games together; `note` then says what that means. games: the number of rated games. players: the
+    number of rows. advantage: the value of seat 1. draws: the share of drawn games between two equal players. spread:
+    the standard deviation of the field.
     """
 
     rows: tuple[LeaderboardRow, ...]
@@ -85,7 +87,7 @@ class Leaderboard:
 
 @dataclass(frozen=True, slots=True)
 class RatingMark:
-    """A rating as it was at an instant."""
+    """A rating at an instant."""
 
     at_ms: int
     rating: Estimate
@@ -93,7 +95,7 @@ class RatingMark:
 
 @dataclass(frozen=True, slots=True)
 class RatingHistory:
-    """How the rating of a version went, in the order of time."""
+    """The rating of a version over time, oldest first."""
 
     version: str
     marks: tuple[RatingMark, ...]
@@ -101,7 +103,7 @@ class RatingHistory:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The ratings of a player: its versions, the newest first, and how they went, in the same order."""
+    """The ratings of a player: its versions, newest first, and their histories in the same order."""
 
     versions: tuple[LeaderboardRow, ...]
     history: tuple[RatingHistory, ...]
@@ -127,7 +129,7 @@ class Encounters:
 
 @dataclass(frozen=True, slots=True)
 class RatedDifference:
-    """What the ratings say of two players: by how much the first is better, and how likely it is better at all."""
+    """The difference of two players by their ratings: by how much the first is better, and how likely that is."""
 
     player_version: str
     other_version: str
@@ -137,7 +139,7 @@ class RatedDifference:
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """A pentanomial sequential probability ratio test: the hypotheses, where it stands, and what it says."""
+    """A pentanomial sequential probability ratio test: its hypotheses, its state, and its verdict."""
 
     elo0: float
     elo1: float
@@ -151,7 +153,7 @@ class SequentialTest:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceSequence:
-    """The scores, and Elo differences, that the evidence leaves open: valid at every look."""
+    """The scores, and Elo differences, that the evidence leaves open, valid at every time of looking at it."""
 
     low: float
     high: float
@@ -161,7 +163,7 @@ class ConfidenceSequence:
 
 @dataclass(frozen=True, slots=True)
 class PairedGames:
-    """What pairs of games say: how many brought the first player 0, ½, 1, 1½ and 2 points, and what follows."""
+    """The evidence of pairs of games: how many brought the first player 0, ½, 1, 1½ and 2 points, and its results."""
 
     pairs: tuple[int, ...]
     unpaired: int

@@ -1,8 +1,8 @@
-"""From messages to values: one reader a class, built once from the class's annotations.
+"""From messages to values: a reader for each class, built once from the class's annotations.
 
-A value class has fields named as in its message. A field is a number, text, truth value or bytes; an enumeration, where
-numbers that this client does not know become its member 0; a value class; a tuple or mapping of these; or any of
-these `| None`, where None says that the message does not set the field.
+The fields of a value class have the names of the fields of its message. A field is a number, a text, a truth value or
+bytes; an enumeration, in which numbers that this client does not know become its member 0; a value class; a tuple or
+mapping of these; or any of these `| None`, where None means that the message does not set the field.
 """
 
 from __future__ import annotations

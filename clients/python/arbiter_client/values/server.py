@@ -1,4 +1,4 @@
-"""Facts about the server: what ServerService says."""
+"""Facts about the server: the values of ServerService."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A key whose signatures are the server's. It signs from `valid_from_ms` until `valid_until_ms` (0: not known)."""
+    """A signing key of the server, in use from `valid_from_ms` until `valid_until_ms` (0: not known)."""
 
     key_id: str
     algorithm: str
@@ -19,7 +19,7 @@ class PublicKey:
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """What a server is. `limits` are by name, in the unit that ends the name; `registration` says who may register."""
+    """The facts about a server. `limits` are by name, whose end is the unit; `registration` says who may register."""
 
     protocol_version: str
     software: str

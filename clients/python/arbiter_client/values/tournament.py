@@ -1,6 +1,6 @@
-"""Tournaments: what TournamentService says, and the specification that it takes.
+"""Tournaments: the values of TournamentService, and the specification of a new one.
 
-Instants are UTC in milliseconds since 1970. A specification says everything; its defaults are those of the protocol.
+Instants are UTC in milliseconds since 1970. A specification is complete; its defaults are those of the protocol.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from arbiter_client.values.reading import OpenEnum
 
 
 class TournamentFormat(OpenEnum):
-    """Who meets whom, and when."""
+    """The format: who meets whom, and when."""
 
     UNSPECIFIED = 0
     ROUND_ROBIN = 1
@@ -27,27 +27,27 @@ class TournamentFormat(OpenEnum):
 
 
 class TournamentPhase(OpenEnum):
-    """Where a tournament is in its life."""
+    """The phase of a tournament."""
 
     UNSPECIFIED = 0
     ENTRY = 1  #: players enter
     RUNNING = 2
-    PAUSED = 3  #: no further game is begun
+    PAUSED = 3  #: no further game begins
     ENDED = 4
 
 
 class TournamentEnd(OpenEnum):
-    """Why a tournament ended."""
+    """The reason of a tournament's end."""
 
-    UNSPECIFIED = 0  #: it has not
+    UNSPECIFIED = 0  #: it has not ended
     COMPLETE = 1
     TIME = 2
-    DECIDED = 3  #: the sequential test has an answer
+    DECIDED = 3  #: the sequential test has a verdict
     CANCELLED = 4
 
 
 class TieBreak(OpenEnum):
-    """What orders players who are level in points."""
+    """The criterion that orders players with equal points."""
 
     UNSPECIFIED = 0
     DIRECT_ENCOUNTER = 1
@@ -63,24 +63,25 @@ class TieBreak(OpenEnum):
 
 
 class NoShowRule(OpenEnum):
-    """What becomes of a game to which one player did not come."""
+    """The result of a game for which one player did not connect."""
 
     UNSPECIFIED = 0  #: the server's default, FORFEIT
     FORFEIT = 1
     VOID = 2  #: it is played again
 
 
-# What an organiser decides
+# The decisions of an organiser
 
 
 @dataclass(frozen=True, slots=True)
 class TournamentOptions:
-    """What only some formats have.
+    """Options of single formats.
 
-    cycles: how often each two meet (round robin, gauntlet). heads: how many run the gauntlet. rounds, accelerated: of a
-    Swiss. best_of, double, third_place: of a knockout. duration_ms: of an arena or ladder, 0 for a ladder without end.
-    validation: a ladder's newcomers first play themselves. elo0, elo1, alpha, beta (permille), most_meetings: the
-    hypotheses of a trial, the error rates of its test, and where it ends undecided.
+    cycles: how often each pair meets (round robin, gauntlet). heads: the number of players who run the gauntlet.
+    rounds, accelerated: of a Swiss. best_of, double, third_place: of a knockout. duration_ms: of an arena or ladder, 0
+    for a ladder without end. validation: a ladder's newcomers first play against themselves. elo0, elo1, alpha, beta
+    (permille), most_meetings: the hypotheses of a trial, the error rates of its test, and the meeting after which it
+    ends undecided.
     """
 
     cycles: int = 1
@@ -128,8 +129,9 @@ class PlayerPair:
 class EntryRules:
     """Who may play.
 
-    capacity: the most players, 0 for no limit. invited: only these. versions: only bots whose version begins so.
-    forbidden: pairs that shall not meet. badge: only bots whose version has passed the conformance kit.
+    capacity: the largest number of players, 0 for no limit. invited: only these players. versions: only bots whose
+    version begins with one of these. forbidden: pairs that must not meet. badge: only bots whose version has passed the
+    conformance kit.
     """
 
     capacity: int = 0
@@ -141,7 +143,7 @@ class EntryRules:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When things happen; 0: when the organiser says so, and with the start."""
+    """The times of a tournament. 0: the organiser starts it, and entry closes with the start."""
 
     start_ms: int = 0
     entry_closes_ms: int = 0
@@ -149,11 +151,12 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """When the arbiter ends a game by rule; 0: never.
+    """The rules by which the arbiter ends a game early; 0: never.
 
-    plies: such a game is a draw. material, material_plies: who is ahead by so much for so many plies wins. evaluation,
-    evaluation_plies: both bots said for so many plies that the same one is better by so much (permille over an even
-    500). draw_evaluation, draw_plies, draw_from_ply: or level within so much. plugin: the server's.
+    plies: the game is a draw then. material, material_plies: a player who is ahead by so much for so many plies wins.
+    evaluation, evaluation_plies: so does a player whom both bots judge better by so much (permille over an even 500)
+    for so many plies. draw_evaluation, draw_plies, draw_from_ply: it is a draw if both judge it level within so much.
+    plugin: one of the server.
     """
 
     plies: int = 0
@@ -169,7 +172,7 @@ class Adjudication:
 
 @dataclass(frozen=True, slots=True)
 class TournamentPolicy:
-    """What a tournament's matches do otherwise than the server's policy says; None and UNSPECIFIED: as that."""
+    """The policy of a tournament's matches where it differs from the server's; None and UNSPECIFIED: the server's."""
 
     illegal_moves: int | None = None
     kept_refusals: int | None = None
@@ -183,11 +186,11 @@ class TournamentPolicy:
 
 @dataclass(frozen=True, slots=True)
 class TournamentSpec:
-    """Everything that an organiser decides before the beginning.
+    """Everything that an organiser decides before the start.
 
-    games: variants; in each meeting of two players all of them are played. time: the time control. paired: each game
-    is played twice, with the seats swapped. at_once: how many games one player plays at a time. tie_breaks: in order;
-    none for the format's own. time_odds: other time controls, by player.
+    games: variants; in each meeting of two players all of them are played. time: the time control. paired: each game is
+    played twice, with the seats swapped. at_once: how many games one player plays at a time. tie_breaks: in order; none
+    for the format's own. time_odds: other time controls, by player.
     """
 
     name: str
@@ -236,9 +239,10 @@ class TournamentGame:
 
 @dataclass(frozen=True, slots=True)
 class Tournament:
-    """A tournament as it stands. games, games_ended: how many were paired, and have a result. running: those under way.
+    """The state of a tournament.
 
-    entrants: in the order of their seeds, before the start in that of entry. rounds: the last one that was paired.
+    games, games_ended: how many were paired, and how many of them have a result. running: those under way. entrants: in
+    the order of their seeds, before the start in the order of entry. rounds: the last one that was paired.
     """
 
     tournament_id: str
@@ -261,7 +265,7 @@ class Tournament:
 
 @dataclass(frozen=True, slots=True)
 class TournamentSummary:
-    """What lists show of a tournament."""
+    """A tournament in a list."""
 
     tournament_id: str
     name: str
@@ -278,7 +282,7 @@ class TournamentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Games that a player lost by its own doing, not by play."""
+    """Games that a player lost without being beaten by play."""
 
     timeouts: int
     crashes: int
@@ -288,10 +292,10 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class StandingsRating:
-    """How strong a player is by the games of one tournament: Elo, 0 the mean of its players.
+    """The rating of a player by the games of one tournament: Elo, 0 the mean of its players.
 
-    provisional: whether it has met few others. group: of two players who follow each other by rating and have the same
-    group, it is not established who is better.
+    provisional: it has met few other players. group: the order of neighbours by rating with the same number is not
+    established.
     """
 
     elo: Estimate
@@ -301,10 +305,10 @@ class StandingsRating:
 
 @dataclass(frozen=True, slots=True)
 class StandingsRow:
-    """A player's line of the standings. Points are in halves, values of tie-breaks in quarters.
+    """The row of a player in the standings. Points are in halves, values of tie-breaks in quarters.
 
-    half_points: of meetings in a Swiss, of games elsewhere. arena_points: None but in an arena; reached: '' but in a
-    knockout. rating: by the games of this tournament, None without one.
+    half_points: of meetings in a Swiss, of games elsewhere. arena_points: None except in an arena; reached: '' except
+    in a knockout. rating: by the games of this tournament, None without one.
     """
 
     place: int
@@ -325,13 +329,13 @@ class StandingsRow:
 
     @property
     def points(self) -> float:
-        """Points as people count them: 2.5."""
+        """The points as a number: 2.5."""
         return self.half_points / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """The standings at a revision of a tournament, best player first; the tie-breaks say what orders who is level."""
+    """The standings at a revision of a tournament, best player first; tie-breaks order players with equal points."""
 
     tournament_id: str
     revision: int

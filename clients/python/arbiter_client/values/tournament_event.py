@@ -1,4 +1,4 @@
-"""What happens in tournaments, as Observe tells it beside the events of their matches."""
+"""Events of tournaments, as Observe sends them together with the events of their matches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TournamentCreated:
 
 @dataclass(frozen=True, slots=True)
 class EntrantEvent:
-    """A player entered or withdrew: the event's kind says which. version, rating: as it entered."""
+    """A player entered or withdrew: see the event's kind. version, rating: at its entry."""
 
     player: str
     version: str
@@ -32,7 +32,7 @@ class EntrantEvent:
 
 @dataclass(frozen=True, slots=True)
 class TournamentStarted:
-    """Play begins. seeds: the players in the order of their seeds; caller: the organiser, '' if by itself.
+    """Play begins. seeds: the players in the order of their seeds; caller: the organiser, '' if it started by time.
 
     rules: the published rules by which the format pairs, with their edition; '' for a format without.
     """
@@ -44,14 +44,14 @@ class TournamentStarted:
 
 @dataclass(frozen=True, slots=True)
 class OrganiserEvent:
-    """An organiser paused or resumed the tournament: the event's kind says which."""
+    """An organiser paused or resumed the tournament: see the event's kind."""
 
     caller: str
 
 
 @dataclass(frozen=True, slots=True)
 class PairedGame:
-    """A game that is to be played; players by seat."""
+    """A game to be played; players by seat."""
 
     number: int
     players: tuple[str, ...]
@@ -60,7 +60,7 @@ class PairedGame:
 
 @dataclass(frozen=True, slots=True)
 class GamesPaired:
-    """Games were paired. byes: players who sit this round out for a full point."""
+    """Games were paired. byes: players who do not play in this round, and get a full point."""
 
     round: int
     games: tuple[PairedGame, ...]
@@ -99,7 +99,7 @@ class GameVoided:
 
 @dataclass(frozen=True, slots=True)
 class TournamentEnded:
-    """The tournament is over. end: `complete`, `time`, `decided` or `cancelled`; caller: who cancelled it."""
+    """The tournament is over. end: `complete`, `time`, `decided` or `cancelled`; caller: the one who cancelled it."""
 
     end: str
     note: str
@@ -117,7 +117,7 @@ TournamentHappening = (
     | GameVoided
     | TournamentEnded
 )
-"""What an event of a tournament says happened."""
+"""The content of an event of a tournament."""
 
 _HAPPENINGS: dict[str, type[TournamentHappening]] = {
     "created": TournamentCreated,
@@ -134,9 +134,9 @@ _HAPPENINGS: dict[str, type[TournamentHappening]] = {
 
 @dataclass(frozen=True, slots=True)
 class TournamentEvent:
-    """An event of a tournament. `what` is None where the event's kind is newer than this client.
+    """An event of a tournament. `what` is None if the event's kind is newer than this client.
 
-    `record` holds the exact bytes of the record if they were asked for; `token` resumes the stream after this event.
+    `record` holds the exact bytes of the record if they were requested; `token` resumes a stream after this event.
     """
 
     tournament_id: str
@@ -149,7 +149,7 @@ class TournamentEvent:
 
 
 def read_tournament_event(message: match_pb2.TournamentEvent, token: str) -> TournamentEvent:
-    """Return an event of a tournament, and the token that stood beside it."""
+    """Return an event of a tournament, with the token of its message."""
     arm = message.WhichOneof("event")
     return TournamentEvent(
         tournament_id=message.tournament_id,

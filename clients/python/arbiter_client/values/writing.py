@@ -1,4 +1,4 @@
-"""From values to messages: the way back of `arbiter_client.values.reading`, for what a client says at length."""
+"""From values to messages: the inverse of `arbiter_client.values.reading`, for long messages of a client."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ M = TypeVar("M", bound=Message)
 
 
 def write(value: Any, message: M) -> M:
-    """Set the fields of a message to those of a value, by their names; None leaves a field unset. Returns the message.
+    """Set the fields of a message to those of a value, by name; None leaves a field unset. Returns the message.
 
-    Raises TypeError and ValueError, as protobuf does, for what a field can't hold.
+    Raises TypeError and ValueError, as protobuf does, for a value that does not fit into a field.
     """
     for field in fields(value):
         said = getattr(value, field.name)
