@@ -1,0 +1,206 @@
+"""The manifests in deploy/ for containers: Kubernetes and Compose take them, and they fit the server and the image."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from arbiter.bootstrap.serving import DRAIN_GRACE_S
+from arbiter.bootstrap.tracing import LAST_S
+from arbiter.config import load
+from arbiter.rpc.play_stream import FAREWELL_S
+from arbiter.service.gate.addresses import host_and_port
+
+ROOT = Path(__file__).parents[1]
+DEPLOY = ROOT / "deploy"
+KUBERNETES = DEPLOY / "kubernetes"
+SCHEMAS = Path(__file__).parent / "deploy_schemas"
+KINDS: dict[str, Any] = json.loads((SCHEMAS / "kubernetes-1.34.json").read_text())
+COMPOSE_SCHEMA: dict[str, Any] = json.loads((SCHEMAS / "compose-spec.json").read_text())
+USER = 7400  #: of the image
+DRAIN_S = DRAIN_GRACE_S + FAREWELL_S + LAST_S  #: the longest waits of a stop
+
+
+def documents() -> list[dict[str, Any]]:
+    """Return all that the kustomization applies, but the configuration."""
+    return [
+        document
+        for name in kustomization()["resources"]
+        for document in yaml.safe_load_all((KUBERNETES / name).read_text())
+    ]
+
+
+def kustomization() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())
+    return found
+
+
+def of_kind(kind: str) -> dict[str, Any]:
+    return next(each for each in documents() if each["kind"] == kind)
+
+
+def check(document: dict[str, Any]) -> None:
+    """Check a document against the schema of its kind. Raises ValidationError."""
+    kind = KINDS["kinds"][f"{document['apiVersion']}/{document['kind']}"]
+    schema = {"$schema": KINDS["$schema"], "$ref": kind, "$defs": KINDS["$defs"]}
+    jsonschema.Draft202012Validator(schema).validate(document)
+
+
+def compose() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    return found
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda each: f"{each['kind']} {each['metadata']['name']}")
+def test_a_manifest_is_what_kubernetes_takes(document: dict[str, Any]) -> None:
+    check(document)
+
+
+def test_a_wrong_field_would_be_found() -> None:
+    for path, name, value in (
+        (("spec", "template", "spec", "containers", 0), "redinessProbe", {}),
+        (("spec", "template", "spec"), "terminationGracePeriodSeconds", "45s"),
+        (("spec",), "replica", 3),
+    ):
+        wrong: Any = copy.deepcopy(of_kind("StatefulSet"))
+        inner = wrong
+        for step in path:
+            inner = inner[step]
+        inner[name] = value
+        with pytest.raises(jsonschema.ValidationError):
+            check(wrong)
+
+
+def test_the_kustomization_names_every_file() -> None:
+    named = kustomization()
+    files = [*named["resources"], *(file for made in named["configMapGenerator"] for file in made["files"])]
+    assert sorted([*files, "kustomization.yaml"]) == sorted(
+        file.name for file in KUBERNETES.iterdir() if file.is_file()
+    )
+
+
+def pod() -> dict[str, Any]:
+    found: dict[str, Any] = of_kind("StatefulSet")["spec"]["template"]
+    return found
+
+
+def server() -> dict[str, Any]:
+    (found,) = pod()["spec"]["containers"]
+    return dict(found)
+
+
+def test_the_pod_runs_the_image_as_it_was_made() -> None:
+    dockerfile = (DEPLOY / "Dockerfile").read_text()
+    (image,) = kustomization()["images"]
+    assert server()["image"] == image["name"]
+    assert image["newTag"] == re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]  # type: ignore[index]
+    security = pod()["spec"]["securityContext"]
+    assert security["runAsUser"] == security["fsGroup"] == USER
+    assert f"--uid {USER}" in dockerfile
+    mounts = {each["mountPath"]: each["name"] for each in server()["volumeMounts"]}
+    assert "/etc/arbiter/arbiter.toml" in dockerfile.splitlines()[-1]
+    volumes = {each["name"]: each for each in pod()["spec"]["volumes"]}
+    assert volumes[mounts["/etc/arbiter"]]["configMap"]["name"] == kustomization()["configMapGenerator"][0]["name"]
+    claims = of_kind("StatefulSet")["spec"]["volumeClaimTemplates"]
+    assert mounts["/var/lib/arbiter"] == claims[0]["metadata"]["name"]
+
+
+def test_the_configuration_fits_the_pod() -> None:
+    settings = load(KUBERNETES / "arbiter.toml", store="postgresql://arbiter@db/arbiter")
+    ports = {each["name"]: each["containerPort"] for each in server()["ports"]}
+    assert host_and_port(settings.listen, "", "") == ("0.0.0.0", ports["grpc"])
+    assert host_and_port(settings.metrics, "", "") == ("0.0.0.0", ports["metrics"])
+    assert settings.insecure  # Kubernetes can't ask for the health of a server with TLS
+    assert settings.key_ring.parent == Path("/var/lib/arbiter")
+    assert pod()["metadata"]["annotations"]["prometheus.io/port"] == str(ports["metrics"])
+    assert server()["env"][0]["name"] == "ARBITER_STORE"
+    workers = settings.rules_workers + 1
+    most = int(server()["resources"]["limits"]["memory"].removesuffix("Gi")) << 30
+    assert most > workers * settings.limits.rules_memory_bytes + (1 << 30)
+
+
+def test_readiness_is_the_health_of_grpc_and_a_drain_has_time() -> None:
+    found, port = server(), next(each["containerPort"] for each in server()["ports"] if each["name"] == "grpc")
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert found[probe]["grpc"] == {"port": port}
+    grace = pod()["spec"]["terminationGracePeriodSeconds"]
+    assert grace > 3 * DRAIN_S
+    alive = found["livenessProbe"]
+    assert alive["periodSeconds"] * alive["failureThreshold"] > grace, "a drain is NOT_SERVING"
+
+
+def test_one_server_holds_the_store() -> None:
+    assert of_kind("StatefulSet")["spec"]["replicas"] == 1
+    assert of_kind("PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+
+
+def test_services_and_policies_select_the_pod_and_its_ports() -> None:
+    labels, ports = pod()["metadata"]["labels"], {each["name"] for each in server()["ports"]}
+    services = [each for each in documents() if each["kind"] == "Service"]
+    headless = next(each for each in services if each["spec"].get("clusterIP") == "None")
+    assert headless["metadata"]["name"] == of_kind("StatefulSet")["spec"]["serviceName"]
+    for service in services:
+        assert service["spec"]["selector"] == labels
+        assert {each["targetPort"] for each in service["spec"]["ports"]} <= ports
+    for kind, selector in (("PodDisruptionBudget", "selector"), ("NetworkPolicy", "podSelector")):
+        assert of_kind(kind)["spec"][selector]["matchLabels"] == labels
+    policy = of_kind("NetworkPolicy")["spec"]
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    assert {port["port"] for rule in policy["ingress"] for port in rule["ports"]} == ports
+    assert all(rule["from"] for rule in policy["ingress"]), "no rule lets everybody in"
+
+
+def test_the_compose_file_is_one() -> None:
+    validator = jsonschema.Draft201909Validator(COMPOSE_SCHEMA)
+    validator.validate(compose())
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({"services": {"arbiter": {"imagge": "arbiter"}}})
+
+
+def test_the_compose_file_mounts_what_exists_and_pins_what_it_takes() -> None:
+    services, volumes = compose()["services"], compose()["volumes"]
+    for name, service in services.items():
+        for volume in service.get("volumes", ()):
+            source = volume.split(":")[0]
+            assert source in volumes or (DEPLOY / source).is_file(), volume
+        assert "build" in service or re.search(r":v?\d", service["image"]), f"{name} has a version"
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), "this machine alone"
+    build = services["arbiter"]["build"]
+    assert (DEPLOY / build["context"] / build["dockerfile"]).resolve() == DEPLOY / "Dockerfile"
+
+
+def test_the_servers_of_the_compose_file_have_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = compose()["services"]["arbiter"]
+    for name, value in service["environment"].items():
+        monkeypatch.setenv(name, value)
+    settings = load(None)
+    assert settings.store.startswith("postgresql://arbiter@postgres/")
+    published = {int(port.rpartition(":")[2]) for port in service["ports"]}
+    assert published == {host_and_port(each, "", "")[1] for each in (settings.listen, settings.web)}
+    (scraped,) = yaml.safe_load((DEPLOY / "compose" / "prometheus.yaml").read_text())["scrape_configs"]
+    assert scraped["job_name"] == "arbiter"  # as the alerts have it
+    assert scraped["static_configs"][0]["targets"] == [f"arbiter:{host_and_port(settings.metrics, '', '')[1]}"]
+    assert settings.key_ring.parent == Path(service["volumes"][0].partition(":")[2])
+
+
+def test_prometheus_takes_its_configuration() -> None:
+    file = DEPLOY / "compose" / "prometheus.yaml"
+    subprocess.run(["promtool", "check", "config", "--syntax-only", file], check=True, capture_output=True)
+
+
+def test_grafana_finds_prometheus_and_the_dashboard() -> None:
+    services = compose()["services"]
+    (source,) = yaml.safe_load((DEPLOY / "compose" / "grafana-source.yaml").read_text())["datasources"]
+    assert source["url"] == "http://prometheus:9090"
+    assert source["type"] == "prometheus"
+    (provider,) = yaml.safe_load((DEPLOY / "compose" / "grafana-dashboards.yaml").read_text())["providers"]
+    mounted = [volume.split(":")[1] for volume in services["grafana"]["volumes"]]
+    assert f"{provider['options']['path']}/arbiter.json" in mounted
