@@ -8,7 +8,7 @@ UV := $(BIN)/uv
 UV_VERSION := 0.13.8
 # One thread for linear algebra: a second one makes small solves slower by a factor of a hundred.
 export OPENBLAS_NUM_THREADS := 1
-# Some machines set it. Then every process compiles all that it imports, and a server takes seconds of processor time to start.
+# Some machines set this: then every process compiles all modules that it imports, and a server takes seconds to start.
 unexport PYTHONDONTWRITEBYTECODE
 
 FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuzz.py tests/test_config_fuzz.py \
@@ -16,13 +16,13 @@ FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuz
 SEEDED := tests/service/matches/test_stuck_matches.py tests/simulation tests/tournaments tests/ratings \
   tests/service/tournaments/test_trial.py tests/service/tournaments/test_crashes.py tests/store/test_damage.py
 
-# Documents wrap at the width of the code; the rules of the games are texts that users see as they stand.
+# Documents wrap at the width of the code; users see the rules of the games unchanged.
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check format gen golden pictures bench soak clean
 
-help: ## list what can be made
+help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 setup: $(VENV)/.ready ## make .venv with the command, the client and the linters
@@ -35,11 +35,11 @@ $(VENV)/.ready: pyproject.toml uv.lock protos/python/pyproject.toml clients/pyth
 	@touch $@
 
 COMPILED := $(CURDIR)/$(VENV)/compiled
-# Before a command: have it run on the compiled modules, not on those of the working folder.
+# Put before a command: makes it use the compiled modules instead of those in the working folder.
 NATIVE ?= PYTHONSAFEPATH=1 PYTHONPATH=$(COMPILED)
-# What the compiler has made is kept for the next clone, where there is ccache.
+# With ccache, the compiler's output is cached for the next clone.
 CCACHED := $(if $(shell command -v ccache),CC="ccache $${CC:-cc}" CCACHE_BASEDIR="$(CURDIR)" CCACHE_NOHASHDIR=true)
-native: $(COMPILED)/.ready ## compile the busiest modules (mypyc; needs a C compiler), to run with what `make bench` says
+native: $(COMPILED)/.ready ## compile the busiest modules into .venv/compiled (mypyc; needs a C compiler)
 
 $(COMPILED)/.ready: $(VENV)/.ready hatch_build.py pyproject.toml $(shell find arbiter -name '*.py')
 	@command -v $${CC:-cc} >/dev/null || { echo "To compile takes a C compiler: install gcc, or add NATIVE= to do without"; exit 1; }
@@ -58,26 +58,26 @@ dist: $(if $(NATIVE),native,setup) ## build all distributions: sdists and pure w
 demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a live table
 	$(BIN)/arbiter demo
 
-# Many tests wait: on two cores five at a time, a module on one worker. What takes long begins first (tests/conftest.py).
-# Those of `make quick` wait less: three at a time, since each worker collects all tests first.
-# cargo and ninja shall not look for this make's jobs.
+# Many tests mostly wait, so two cores run five at a time. Each module runs on one worker; long tests begin first
+# (tests/conftest.py). Those of `make quick` wait less: three at a time, because each worker first collects all tests.
+# cargo and ninja must not use the job server of this make.
 WORKERS ?= 5
 PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadscope-reorder
 
-quick: setup ## run every check, and every test that takes a moment and needs no other language's tools
+quick: setup ## run every check, and every short test that needs no other language's tools
 	@$(MAKE) --no-print-directory -j2 check quick-tests
 
 quick-tests: $(VENV)/.collected
 	$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick
 
-# In a fresh clone each of several workers would compile all tests: one process does it before.
+# In a fresh clone every worker would compile all tests, so one process does it first.
 $(VENV)/.collected: $(VENV)/.ready
 	$(BIN)/pytest --collect-only -qq >/dev/null || $(BIN)/pytest --collect-only -qq
 	@touch $@
 
 # The tests of the compiled modules: those of the modules themselves, except the ones marked `interpreted`; a real server
-# that is killed once at each kind of record; and the installation of the distribution, with a game played on it. What
-# tries many random inputs, or plays beside a slow reference, does so on the interpreted modules; `make soak` has all.
+# that is killed once at each kind of record; and the installation of the distribution, with a game played on it. Tests
+# with many random inputs or a slow reference run on the interpreted modules only; `make soak` runs all on both.
 COMPILED_MODULES := tests/boards tests/games tests/matches tests/simulation tests/wire \
   tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py
 TEST_COMPILED := --kills 13 --seeds 8 $(COMPILED_MODULES) tests/e2e/test_kill.py tests/e2e/test_dist.py \
@@ -95,7 +95,7 @@ every-test: check $(VENV)/.collected
 compiled-tests: native
 	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" -k "not reference" --hypothesis-profile quick $(TEST_COMPILED)
 
-# What mypy knows of the tree is kept for the next clone on this machine: one file, replaced at once as a whole.
+# mypy's cache is kept for the next clone on this machine, in one file that is replaced atomically.
 TYPES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/arbiter-tests/mypy.tar
 check: setup ## style, types, documents, import contracts, protos, generated code
 	$(BIN)/ruff format --check --quiet .
@@ -104,12 +104,12 @@ check: setup ## style, types, documents, import contracts, protos, generated cod
 	@test -e .mypy_cache || test ! -e $(TYPES) || tar -xf $(TYPES) || rm -rf .mypy_cache
 	$(BIN)/mypy
 	@test -n "$$(find $(TYPES) -mtime -1 2>/dev/null)" || { mkdir -p $(dir $(TYPES)) && \
-	  tar -cf $(TYPES).$$$$ .mypy_cache && mv -f $(TYPES).$$$$ $(TYPES); } || echo "what mypy knows could not be kept"
+	  tar -cf $(TYPES).$$$$ .mypy_cache && mv -f $(TYPES).$$$$ $(TYPES); } || echo "mypy's cache could not be kept"
 	$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
 	cd protos && ../$(BIN)/buf lint
 	$(BIN)/python protos/generate.py --check
 
-format: setup ## format the code and mend what ruff can mend
+format: setup ## format the code, and fix what ruff can fix
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --quiet .
 	$(MDFORMAT)
@@ -130,11 +130,11 @@ golden: setup ## write the golden files anew; review the difference before you c
 	$(BIN)/python -m arbiter.testing.vectors clients/vectors
 	$(BIN)/python -m arbiter.testing.pictures deploy/pictures
 
-pictures: setup ## take the pictures of the pages anew; look at them before you commit them
+pictures: setup ## take new pictures of the pages; look at them before you commit them
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m tests.web.gallery deploy/pictures/pages
 
-# Where `make bench` keeps what each round found.
+# The folder where `make bench` writes the results of each round.
 BENCH ?= build/bench
 bench: $(if $(NATIVE),native,setup) ## measure: rules of each game, moves, fan-out, recovery, growth, clocks, metrics and the budget, beside their goals
 	mkdir -p $(BENCH)
@@ -147,7 +147,7 @@ KILLS ?= 1000
 SEEDS ?= 2000
 MINUTES ?= 10
 PLAYERS ?= 500
-soak: $(if $(NATIVE),native,setup) ## the long proofs: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500
+soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
@@ -161,6 +161,6 @@ soak: $(if $(NATIVE),native,setup) ## the long proofs: make soak KILLS=1000 SEED
 	$(BIN)/arbiter bench clocks
 	$(BIN)/arbiter bench budget
 
-clean: ## remove what was made
+clean: ## remove the environment, distributions and caches
 	rm -rf $(VENV) $(DIST) arbiter-demo
 	find . -name __pycache__ -prune -exec rm -rf {} +

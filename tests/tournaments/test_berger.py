@@ -57,7 +57,7 @@ def test_the_published_tables(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [4, 6, 8, 16])
-def test_with_an_odd_number_the_highest_number_is_a_bye(size: int) -> None:
+def test_with_an_odd_number_of_players_the_highest_number_is_a_bye(size: int) -> None:
     full, odd = round_robin(numbers(size)), round_robin(numbers(size - 1))
     for with_all, without in zip(full, odd, strict=True):
         met = [f"{p.seat1}-{p.seat2}" for p in with_all.pairings if str(size) not in (p.seat1, p.seat2)]
@@ -96,7 +96,7 @@ def test_every_pair_meets_once_a_cycle_and_seats_are_balanced(size: int, cycles:
 
 
 @given(st.integers(2, 23), st.integers(1, 5))
-def test_nobody_is_twice_in_a_round_and_numbers_run_on(size: int, cycles: int) -> None:
+def test_nobody_is_twice_in_a_round_and_numbers_are_consecutive(size: int, cycles: int) -> None:
     players = numbers(size)
     rounds = round_robin(players, cycles)
     assert [a_round.number for a_round in rounds] == list(range(1, cycles * (size - 1 + size % 2) + 1))
@@ -109,7 +109,7 @@ def test_nobody_is_twice_in_a_round_and_numbers_run_on(size: int, cycles: int) -
 
 @given(st.integers(2, 23), st.integers(1, 5))
 def test_nobody_holds_a_seat_three_times_in_a_row(size: int, cycles: int) -> None:
-    assume(size != 4 or cycles <= 2)  # the tables of four cannot do it over more cycles
+    assume(size != 4 or cycles <= 2)  # tables for four players cannot achieve that over more cycles
     rounds = round_robin(numbers(size), cycles)
     for player in numbers(size):
         seats = "".join(

@@ -1,4 +1,4 @@
-"""Events of tournaments as they are stored: what was written is what is read."""
+"""Events of tournaments in storage: they are read as they were written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arbiter.tournaments.codec import read_event, write_event
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_whole_tournaments(seed: int) -> None:
+def test_events_of_whole_tournaments_are_read_back(seed: int) -> None:
     for event in restless(random.Random(seed)).log:
         assert read_event(decode(encode(write_event(event)))) == event
 
@@ -29,11 +29,11 @@ def test_whole_tournaments(seed: int) -> None:
         ev.Ended(7, ev.End.TIME),
     ],
 )
-def test_what_may_be_empty(event: ev.Event) -> None:
+def test_empty_fields_are_read_back(event: ev.Event) -> None:
     assert read_event(decode(encode(write_event(event)))) == event
 
 
-#: what stands in the log of a tournament, by kind: most events are written by the names of their fields
+#: names in the log of a tournament, by kind: most events are stored with the names of their fields
 FIELDS = {
     "tournament_created": ("tournament", "spec", "creator", "request"),
     "entered": ("player", "version", "rating", "byes", "caller", "request"),
@@ -49,7 +49,7 @@ FIELDS = {
 }
 
 
-def test_kinds_and_fields_have_the_names_that_logs_have_held_from_the_first_day() -> None:
+def test_kinds_and_fields_have_the_names_of_the_first_logs() -> None:
     events = [kind for kind in vars(ev).values() if dataclasses.is_dataclass(kind) and hasattr(kind, "kind")]
     found = {event.kind.value: tuple(field.name for field in dataclasses.fields(event))[1:] for event in events}
     assert found == FIELDS

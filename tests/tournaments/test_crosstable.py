@@ -32,7 +32,7 @@ def test_the_worked_example() -> None:
 
 
 def test_sonneborn_berger_breaks_a_tie_on_points() -> None:
-    # a and b have 3 half points each; a beat the leader's pursuer c, b beat the last one, d.
+    # a and b have 3 half points each; a beat the second, c; b beat the last, d.
     results = [
         GameResult("a", "c", 1),
         GameResult("b", "d", 1),
@@ -53,7 +53,7 @@ def test_players_level_in_everything_share_a_place() -> None:
     assert [(row.place, row.player) for row in table.rows] == [(1, "a"), (1, "b"), (3, "c")]
 
 
-def test_void_games_count_nowhere_but_are_counted() -> None:
+def test_void_games_are_listed_and_give_no_points() -> None:
     played = [GameResult("a", "b", 1), GameResult("b", "a", 0)]
     table = crosstable("ab", [GameResult("a", "b", None), *played, GameResult("b", "a", None)])
     assert table.void == 2
@@ -64,11 +64,11 @@ def test_a_double_round_robin_shows_each_game_in_its_cell() -> None:
     table = crosstable("ab", [GameResult("a", "b", 1), GameResult("b", "a", 0)])
     assert table.rows[0].scores == ((), (2, 1))
     assert table.rows[1].scores == ((0, 1), ())
-    # Twice against an opponent: 1½ scored against one who has ½.
+    # Two games against one opponent: 1½ scored against a player who has ½.
     assert quarters_text(table.rows[0].sonneborn_berger) == "¾"
 
 
-def test_nobody_has_played_yet() -> None:
+def test_before_any_game_all_are_level() -> None:
     table = crosstable("ab", [])
     assert [(row.place, row.games, row.points, row.sonneborn_berger) for row in table.rows] == [(1, 0, 0, 0)] * 2
 
@@ -89,7 +89,7 @@ def test_sums(size: int, cycles: int, chance: random.Random) -> None:
     for i, row in enumerate(table.rows):
         for j, other in enumerate(table.rows):
             assert row.scores[j] == tuple(2 - score for score in other.scores[i])
-    # Every game gives its two players together (points of one) x (score of the other).
+    # Every game adds (points of one) x (score of the other) for each of its two players.
     total = {row.player: row.points for row in table.rows}
     assert sum(row.sonneborn_berger for row in table.rows) == sum(
         total[r.seat2] * (1, 2, 0)[r.winner or 0] + total[r.seat1] * (1, 0, 2)[r.winner or 0] for r in results

@@ -1,4 +1,4 @@
-"""Who may enter a tournament, asked without entering."""
+"""Who may enter a tournament: the question without an entry gives the same answer as the entry."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_answer_is_that_of_entering_at_any_moment_of_any_tournament(seed: in
         tournament_run.step()
 
 
-def test_refusals_say_where_a_tournament_is() -> None:
+def test_refusals_have_the_phase_of_the_tournament() -> None:
     tournament, _ = engine.create("t1", spec_of(), "org", "make", 0)
 
     def refused(command: do.Command) -> str:

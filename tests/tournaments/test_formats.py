@@ -1,4 +1,4 @@
-"""Whole tournaments of every format, legal in every round by the checker, which shares no code with the pairers."""
+"""Whole tournaments of every format: the checker, which shares no code with the pairers, accepts every round."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_random_tournaments_of_every_format_are_legal_and_follow_from_their_logs
         (Format.SWISS, {"rounds": 3}, 7),
     ],
 )
-def test_what_is_to_come_is_known_from_the_start(
+def test_the_number_of_games_is_known_from_the_start(
     format_: Format, options: dict[str, int], players: int, paired: bool
 ) -> None:
     spec = dataclasses.replace(spec_of(format_, **options), paired=paired)
@@ -77,19 +77,19 @@ def test_what_is_to_come_is_known_from_the_start(
     assert counts == {len(tournament_run.tournament.games)}
 
 
-def test_where_play_decides_how_many_games_there_are_nobody_says_a_number() -> None:
+def test_formats_in_which_results_decide_the_number_of_games_give_none() -> None:
     for format_ in (Format.KNOCKOUT, Format.ARENA, Format.LADDER, Format.TRIAL):
         assert formats.PAIRERS[format_].meetings_to_come(Options(), 1, 4, 4) is None
 
 
-def test_a_round_robin_has_everybody_meet_everybody() -> None:
+def test_in_a_round_robin_everybody_meets_everybody() -> None:
     tournament = played(spec_of(Format.ROUND_ROBIN, cycles=2), 7).tournament
     assert len(tournament.meetings) == 42
     assert tournament.end is not None
     assert tournament.end.end is ev.End.COMPLETE
 
 
-def test_a_gauntlet_is_run_by_its_first_entrants() -> None:
+def test_a_gauntlet_is_between_its_first_entrants_and_the_others() -> None:
     tournament = played(spec_of(Format.GAUNTLET, heads=2), 6).tournament
     assert {frozenset((m.first, m.second)) for m in tournament.meetings} == {
         frozenset((head, other)) for head in ("p000", "p001") for other in ("p002", "p003", "p004", "p005")
@@ -105,13 +105,13 @@ def test_a_knockout_has_one_tie_less_than_players_and_a_double_one_about_twice_a
     assert ties(double=True) in (20, 21)
 
 
-def test_a_swiss_of_odd_size_gives_each_round_one_bye_and_nobody_two() -> None:
+def test_a_swiss_of_odd_size_gives_one_bye_a_round_and_nobody_two() -> None:
     tournament = played(spec_of(Format.SWISS, rounds=6), 13).tournament
     byes = [player for round_ in range(1, 7) for player in tournament.byes[round_]]
     assert len(byes) == len(set(byes)) == 6
 
 
-def test_a_swiss_that_has_no_legal_pairing_left_is_over() -> None:
+def test_a_swiss_without_a_legal_pairing_is_over() -> None:
     tournament = played(spec_of(Format.SWISS, rounds=9), 4).tournament
     assert tournament.rounds == 3
     assert tournament.end is not None
@@ -124,7 +124,7 @@ def test_forbidden_pairs_never_meet_in_a_swiss() -> None:
     assert not any({m.first, m.second} == {"p000", "p001"} for m in tournament.meetings)
 
 
-def test_an_arena_and_a_ladder_end_by_their_time() -> None:
+def test_an_arena_and_a_ladder_end_at_their_time() -> None:
     for format_ in (Format.ARENA, Format.LADDER):
         tournament = played(spec_of(format_, duration_ms=10_000), 6).tournament
         assert tournament.end is not None
@@ -132,17 +132,17 @@ def test_an_arena_and_a_ladder_end_by_their_time() -> None:
         assert len(tournament.results) > 100
 
 
-def test_newcomers_of_a_ladder_play_against_themselves_first() -> None:
+def test_newcomers_of_a_ladder_first_play_against_themselves() -> None:
     tournament = played(spec_of(Format.LADDER, duration_ms=2_000), 3).tournament
     assert [(m.first, m.second) for m in tournament.meetings[:3]] == [(p, p) for p in tournament.seeds]
 
 
-def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often() -> None:
+def test_two_players_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often() -> None:
     tournament_run = TournamentRun(spec_of(Format.LADDER, duration_ms=600_000, validation=False), 4, random.Random(1))
     tournament, pairer = tournament_run.tournament, formats.of(tournament_run.tournament.spec)
 
     def meet(names: Sequence[str], waited_ms: int = 0) -> list[ScheduledGame]:
-        """Have some who are free for so long paired; return the games that begin."""
+        """Have some players who are free for this long paired; return the games that begin."""
         since = dict.fromkeys(names, tournament_run.now)
         proposal = pairer.propose(tournament, formats.FreePlayers(names, since, now=tournament_run.now + waited_ms))
         if proposal is None:
@@ -170,7 +170,7 @@ def test_two_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less_often()
     assert len(meet(two)) == 1, "nobody is in play: there is nobody to wait for"
 
 
-def test_a_slow_game_holds_up_its_own_players_only() -> None:
+def test_a_slow_game_delays_only_its_own_players() -> None:
     tournament_run = TournamentRun(spec_of(Format.ROUND_ROBIN), 6, random.Random(1))
     tournament_run.pair()
     slow = tournament_run.tournament.ready()[0]
@@ -186,7 +186,7 @@ def test_a_slow_game_holds_up_its_own_players_only() -> None:
 
 
 def _swapped(log: list[ev.Event]) -> list[ev.Event]:
-    """Return a log in which one round pairs players a second time: the round before, again."""
+    """Return a log in which one round repeats the pairs of the round before."""
     rounds = [n for n, event in enumerate(log) if isinstance(event, ev.Paired)]
     first, second = log[rounds[0]], log[rounds[1]]
     assert isinstance(first, ev.Paired)
@@ -200,14 +200,14 @@ def _swapped(log: list[ev.Event]) -> list[ev.Event]:
     return [*log[: rounds[1]], dataclasses.replace(second, meetings=renumbered), *log[rounds[1] + 1 :]]
 
 
-def test_the_checker_sees_a_rematch_in_a_swiss_and_a_wrong_round_robin() -> None:
+def test_the_checker_finds_a_rematch_in_a_swiss_and_a_wrong_round_robin() -> None:
     swiss = played(spec_of(Format.SWISS, rounds=3), 8).log
     assert any("meet again" in text for text in violations(_swapped(swiss)))
     robin = played(spec_of(Format.ROUND_ROBIN), 6).log
     assert any("met 2 times" in text for text in violations(_swapped(robin)))
 
 
-def test_the_checker_names_those_whom_a_round_of_a_swiss_left_out() -> None:
+def test_the_checker_names_players_whom_a_round_of_a_swiss_left_out() -> None:
     log = played(spec_of(Format.SWISS, rounds=2), 6).log
     number, event = next((n, event) for n, event in enumerate(log) if isinstance(event, ev.Paired))
     short = dataclasses.replace(event, meetings=event.meetings[:-1])
@@ -216,7 +216,7 @@ def test_the_checker_names_those_whom_a_round_of_a_swiss_left_out() -> None:
     assert f"round 1: not everybody who plays was paired, or others were: {', '.join(left_out)}" in told
 
 
-def test_the_checker_sees_a_seat_three_times_in_a_row() -> None:
+def test_the_checker_finds_a_seat_three_times_in_a_row() -> None:
     log = played(spec_of(Format.ROUND_ROBIN), 6).log
     turned = [
         dataclasses.replace(
@@ -240,7 +240,7 @@ def test_the_checker_sees_a_seat_three_times_in_a_row() -> None:
     assert violations(log) == []
 
 
-def test_the_checker_sees_what_is_missing_or_doubled() -> None:
+def test_the_checker_finds_missing_and_repeated_games() -> None:
     log = played(spec_of(Format.ROUND_ROBIN), 4).log
     ended = next(n for n, event in enumerate(log) if isinstance(event, ev.EndedGame))
     assert any("no result" in text for text in violations([*log[:ended], *log[ended + 1 :]]))
@@ -248,21 +248,21 @@ def test_the_checker_sees_what_is_missing_or_doubled() -> None:
     assert violations(log[1:]) == ["the log does not begin with the tournament's creation"]
 
 
-def test_the_checker_sees_who_plays_on_after_being_out() -> None:
+def test_the_checker_finds_a_player_who_plays_on_after_being_eliminated() -> None:
     tournament_run = TournamentRun(spec_of(Format.KNOCKOUT), 8, random.Random(1), lambda game: 1)
     tournament_run.play()
     log = tournament_run.log
     assert violations(log) == []
     ended = [n for n, event in enumerate(log) if isinstance(event, ev.EndedGame)]
     turned: list[ev.Event] = list(log)
-    for n in ended[:4]:  # the first round went the other way, yet the same players play on
+    for n in ended[:4]:  # the first round ended differently, yet the same players play on
         event = log[n]
         assert isinstance(event, ev.EndedGame)
         turned[n] = dataclasses.replace(event, winner=2)
     assert any("plays on" in text for text in violations(turned))
 
 
-def test_the_checker_sees_a_needless_rematch_in_an_arena() -> None:
+def test_the_checker_finds_an_unnecessary_rematch_in_an_arena() -> None:
     log = played(spec_of(Format.ARENA, duration_ms=6_000), 9).log
     for n, event in enumerate(log):
         if isinstance(event, ev.Paired) and len(event.meetings) == 1 and len(event.free) >= 3:
@@ -281,7 +281,7 @@ def test_the_checker_sees_a_needless_rematch_in_an_arena() -> None:
     pytest.fail("no round in which a rematch could be forged")
 
 
-def test_what_is_drawn_covers_all_formats() -> None:
+def test_random_tournaments_have_all_formats() -> None:
     assert {drawn(random.Random(seed))[0].format for seed in range(60)} == set(Format)
 
 
@@ -296,7 +296,7 @@ def test_a_cancelled_tournament_is_over(format_: Format) -> None:
     assert tournament_run.tournament.ready() == []
 
 
-def test_a_proposal_for_an_arena_stands_while_those_whom_it_pairs_are_free() -> None:
+def test_a_proposal_for_an_arena_is_valid_while_its_players_are_free() -> None:
     tournament_run = TournamentRun(spec_of(Format.ARENA, duration_ms=60_000), 4, random.Random(1))
     names = tournament_run.tournament.players
     arrange = formats.of(tournament_run.tournament.spec).propose(
@@ -305,12 +305,12 @@ def test_a_proposal_for_an_arena_stands_while_those_whom_it_pairs_are_free() -> 
     late = formats.of(tournament_run.tournament.spec).propose(tournament_run.tournament, formats.FreePlayers(names))
     assert arrange is not None
     assert late is not None
-    tournament_run.withdraw(names[3])  # somebody else
+    tournament_run.withdraw(names[3])  # another player
     assert tournament_run.act(arrange).events
     assert not tournament_run.act(late).events, "two of them play already, one has gone"
 
 
-def test_a_proposal_for_rounds_stands_only_while_nothing_has_happened() -> None:
+def test_a_proposal_for_a_round_is_valid_only_while_nothing_has_happened() -> None:
     tournament_run = TournamentRun(spec_of(Format.SWISS, rounds=3), 6, random.Random(1))
     arrange = formats.of(tournament_run.tournament.spec).propose(tournament_run.tournament, formats.FreePlayers())
     assert arrange is not None
@@ -320,16 +320,14 @@ def test_a_proposal_for_rounds_stands_only_while_nothing_has_happened() -> None:
 
 @pytest.mark.parametrize("cycles", [1, 2, 3])
 @pytest.mark.parametrize(("heads", "players"), [(1, 4), (2, 6), (3, 4), (4, 9), (5, 6), (5, 10), (6, 12), (6, 13)])
-def test_nobody_in_a_gauntlet_holds_one_seat_more_often_than_the_other_by_more_than_one(
-    heads: int, players: int, cycles: int
-) -> None:
+def test_seats_in_a_gauntlet_differ_by_at_most_one(heads: int, players: int, cycles: int) -> None:
     meetings = played(spec_of(Format.GAUNTLET, heads=heads, cycles=cycles), players).tournament.meetings
     lead = Counter(meeting.first for meeting in meetings)
     lead.subtract(meeting.second for meeting in meetings)
     assert {player: each for player, each in lead.items() if abs(each) > 1} == {}
 
 
-def test_the_checker_sees_a_seat_held_too_often_in_a_gauntlet() -> None:
+def test_the_checker_finds_a_seat_held_too_often_in_a_gauntlet() -> None:
     log = played(spec_of(Format.GAUNTLET, heads=2), 8).log
     turned = [
         dataclasses.replace(

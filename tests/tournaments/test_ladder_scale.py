@@ -26,7 +26,7 @@ def test_a_ladder_of_two_thousand_is_paired_within_a_second() -> None:
     players = list(tournament.players)
     strengths = {player: Strength(lots.gauss(0, 300), 50) for player in players}
     pairer = formats.of(tournament.spec)
-    pairer.propose(tournament, FreePlayers(players[:30], {}, strengths))  # imports what it needs
+    pairer.propose(tournament, FreePlayers(players[:30], {}, strengths))  # imports its modules
     began = process_time()
     proposal = pairer.propose(tournament, FreePlayers(players, {}, strengths))
     took = process_time() - began
@@ -37,7 +37,7 @@ def test_a_ladder_of_two_thousand_is_paired_within_a_second() -> None:
     assert took < 2, "0.3 s on a quiet machine"
 
 
-def test_who_finds_no_opponent_in_a_part_finds_one_in_the_next() -> None:
+def test_a_player_without_an_opponent_in_one_part_gets_one_in_the_next() -> None:
     """Players 390 to 399 never meet each other, and no part has a partner for all of them."""
     players = [f"p{number:03}" for number in range(800)]
 

@@ -1,4 +1,4 @@
-"""A ladder gives all who are there a fair share of the games, and its pairs tell more than random ones."""
+"""A ladder gives all connected players a fair share of games, and its pairs give more information than random ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from arbiter.tournaments.spec import Format, Options, Spec
 
 pytestmark = pytest.mark.long
 
-SPEEDS = (1, 1, 2, 2, 4, 4, 8, 8)  #: seconds that each of eight bots takes for a game; a game takes both
+SPEEDS = (1, 1, 2, 2, 4, 4, 8, 8)  #: seconds that each of eight bots needs for a game; a game takes the sum of both
 
 
 def ladder(players: int, seed: int) -> TournamentRun:
@@ -27,7 +27,7 @@ def ladder(players: int, seed: int) -> TournamentRun:
 
 
 def evening(seed: int, seconds: int, late: bool = False) -> Counter[str]:
-    """Let bots of unequal speed play for so long; return how many games each had, with a latecomer's apart."""
+    """Let bots of unequal speed play for this long; return each bot's number of games, and a latecomer's separately."""
     tournament_run, lots, shares = ladder(len(SPEEDS), seed), random.Random(seed), formats.Shares()
     tournament, pairer = tournament_run.tournament, formats.of(tournament_run.tournament.spec)
     since: dict[str, int] = {}
@@ -56,14 +56,14 @@ def evening(seed: int, seconds: int, late: bool = False) -> Counter[str]:
     return Counter({player: len(tournament.meetings_of[player]) for player in tournament.entrants})
 
 
-def test_bots_of_unequal_speed_play_about_as_often(seeds: int) -> None:
+def test_bots_of_unequal_speed_play_about_equally_often(seeds: int) -> None:
     for seed in range(max(2, seeds // 10)):
         games = evening(seed, 1_200)
         assert min(games.values()) > 50
         assert max(games.values()) <= 1.25 * min(games.values()), games
 
 
-def test_nobody_waits_until_a_newcomer_has_caught_up() -> None:
+def test_nobody_waits_until_a_newcomer_has_as_many_games() -> None:
     games, alone = evening(1, 1_200, late=True), evening(1, 600)
     newcomer = games.pop("p008")
     assert newcomer >= 0.8 * (min(games.values()) - max(alone.values())), "it has its share from then on"
@@ -72,8 +72,10 @@ def test_nobody_waits_until_a_newcomer_has_caught_up() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("condition", [each for each in pairing.CONDITIONS if each.players == 12])
-def test_its_pairs_give_more_information_than_those_without_ratings_or_by_lot(condition: pairing.Condition) -> None:
-    """Few fields show it: what a schedule can tell depends on who meets, and hardly on luck."""
+def test_its_pairs_give_more_information_than_random_ones_and_those_without_ratings(
+    condition: pairing.Condition,
+) -> None:
+    """A few fields suffice: the information of a schedule depends on who meets, and hardly on chance."""
     fields = [pairing.drawn(number, condition) for number in range(5)]
     mine, even, by_lot = (
         [pairing.expected_error(field, pairing.played(field, rule, look_every=5)) for field in fields]
@@ -86,8 +88,8 @@ def test_its_pairs_give_more_information_than_those_without_ratings_or_by_lot(co
 
 @pytest.mark.soak
 @pytest.mark.parametrize("condition", pairing.CONDITIONS)
-def test_its_pairs_rate_better_than_random_ones_at_equal_games(condition: pairing.Condition) -> None:
-    """A dozen players meet everybody, whoever is paired; so there they may rate as well as random ones."""
+def test_its_pairs_give_better_ratings_than_random_ones_with_equal_games(condition: pairing.Condition) -> None:
+    """A dozen players all meet each other in any schedule; so there random pairs may be as good."""
     fields = [pairing.drawn(number, condition) for number in range(condition.fields)]
     mine, by_lot = (
         [pairing.error(field, pairing.played(field, rule)) for field in fields]

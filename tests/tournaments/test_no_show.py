@@ -1,4 +1,4 @@
-"""A game to which a player did not come is a forfeit: to pairing, the checker and tie-breaks."""
+"""A game to which a player did not come is a forfeit: for pairing, the checker and tie-breaks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def swiss(rounds: int, players: int) -> TournamentRun:
 
 
 def end(tournament_run: TournamentRun, number: int, winner: Winner, *, came: bool) -> None:
-    """Let a match of a game end: by play, or because a player did not come."""
+    """End a match of a game: by play, or because a player did not come."""
     tournament_run.act(do.Begin(number, 1, f"m{number}"))
     reason, cause = ("by lot", "rules") if came else (NO_SHOW, "absence")
     assert tournament_run.act(do.ReportResult(number, f"m{number}", winner, reason, cause)).events
@@ -30,14 +30,14 @@ def end(tournament_run: TournamentRun, number: int, winner: Winner, *, came: boo
     tournament_run.pair()
 
 
-def test_the_reason_is_that_of_matches() -> None:
+def test_the_reason_is_one_of_matches() -> None:
     assert MatchEndReason.NO_SHOW.value == NO_SHOW
     assert not GameResult(1, "m1", NO_SHOW, "absence").played
     assert not GameResult(1, "", ev.WALKOVER, "absence").played
     assert GameResult(1, "m1", MatchEndReason.ABANDONMENT.value, "absence").played
 
 
-def test_two_of_whom_one_did_not_come_may_meet_again() -> None:
+def test_two_players_may_meet_again_if_one_did_not_come() -> None:
     tournament_run = swiss(rounds=2, players=2)
     end(tournament_run, 1, 1, came=False)
     assert tournament_run.tournament.rounds == 2, "they have not met yet"
@@ -48,7 +48,7 @@ def test_two_of_whom_one_did_not_come_may_meet_again() -> None:
     assert violations(tournament_run.log) == []
 
 
-def test_who_has_won_by_a_no_show_has_no_bye_after_it() -> None:
+def test_a_player_who_has_won_by_a_no_show_gets_no_bye_later() -> None:
     tournament_run = swiss(rounds=3, players=3)
     first = tournament_run.tournament.meetings[0]
     end(tournament_run, 1, 1, came=False)
@@ -60,7 +60,7 @@ def test_who_has_won_by_a_no_show_has_no_bye_after_it() -> None:
     assert violations(tournament_run.log) == []
 
 
-def test_the_checker_knows_of_no_shows_by_itself() -> None:
+def test_the_checker_handles_no_shows_itself() -> None:
     tournament_run = swiss(rounds=2, players=2)
     end(tournament_run, 1, 1, came=False)
     as_if_played = [
@@ -72,7 +72,7 @@ def test_the_checker_knows_of_no_shows_by_itself() -> None:
     assert any("meet again" in text for text in violations(as_if_played))
 
 
-def test_neither_has_points_where_nobody_came() -> None:
+def test_neither_player_has_points_if_nobody_came() -> None:
     tournament_run = swiss(rounds=1, players=2)
     end(tournament_run, 1, 0, came=False)
     assert [row.points for row in standings(tournament_run.tournament).rows] == [0, 0]

@@ -1,4 +1,4 @@
-"""A tournament at one moment stays as it is while the tournament goes on."""
+"""A snapshot of a tournament does not change while the tournament goes on."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from arbiter.tournaments.tournament import Phase, Tournament, replay
 
 
 def state(tournament: Tournament) -> str:
-    """Return everything that a tournament holds, but for how its defaults are made."""
+    """Return the complete state of a tournament, except the functions that make its defaults."""
     return repr({name: dict(value) if isinstance(value, dict) else value for name, value in vars(tournament).items()})
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_snapshot_is_left_behind(seed: int) -> None:
+def test_a_snapshot_does_not_change(seed: int) -> None:
     lots = random.Random(seed)
     tournament_run = TournamentRun(*drawn(lots), lots)
     for _ in range(lots.randint(1, 30)):

@@ -1,4 +1,4 @@
-"""How long the lists of a specification may be, so that no use of it holds the server up."""
+"""How long the lists of a specification may be, so that none holds the server up."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def test_a_list_may_be_as_long_as_its_bound_and_no_longer(make: Any, most: int, 
         assert caught.value.reason is Reason.PARAMETER_INVALID
         assert caught.value.facts["where"] == where
         assert len(caught.value.message) < 200
-    spec = read(make(most + 1), stored=True)  # of a server that had no such bound
+    spec = read(make(most + 1), stored=True)  # from a server without this bound
     created = Created(1, "t", spec, "org", "r")
     assert read_event(write_event(created)) == created
 
 
-def test_all_opening_lines_together_have_so_many_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_opening_lines_together_have_a_maximal_number_of_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spec_text, "MOST_OPENING_MOVES", 5)
     assert read(openings(5)).openings.lines["pods"] == ((FIRST,),) * 5
     with pytest.raises(Refusal) as caught:
@@ -77,8 +77,8 @@ def test_all_opening_lines_together_have_so_many_moves(monkeypatch: pytest.Monke
     assert caught.value.facts["allowed"] == "at most 5 moves of all lines and games"
 
 
-def test_what_is_stored_is_not_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opening lines are checked by the rules where a tournament is made, which takes hundreds of milliseconds."""
+def test_stored_opening_lines_are_not_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening lines are checked by the rules when a tournament is created, which takes hundreds of milliseconds."""
     played: list[object] = []
     monkeypatch.setattr(spec_text, "_check_line", lambda *given: played.append(given))
     created = Created(1, "t", read(openings(3)), "org", "r")
@@ -88,7 +88,7 @@ def test_what_is_stored_is_not_played_again(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(("written", "shown"), [("true", '"true"'), (1, "1"), ("yes", '"yes"')])
-def test_what_is_yes_or_no_is_written_true_or_false(written: object, shown: str) -> None:
+def test_a_boolean_is_written_true_or_false(written: object, shown: str) -> None:
     with pytest.raises(Refusal) as refused:
         read({"rated": written})
     assert refused.value.reason is Reason.PARAMETER_INVALID

@@ -1,4 +1,4 @@
-"""Standings of every format: worked by hand, and properties of random tournaments in which players come and go."""
+"""Standings of every format: examples computed by hand, and properties of random tournaments with late players."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def spec_of(format_: Format, *, paired: bool = False, order: tuple[TieBreak, ...
 
 
 def better(game: ScheduledGame) -> Winner:
-    """The name that comes first wins."""
+    """The name that sorts first wins."""
     return 1 if game.seat1 < game.seat2 else 2
 
 
 class Even(random.Random):
-    """Lots by which all players have the same rating."""
+    """Random numbers with which all players have the same rating."""
 
     def randint(self, a: int, b: int) -> int:
         return a
@@ -86,7 +86,7 @@ def read_again(log: list[ev.Event]) -> list[ev.Event]:
 
 
 def check(tournament: Tournament, table: Table) -> None:
-    """Check what holds for any table: its sums, and that its places are those of what it shows."""
+    """Check properties of any table: its sums, and that its places follow from its columns."""
     spec, rows = tournament.spec, table.rows
     assert [each.player for each in rows] == list(dict.fromkeys(each.player for each in rows))
     ended = [(tournament.games[n - 1], played) for n, played in tournament.results.items()]
@@ -135,7 +135,7 @@ def test_the_order_of_results_does_not_matter(tournaments: list[TournamentRun]) 
 
 
 @pytest.mark.long
-def test_other_names_have_the_same_places(tournaments: list[TournamentRun]) -> None:
+def test_places_do_not_depend_on_names(tournaments: list[TournamentRun]) -> None:
     for seed, tournament_run in enumerate(tournaments):
         names = sorted(tournament_run.tournament.entrants)
         new = dict(zip(names, random.Random(seed).sample(names, len(names)), strict=True))
@@ -149,10 +149,10 @@ def renaming(log: list[ev.Event], names: dict[str, str]) -> list[ev.Event]:
     return [codec.read_event(event) for event in json.loads(re.sub(r"p\d{3}", lambda name: names[name[0]], text))]
 
 
-# By hand
+# Examples by hand
 
 
-def test_before_the_start_all_who_have_entered_share_the_first_place() -> None:
+def test_before_the_start_all_entered_players_share_the_first_place() -> None:
     tournament = run_of(spec_of(Format.ROUND_ROBIN), 3).tournament
     entries = Tournament(tournament.created)
     for entrant in tournament.entrants.values():
@@ -185,7 +185,7 @@ def test_a_round_robin_counts_games_and_breaks_ties_in_the_order_of_the_specific
     assert places(run_of(other, 4, result).play())[:2] == [(1, "p001"), (1, "p002")]
 
 
-def test_a_swiss_counts_meetings_by_more_points_in_their_games() -> None:
+def test_a_swiss_counts_a_meeting_as_won_by_more_points_in_its_games() -> None:
     tournament_run = run_of(spec_of(Format.SWISS, paired=True, rounds=1), 5)
     tournament_run.pair()
     first, second = tournament_run.tournament.meetings
@@ -203,11 +203,11 @@ def test_a_swiss_counts_meetings_by_more_points_in_their_games() -> None:
     assert (level.points, level.meeting_points, level.game_points, level.wins, level.losses) == (1, 1, 2, 1, 1)
     bye = row(tournament_run.tournament, "p004")
     assert (bye.points, bye.meeting_points, bye.game_points, bye.games) == (2, 2, 0, 0)
-    # Buchholz cut 1 and Buchholz: of one round nothing is left but the dummy, with the player's own point.
+    # Buchholz cut 1 and Buchholz: of one round only the dummy is left, with the player's own point.
     assert dict(zip(standings(tournament_run.tournament).tie_breaks, bye.values, strict=True))[TieBreak.BUCHHOLZ] == 4
 
 
-def test_byes_that_were_asked_for_are_half_a_point_until_a_withdrawal() -> None:
+def test_requested_byes_give_half_a_point_until_a_withdrawal() -> None:
     tournament_run = run_of(spec_of(Format.SWISS, rounds=3), 6, better)
     for player in ("p006", "p007"):
         tournament_run.act(do.Enter(player, "organiser", player, byes=(1, 3)))
@@ -222,19 +222,19 @@ def test_byes_that_were_asked_for_are_half_a_point_until_a_withdrawal() -> None:
     assert (stayed.points, stayed.withdrawn) == (2 + 2 * stayed.wins, False)
 
 
-def test_who_comes_late_has_nothing_for_the_rounds_missed() -> None:
+def test_a_late_player_has_no_points_for_missed_rounds() -> None:
     tournament_run = run_of(spec_of(Format.SWISS, rounds=2), 4, better)
     tournament_run.pair()
     tournament_run.act(do.Enter("p009", "organiser", "late", byes=(1,)))
     assert row(tournament_run.tournament, "p009").points == 0
     tournament_run.play()
-    # Paired in round 2, it loses, or has the bye.
+    # Paired in round 2, the player loses, or has the bye.
     late = row(tournament_run.tournament, "p009")
     allotted = "p009" in tournament_run.tournament.byes[2]
     assert (late.points, late.games) == ((2, 0) if allotted else (0, 1))
 
 
-def test_faults_stand_in_columns_of_their_own() -> None:
+def test_faults_have_columns_of_their_own() -> None:
     tournament_run = run_of(spec_of(Format.ROUND_ROBIN, cycles=2), 3)
     tournament_run.pair()
     of = [game.number for game in tournament_run.tournament.games if {game.seat1, game.seat2} == {"p000", "p001"}]
@@ -257,7 +257,7 @@ def test_faults_stand_in_columns_of_their_own() -> None:
     assert gone.games == gone.losses + gone.wins == 4
 
 
-def test_if_both_are_gone_both_have_lost() -> None:
+def test_if_both_players_are_gone_both_have_lost() -> None:
     tournament_run = run_of(spec_of(Format.KNOCKOUT), 4, better)
     tournament_run.pair()
     end(tournament_run, 1, 1)
@@ -271,7 +271,7 @@ def test_if_both_are_gone_both_have_lost() -> None:
         assert (found.wins, found.draws, found.faults.walkovers) == (1, 0, found.losses)
         assert found.losses > 0
         assert found.game_points == 2
-    # The better seed has it (see `knockout`).
+    # The better seed is ranked higher (see `knockout`).
     assert places(tournament_run.tournament)[:2] == [(1, min(finalists)), (2, max(finalists))]
 
 
@@ -298,7 +298,7 @@ def test_a_knockout_is_ordered_by_the_round_of_elimination() -> None:
     ]
 
 
-def test_the_third_place_is_played_for() -> None:
+def test_the_third_place_has_a_game() -> None:
     tournament_run = run_of(spec_of(Format.KNOCKOUT, third_place=True), 4, better)
     tournament_run.pair()
     end(tournament_run, 1, better(tournament_run.tournament.games[0]))
@@ -310,7 +310,7 @@ def test_the_third_place_is_played_for() -> None:
     ]  # fmt: skip
 
 
-def test_a_double_elimination_puts_out_who_has_lost_twice() -> None:
+def test_a_double_elimination_eliminates_players_who_have_lost_twice() -> None:
     table = reached(run_of(spec_of(Format.KNOCKOUT, double=True), 8, better).play())
     assert table == [
         (1, "p000", "winner"),
@@ -325,7 +325,7 @@ def test_a_double_elimination_puts_out_who_has_lost_twice() -> None:
 
 
 def test_the_second_final_of_a_double_elimination_decides() -> None:
-    # The better one wins but for the first final.
+    # The better seed wins, except in the first final.
     tournament_run = run_of(spec_of(Format.KNOCKOUT, double=True), 2)
     winners: list[Winner] = [1, 2, 1]
     for number, winner in enumerate(winners, start=1):
@@ -337,14 +337,14 @@ def test_the_second_final_of_a_double_elimination_decides() -> None:
     assert reached(tournament_run.play()) == [(1, "p000", "winner"), (2, "p001", "final")]
 
 
-def test_tie_breaks_order_a_knockout_where_they_are_asked_for() -> None:
+def test_tie_breaks_order_a_knockout_if_it_asks_for_them() -> None:
     spec = spec_of(Format.KNOCKOUT, best_of=3, order=(TieBreak.WINS,))
     tournament_run = run_of(spec, 4, lambda game: 0 if "p003" in game[2:4] and game.number < 3 else better(game))
     assert [each.place for each in standings(tournament_run.play()).rows] == [1, 2, 3, 3]
     assert standings(tournament_run.tournament).rows[0].values == (4 * row(tournament_run.tournament, "p000").wins,)
 
 
-def test_an_arena_is_ordered_by_arena_points_and_a_player_who_comes_back_goes_on() -> None:
+def test_an_arena_is_ordered_by_arena_points_and_a_returning_player_goes_on() -> None:
     tournament_run = run_of(spec_of(Format.ARENA, duration_ms=4_000), 0, better)
     for number in range(4):
         tournament_run.enter(f"p{number:03}")
@@ -360,13 +360,13 @@ def test_an_arena_is_ordered_by_arena_points_and_a_player_who_comes_back_goes_on
     assert not found.withdrawn
     assert found.games > games
     best = row(tournament_run.tournament, "p000")
-    # All won, so all but the first two count double.
+    # All won, so all games but the first two count double.
     assert (best.draws, best.losses) == (0, 0)
     assert best.arena_points == 4 * best.wins - 4
     assert best.points == 2 * best.wins
 
 
-def test_a_player_who_comes_back_is_listed_once() -> None:
+def test_a_returning_player_is_listed_once() -> None:
     tournament_run = run_of(spec_of(Format.ARENA, duration_ms=4_000), 3, better)
     tournament_run.withdraw("p001")
     tournament_run.enter("p001")
@@ -374,7 +374,7 @@ def test_a_player_who_comes_back_is_listed_once() -> None:
     assert len(standings(tournament_run.tournament).rows) == 3
 
 
-def test_validation_games_count_nowhere() -> None:
+def test_validation_games_are_not_counted() -> None:
     tournament_run = run_of(spec_of(Format.LADDER, duration_ms=60_000), 3, better)
     tournament_run.pair()
     for game in tournament_run.tournament.ready():

@@ -1,4 +1,4 @@
-"""A Swiss says on record by which edition of which rules it was paired, and keeps to them in small rounds."""
+"""A Swiss records the edition of the rules by which it is paired, and small rounds follow these rules."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def started(format_: Format) -> ev.Started:
     return next(event for event in log if isinstance(event, ev.Started))
 
 
-def test_the_library_is_the_one_that_the_record_names() -> None:
+def test_the_library_has_the_recorded_version() -> None:
     assert RULES.endswith("py4swiss 0.3")
     assert version("py4swiss").startswith("0.3."), "with another version, see which edition it follows, and say so"
 
 
 @pytest.mark.parametrize("format_", list(Format))
-def test_the_edition_stands_on_record(format_: Format) -> None:
+def test_the_edition_is_recorded(format_: Format) -> None:
     event = started(format_)
     assert event.rules == (RULES if format_ is Format.SWISS else "")
     values = json.loads(json.dumps(codec.write_event(event)))
@@ -40,14 +40,14 @@ def test_the_edition_stands_on_record(format_: Format) -> None:
     assert codec.read_event(values) == event
 
 
-def test_a_record_without_an_edition_is_read_and_written_as_it_was() -> None:
+def test_a_record_without_an_edition_is_read_and_written_unchanged() -> None:
     old = codec.write_event(replace(started(Format.SWISS), rules=""))
     assert "rules" not in old
     assert codec.write_event(codec.read_event(old)) == old
 
 
 class Rounds:
-    """The rounds of a tournament again, from its meetings and byes: points, seats, and who may meet whom (C1 to C3)."""
+    """The rounds of a tournament, from its meetings and byes: points, seats, and who may meet whom (C1 to C3)."""
 
     def __init__(self, tournament: Tournament) -> None:
         self.tournament = tournament
@@ -57,7 +57,7 @@ class Rounds:
         self._seats: defaultdict[str, list[int]] = defaultdict(list)
 
     def legal(self, round_: int) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Yield every complete pairing of a round that C1, C2 and C3 allow: who has the bye, and the pairs."""
+        """Yield every complete pairing of a round that C1, C2 and C3 allow: the player with the bye, and the pairs."""
         last = round_ == self.tournament.spec.options.rounds
         top = {player for player, points in self.points.items() if last and points > (round_ - 1) / 2}
 
@@ -91,7 +91,7 @@ class Rounds:
         return tuple(found[points] for points in sorted(set(self.points.values()), reverse=True))
 
     def add(self, byes: tuple[str, ...], meetings: list[Meeting]) -> None:
-        """Count a round that was played."""
+        """Add a played round."""
         for player in byes:
             self.points[player] += 1
         self.no_bye.update(byes)
@@ -109,8 +109,8 @@ class Rounds:
                 self._met.add(frozenset(sides))
 
 
-def test_the_bye_goes_to_whom_the_score_groups_leave_over(seeds: int) -> None:
-    """All legal pairings of small rounds: score groups are paired from the top, and only then is there a bye.
+def test_the_bye_goes_to_a_player_whom_the_score_groups_leave_over(seeds: int) -> None:
+    """All legal pairings of small rounds: score groups are paired from the top, and only then is the bye given.
 
     So the bye may go to a player with more points than another who could have had it. Nearly always, the lower bye
     would cost a pair within a higher score group. (The rest: the last groups can't be completed and are paired as one.)

@@ -20,8 +20,8 @@ from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
 
 SCORES = {"+": WIN, "=": DRAW, "-": LOSS}
 
-# Five rounds of a Swiss (§ 2.1). "+W9": beat number 9 with white; "+BYE": allocated; "=BYE": asked for; "F": forfeit;
-# "--": not there.
+# Five rounds of a Swiss (§ 2.1). "+W9": beat number 9 with white; "+BYE": allocated bye; "=BYE": requested bye; "F":
+# forfeit; "--": absent.
 SWISS_5 = """
      1  +W9   =B13  =W2   +B15  =W4
      2  +B10  +W7   =B1   +W16  =B3
@@ -96,7 +96,7 @@ def _encounter(round_: int, cell: str) -> Encounter:
 
 def scores(table: str, *, swiss: bool = True) -> Scores:
     read = rows(table)
-    for player, theirs in read.items():  # what one row says, the opponent's says too
+    for player, theirs in read.items():  # the opponent's row agrees
         for each in theirs:
             if each.opponent:
                 other = read[each.opponent][each.round - 1]
@@ -165,10 +165,10 @@ def test_sonneborn_berger_of_a_round_robin_counts_a_forfeit_as_a_game() -> None:
 @pytest.mark.parametrize(
     ("table", "swiss", "expected"),
     [
-        # Nobody is alone at the top whatever the missing games had brought: all stay level.
+        # Nobody is alone at the top whatever the results of the missing games: all stay level.
         pytest.param(SWISS_5, True, {1: 2, 3: 2, 4: 2, 16: 2}, id="exercise 23"),
         pytest.param(SWISS_5, True, {5: 7, 8: 7, 11: 7}, id="exercise 24"),
-        # 6, 1, 4 and 2 have all met; 1 and 4 drew. 16 could have been caught by 8, and 14 and 15 by each other.
+        # 6, 1, 4 and 2 have all met; 1 and 4 drew. 8 could have reached 16, and 14 and 15 each other.
         pytest.param(
             SWISS_9,
             True,
@@ -184,12 +184,13 @@ def test_direct_encounter(table: str, swiss: bool, expected: dict[int, int]) -> 
     assert {player: found[player] for player in expected} == expected
 
 
-def test_cuts_that_the_exercises_do_not_ask_for() -> None:
-    """Worked by hand from the contributions that the solutions of exercises 1 to 8 give.
+def test_cuts_that_are_not_in_the_exercises() -> None:
+    """Computed by hand from the contributions that the solutions of exercises 1 to 8 give.
 
-    2: 3½ 3½ 3½ 1½ 1. 4: 3½ 3½ 3 1½, and 3½ for the bye that it asked for, cut first. 9: 3½ 1, 1½ for its bye, and
-    1½ each for a bye and a forfeit of its own will, cut first. 12: 3½, 2 for its bye and its forfeit each, and 2 each
-    for two rounds after its withdrawal, cut first.
+    2: 3½ 3½ 3½ 1½ 1.
+    4: 3½ 3½ 3 1½, and 3½ for its requested bye, which is cut first.
+    9: 3½ 1, 1½ for its bye, and 1½ each for a bye and a forfeit of its own will, which are cut first.
+    12: 3½, 2 each for its bye and its forfeit, and 2 each for two rounds after its withdrawal, which are cut first.
     """
     table = scores(SWISS_5)
 
@@ -201,7 +202,7 @@ def test_cuts_that_the_exercises_do_not_ask_for() -> None:
 
 
 def _against(*opponents: int) -> Scores:
-    """Return the encounters of player 'me', who drew with opponents of so many points."""
+    """Return the encounters of player 'me', who drew with opponents with these points."""
     table = {"me": [Encounter(number, f"o{number}", DRAW) for number in range(1, len(opponents) + 1)]}
     for number, points in enumerate(opponents, start=1):
         table[f"o{number}"] = [Encounter(0, f"x{number}", 2 * points - DRAW), Encounter(number, "me", DRAW)]
@@ -234,7 +235,7 @@ def test_sonneborn_berger_and_direct_encounter_of_a_double_round_robin() -> None
     assert of.rank([TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER], of.points).groups == (("A",), ("B",), ("C",), ("D",))
 
 
-def test_direct_encounter_of_three_who_are_level() -> None:
+def test_direct_encounter_of_three_level_players() -> None:
     """FIDE Arbiters' Seminar, "Tie-Breaks": 1 beat 2, and both drew with 3: 1 is first, 3 second."""
     table = {
         "1": [Encounter(1, "2", WIN), Encounter(2, "3", DRAW)],
@@ -299,7 +300,7 @@ def test_the_candidates_of_2016() -> None:
     assert groups[-1] == ("Topalov",)
 
 
-def test_what_the_press_said_of_the_last_round_of_2016() -> None:
+def test_the_forecasts_of_the_press_for_the_last_round_of_2016() -> None:
     """A draw: "Karjakin would win because he has one extra win" (chessdailynews.com)."""
     of = candidates(DRAW)
     assert of.points["Karjakin"] == of.points["Caruana"] == 16
@@ -317,7 +318,7 @@ def test_a_bye_is_a_draw_to_opponents_only_if_nothing_was_played_after_it() -> N
     assert table.value(TieBreak.BUCHHOLZ, "4") / 4 == (2 + 2 * 0.5) + 3.5 + 1.5 + 3.5 + 3.5
 
 
-def test_a_round_that_is_not_over_is_no_round_left_out() -> None:
+def test_an_unfinished_round_is_no_missed_round() -> None:
     bye = Encounter(1, kind=EncounterKind.REQUESTED)
     playing = {
         "a": [bye, Encounter(2, "b", kind=EncounterKind.OPEN), Encounter(3, "c", WIN)],
@@ -329,14 +330,14 @@ def test_a_round_that_is_not_over_is_no_round_left_out() -> None:
         "c": [Encounter(1, "b", LOSS), Encounter(2, kind=EncounterKind.ALLOCATED, score=WIN), Encounter(3, "a", LOSS)],
     }
     of = Scores(playing, rounds=3, swiss=True)
-    # c met b, whose last round is a bye and counts as a draw, and a, who came back: 1½ and 1, and 1 for its own bye.
+    # c met b, whose last round is a bye and counts as a draw, and a, who returned: 1½ and 1, and 1 for its own bye.
     assert of.value(TieBreak.BUCHHOLZ, "c") / 4 == 3.5
     # a: the dummy of its bye with 1 point, and c.
     assert of.value(TieBreak.BUCHHOLZ, "a") / 4 == 2
 
 
-def test_first_place_is_sure_though_a_game_is_missing() -> None:
-    """Article 6.3: a beat b and c, who have not met; then 6 is applied to b and c, and leaves them level."""
+def test_first_place_is_certain_though_a_game_is_missing() -> None:
+    """Article 6.3: a beat b and c, who have not met; then 6 is applied to b and c, which leaves them level."""
     table = {"a": [Encounter(1, "b", WIN), Encounter(2, "c", WIN)], "b": [Encounter(1, "a")], "c": [Encounter(2, "a")]}
     assert Scores(table, rounds=2, swiss=True).direct(["a", "b", "c"]) == {"a": 8, "b": 0, "c": 0}
     table["a"][1] = Encounter(2, "c", DRAW)
@@ -345,8 +346,8 @@ def test_first_place_is_sure_though_a_game_is_missing() -> None:
     assert Scores(table, rounds=2, swiss=True).direct(["a", "b", "c"]) == {"a": 0, "b": 0, "c": 0}
 
 
-def test_those_behind_a_sure_first_place_are_ordered_by_their_own_games() -> None:
-    """Article 6.3: a has not met c, but is first in any case. By the same table b is not sure to be second."""
+def test_players_behind_a_certain_first_place_are_ordered_by_their_own_games() -> None:
+    """Article 6.3: a has not met c, but is first in any case. By the same table b is not certain to be second."""
     table = {
         "a": [Encounter(1, "b", WIN), Encounter(2, "d", WIN)],
         "b": [Encounter(1, "a", LOSS), Encounter(2, "c", WIN), Encounter(3, "d", DRAW)],
@@ -365,7 +366,7 @@ def test_forfeits_are_not_direct_encounters_in_a_swiss() -> None:
     assert Scores(table, rounds=1, swiss=False).direct(["a", "b"]) == {"a": 4, "b": 0}
 
 
-def test_who_meets_more_than_once_counts_by_the_average() -> None:
+def test_players_who_meet_more_than_once_are_compared_by_their_average() -> None:
     """Article 6.1.2: a beat b once and lost once, in three games; two wins of c against b are worth one."""
     games = [("a", "b", WIN), ("a", "b", LOSS), ("a", "b", WIN), ("c", "b", WIN), ("c", "b", WIN), ("a", "c", DRAW)]
     table: dict[str, list[Encounter]] = {"a": [], "b": [], "c": []}
@@ -413,7 +414,7 @@ def test_names_do_not_matter_and_cuts_only_take_away(lots: random.Random, swiss:
             )
         )  # fmt: skip
         assert whole >= cut_1 >= max(cut_2, median) >= 0
-    # The ranking is that of the points and values, one after the other.
+    # The ranking is by points and then by the tie-breaks in order.
     keys = [(of.points[player], found[player]) for group in groups for player in group]
     assert keys == sorted(keys, reverse=True)
     assert all(len({(of.points[player], found[player]) for player in group}) == 1 for group in groups)

@@ -1,4 +1,4 @@
-"""Formats own their traits: nothing else asks which format a tournament has."""
+"""Formats own their traits: no other module asks which format a tournament has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real browser on a real server, and matches to look at in it."""
+"""A real browser on a real server, and matches for it to show."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from arbiter.matches.match import Phase, with_position
 from arbiter.testing.server import Served
 from arbiter.web.choices import picks
 
-PATIENCE_MS: Final = 60_000  #: a busy machine is slow, and what is expected comes at once else
+PATIENCE_MS: Final = 60_000  #: milliseconds: a busy machine is slow; otherwise everything appears at once
 expect.set_options(timeout=PATIENCE_MS)
 
 Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Page]]
-"""Opens a page of the server in a window of its own; what it is given says how the window is."""
+"""Opens a page of the server in a new window; the arguments describe the window."""
 
-NUMBERS: Final = itertools.count()  #: of matches: each is another request
+NUMBERS: Final = itertools.count()  #: numbers for new matches: each needs another request id
 
 
 @contextlib.asynccontextmanager
 async def opened(chromium: Browser, server: Served, refused: bool = False, **given: Any) -> AsyncIterator[Page]:
-    """Open a window with a page; what goes wrong in it fails the test. `refused`: but for forms that are refused."""
+    """Open a page in a new window; an error in it fails the test, except refused forms if `refused`."""
     context = await chromium.new_context(base_url=server.running.page, **given)
     page = await context.new_page()
     page.set_default_timeout(PATIENCE_MS)
@@ -41,7 +41,7 @@ async def opened(chromium: Browser, server: Served, refused: bool = False, **giv
 
 
 def _is_error(message: ConsoleMessage, refused: bool) -> bool:
-    meant = ["ERR_INTERNET_DISCONNECTED", *(["status of 400"] if refused else [])]  # a test takes the network away
+    meant = ["ERR_INTERNET_DISCONNECTED", *(["status of 400"] if refused else [])]  # a test disconnects the network
     return message.type == "error" and not any(each in message.text for each in meant)
 
 
@@ -54,7 +54,7 @@ class Played:
         self.address = f"{server.running.page}matches/{match_id}"
 
     async def moves(self, count: int, evaluation: int | None = None) -> list[str]:
-        """Play so many moves, of each of which its player expects a score in permille; return all."""
+        """Play this many moves, each with its player's expected score in permille; return all moves."""
         said = Comment(evaluation) if evaluation is not None else None
         for _ in range(count):
             match = with_position(await self._matches.match(self.id))
@@ -69,18 +69,18 @@ class Played:
         await self._matches.request(match.players[2 - match.turn], self.id, lambda seat: OfferDraw(seat, "offer"))
 
     async def resign(self) -> None:
-        """Let alice give up."""
+        """Let alice resign."""
         await self._matches.request("alice", self.id, lambda seat: Resign(seat, "enough"))
 
     async def end(self) -> None:
-        """End the match where it goes on still, so that the next test finds none."""
+        """End the match if it is still running, so that the next test does not find it."""
         if (await self._matches.match(self.id)).phase is not Phase.ENDED:
             await self._matches.act(self.id, Abort("org", "the test is over"))
 
 
 @contextlib.asynccontextmanager
 async def playing(server: Served, game: str) -> AsyncIterator[Played]:
-    """Begin a match whose players are there."""
+    """Begin a match with connected players."""
     arbiter = server.running.arbiter
     command = Create(game, ("alice", "bob"), "10m", "org", f"make {next(NUMBERS)}", arbiter.policy, False, "")
     for name in ("alice", "bob", "org"):

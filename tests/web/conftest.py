@@ -1,4 +1,4 @@
-"""One server and one browser for all tests of a file that need them."""
+"""One server and one browser for all tests of a file."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The pictures of the pages: an arbiter with the same content each time, its pages in Chromium, one file for each.
+"""The pictures of the pages: an arbiter with constant content, its pages in Chromium, one file for each.
 
-`python -m tests.web.gallery deploy/pictures/pages` writes them (`make pictures` does). They open the README, and
-`test_pictures.py` compares what is drawn today with them. So that every machine draws the same, the server's clock and
-the browser's stand still, nothing is animated, and Chromium knows the fonts of one Debian package alone.
+`python -m tests.web.gallery deploy/pictures/pages` writes them (`make pictures` does). The README shows them, and
+`test_pictures.py` compares the present pages with them. So that every machine draws the same, the clocks of server and
+browser are constant, nothing is animated, and Chromium has only the fonts of one Debian package.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ARGUMENTS: Final = (
     "--disable-gpu",
     "--hide-scrollbars",
 )
-QUALITY: Final = 80  #: of WebP, percent
+QUALITY: Final = 80  #: of WebP, in percent
 
 
 class Picture(NamedTuple):
@@ -65,13 +65,13 @@ class Picture(NamedTuple):
 
 
 class Still:
-    """A clock that goes on only as it is told."""
+    """A clock that only the gallery sets."""
 
     def __init__(self) -> None:
         self.ms = NOON_MS
 
     def now_ms(self) -> int:
-        """Return its instant."""
+        """Return its time."""
         return self.ms
 
 
@@ -93,7 +93,7 @@ class _Server(uvicorn.Server):
 
 
 class Gallery(NamedTuple):
-    """The address of the pages, and what is on them."""
+    """The address of the pages, and their content."""
 
     url: str
     pictures: Sequence[Picture]
@@ -120,7 +120,7 @@ async def gallery(folder: Path) -> AsyncIterator[Gallery]:
 
 
 async def _content(served: Site, clock: Still, present: AsyncExitStack) -> list[Picture]:
-    """Fill an arbiter, and return what is to be seen of it. The players of its live matches are there as long."""
+    """Fill an arbiter, and return its content. The players of its live matches are connected during the context."""
     server, lots = served.server, random.Random(7)
     for name in NAMES:
         await server.caller(name)
@@ -164,7 +164,7 @@ async def _match(
     expected: Sequence[int] = (),
     loser: str = "",
 ) -> Match:
-    """Return a match after some moves; with a loser, a rated one that it has resigned."""
+    """Return a match after some moves; with a loser, a rated one in which that player has resigned."""
     matches = server.arbiter.matches
     policy = server.arbiter.policy
     made = Create(game, players, "10m+5s", "org", f"make {clock.ms} {game}", policy, bool(loser), "")
@@ -190,7 +190,7 @@ async def _match(
 
 
 def _tournaments(served: Site, live: Sequence[Match]) -> None:
-    """Put two tournaments on the pages that were played without matches; some of the live matches are theirs."""
+    """Add two tournaments to the pages without playing their matches; some of the live matches belong to them."""
 
     def better(game: Any) -> Any:
         return 1 if game.seat1 < game.seat2 else 2
@@ -206,7 +206,7 @@ def _tournaments(served: Site, live: Sequence[Match]) -> None:
         return name, standings(runs[name].tournament)
 
     found = served.gate.matches.get
-    known = dict[str, int]()  # the same one each time, whichever page is asked for first
+    known = dict[str, int]()  # a constant result, independent of the order of requests
     for run in runs.values():
         running = run.tournament.running
         for game in sorted(running, reverse=True):
@@ -236,13 +236,13 @@ class _Named(TournamentRun):
     """A tournament of players with names."""
 
     def enter(self, player: str, rating: int = 0) -> Any:
-        """Enter the player of a number under its name."""
+        """Enter the player with a number under its name."""
         return super().enter(NAMES[int(player[1:])], rating)
 
 
 @asynccontextmanager
 async def chromium(folder: Path) -> AsyncIterator[Browser]:
-    """Start a Chromium that draws the same on every machine of the same Debian."""
+    """Start a Chromium that draws the same on every machine with the same Debian."""
     config = folder / "fonts.conf"
     config.write_text(FONT_CONFIG.replace("CACHE", str(folder / "fonts")))
     async with async_playwright() as tools:
@@ -277,7 +277,7 @@ async def taken(browser: Browser, shown: Gallery, picture: Picture) -> bytes:
 
 
 async def write(folder: Path) -> None:
-    """Write every picture into a folder."""
+    """Write every picture to a folder."""
     with tempfile.TemporaryDirectory() as scratch:
         async with gallery(Path(scratch)) as shown, chromium(Path(scratch)) as browser:
             for picture in shown.pictures:

@@ -1,4 +1,4 @@
-"""A game as a package would add it, with nothing for drawings but a board and what stands on it."""
+"""A game as a package would add it, which has for drawings only a board and its pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page over an arbiter in memory, and a match to look at."""
+"""Pages over an arbiter in memory, and a match for them to show."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from arbiter.web.connections import DIRECT
 
 
 class Site(NamedTuple):
-    """An arbiter, its gate, and a browser without a script."""
+    """An arbiter, its gate, and a browser without JavaScript."""
 
     server: InMemoryArbiter
     gate: Gate
@@ -54,7 +54,7 @@ async def site(folder: Path, **given: Any) -> AsyncIterator[Site]:
 
 
 def _whole(pages: ASGIApp) -> ASGIApp:
-    """Return pages whose streams of events are all of the past: this transport gives an answer that has ended."""
+    """Return pages whose event streams end after the past events: this transport returns only complete answers."""
 
     async def asked(scope: Scope, receive: Receive, send: Send) -> None:
         await pages({**scope, "extensions": {DIRECT: None}}, receive, send)

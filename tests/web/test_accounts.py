@@ -1,4 +1,4 @@
-"""Sessions: signing in, registering and signing out; cookies that scripts can't read; forms of other sites."""
+"""Sessions: signing in, registering, signing out; cookies that scripts can't read; forms from other sites."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def page(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 def form_of(answer: httpx.Response) -> str:
-    """Return the token of the forms on a page."""
+    """Return the form token of a page."""
     found = {given["value"] for name, given in Elements(answer.text).found if given.get("name") == "form"}
     assert len(found) == 1
     return str(found.pop())
@@ -62,17 +62,17 @@ async def test_a_session_begins_with_a_token_and_ends_for_good(page: Site) -> No
     again = await page.browser.get("/games")
     assert "Sign out" not in again.text
     assert "Sign out" not in (await page.browser.get("/")).text
-    assert (await page.server.arbiter.accounts.authenticate(token)).player == "alice"  # the token itself still holds
+    assert (await page.server.arbiter.accounts.authenticate(token)).player == "alice"  # the token itself is still valid
 
 
-async def test_a_session_allows_what_its_token_allows(page: Site) -> None:
+async def test_a_session_has_the_scopes_of_its_token(page: Site) -> None:
     await sign_in(page, await token_of(page, "eve", Scope.OBSERVE))
     session = await page.server.arbiter.accounts.authenticate(page.browser.cookies["arbiter-session"])
     assert (session.player, session.scopes) == ("eve", {"observe"})
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_no_script_and_no_other_site_gets_a_cookie(page: Site, scheme: str) -> None:
+async def test_scripts_and_other_sites_get_no_cookie(page: Site, scheme: str) -> None:
     token = await token_of(page, "alice")
     base = f"{scheme}://page"
     page.browser.base_url = httpx.URL(base)
@@ -96,7 +96,7 @@ async def test_no_script_and_no_other_site_gets_a_cookie(page: Site, scheme: str
         {},
     ],
 )
-async def test_a_form_of_another_site_is_refused(page: Site, path: str, forged: dict[str, str]) -> None:
+async def test_a_form_from_another_site_is_refused(page: Site, path: str, forged: dict[str, str]) -> None:
     await sign_in(page, await token_of(page, "alice"))
     form = form_of(await page.get("/games"))
     answer = await post(page, path, forged, form=form, token="x", name="mallory")
@@ -105,7 +105,7 @@ async def test_a_form_of_another_site_is_refused(page: Site, path: str, forged: 
 
 
 @pytest.mark.parametrize("form", ["", "x", "ä", "0" * 64])
-async def test_a_form_without_its_token_is_refused(page: Site, form: str) -> None:
+async def test_a_form_without_its_form_token_is_refused(page: Site, form: str) -> None:
     token = await token_of(page, "alice")
     await page.get("/sign-in")
     assert (await post(page, "/sign-in", form=form, token=token)).status_code == 403
@@ -124,7 +124,7 @@ async def test_a_form_without_its_token_is_refused(page: Site, form: str) -> Non
         (b"&".join(b"f%d=" % n for n in range(99)), "application/x-www-form-urlencoded", 400),
     ],
 )
-async def test_forms_have_bounds(page: Site, content: bytes, kind: str, status: int) -> None:
+async def test_the_size_of_forms_is_limited(page: Site, content: bytes, kind: str, status: int) -> None:
     headers = {**HERE, "content-type": kind}
     assert (await page.browser.post("/sign-in", content=content, headers=headers)).status_code == status
 
@@ -132,12 +132,12 @@ async def test_forms_have_bounds(page: Site, content: bytes, kind: str, status: 
 @pytest.mark.parametrize(
     "onward", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "", "/a\r\nb: c"]
 )
-async def test_signing_in_leads_to_no_other_site(page: Site, onward: str) -> None:
+async def test_signing_in_redirects_to_no_other_site(page: Site, onward: str) -> None:
     answer = await sign_in(page, await token_of(page, "alice"), onward)
     assert answer.headers["location"] == "/"
 
 
-async def test_a_wrong_token_is_said_and_guessing_is_limited(tmp_path: Path) -> None:
+async def test_a_wrong_token_is_reported_and_guessing_is_limited(tmp_path: Path) -> None:
     async with site(tmp_path, limits={"unknown_tokens_a_minute": 2}) as page:
         codes = []
         for _ in range(4):
@@ -148,7 +148,7 @@ async def test_a_wrong_token_is_said_and_guessing_is_limited(tmp_path: Path) -> 
         assert "arbiter-session" not in page.browser.cookies
 
 
-async def test_registering_gives_a_token_once_and_a_session(page: Site) -> None:
+async def test_registering_shows_a_token_once_and_begins_a_session(page: Site) -> None:
     form = form_of(await page.get("/register"))
     answer = await post(page, "/register", form=form, name="newcomer")
     assert answer.status_code == 200
@@ -166,7 +166,7 @@ async def test_registering_gives_a_token_once_and_a_session(page: Site) -> None:
 
 
 @pytest.mark.parametrize(("registration", "status"), [("invitation", 403), ("closed", 403)])
-async def test_who_registers_is_the_operators_choice(tmp_path: Path, registration: Any, status: int) -> None:
+async def test_the_operator_chooses_who_may_register(tmp_path: Path, registration: Any, status: int) -> None:
     async with site(tmp_path, registration=registration) as page:
         shown = await page.get("/register")
         assert ('name="invitation"' in shown.text) == (registration == "invitation")
@@ -180,7 +180,7 @@ async def test_who_registers_is_the_operators_choice(tmp_path: Path, registratio
             assert answer.status_code == 200
 
 
-async def test_a_session_that_was_ended_elsewhere_makes_a_visitor(page: Site) -> None:
+async def test_a_session_that_was_ended_elsewhere_is_anonymous(page: Site) -> None:
     await sign_in(page, await token_of(page, "alice"))
     await page.server.arbiter.accounts.suspend("alice", True)
     for path in ("/", "/games"):

@@ -1,6 +1,6 @@
-"""What axe finds in the pages, in a real browser, in light and dark: nothing serious. No page is wider than a phone.
+"""Accessibility: axe finds nothing serious in the pages, in a real browser, in light and dark; no page is too wide.
 
-In `make test` each page is looked at in light or in dark, in `make soak` in both.
+`make test` checks each page in light or in dark, `make soak` in both.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SCRIPT = Path(arbiter.__file__).parent / "web" / "script"
 
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the script of axe."""
+    """Return the source of axe."""
     require("node", "npm", why="axe comes by them")
     folder = tmp_path_factory.mktemp("axe")
     for name in ("package.json", "package-lock.json"):
@@ -49,7 +49,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 async def found(page: Page, axe: str, schemes: Sequence[Scheme]) -> list[str]:
-    """Return what axe finds in a page that is serious or worse, in colour schemes; and whether it is too wide."""
+    """Return axe's serious and worse findings on a page, by colour scheme; and whether the page is too wide."""
     await page.evaluate(axe)
     wrong = []
     for size in (PHONE, SCREEN):
@@ -127,5 +127,5 @@ async def test_axe_finds_nothing_serious_and_no_page_scrolls_sideways(
 
 
 def match_parity(moves: list[str]) -> int:
-    """Return how many moves there are to the next of seat 1, in a game whose seats take turns."""
+    """Return how many moves there are until the next of seat 1, in a game whose seats take turns."""
     return len(moves) % 2

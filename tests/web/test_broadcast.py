@@ -1,4 +1,4 @@
-"""What happens is told to all who watch: in one pass, merged, without a gap, however slow a browser is."""
+"""Events are sent to all viewers: written once, merged, without a gap, however slow a browser is."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ EVENT = re.compile(rb"(?:id: (\d+)\n)?(?:event: (\w+)\n)?data:(.*)\n\n")
 
 
 class Browser:
-    """A browser that watches: a request for a stream, and the connection that its answer is written to."""
+    """A browser that views a stream: its request, and the connection to which the answer is written."""
 
     def __init__(self, page: Page, path: str, last_id: str = "") -> None:
-        self.told = b""
-        self.writes: list[float] = []  # when what happened was written
+        self.received = b""
+        self.writes: list[float] = []  # when each event was written
         self.is_behind = False
         self._reads = asyncio.Event()
         self._leaves = asyncio.Event()
@@ -63,10 +63,10 @@ class Browser:
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Any) -> None:
-        self.told += message.get("body", b"")
+        self.received += message.get("body", b"")
 
     def write(self, message: Message) -> None:
-        self.told += message.plain
+        self.received += message.plain
         self.writes.append(asyncio.get_running_loop().time())
 
     async def drained(self) -> None:
@@ -86,17 +86,17 @@ class Browser:
 
     @property
     def parts(self) -> list[tuple[int, str, dict[str, Any]]]:
-        """What has come: (id, kind, data)."""
-        found = EVENT.findall(self.told)
+        """Return what has been received: (id, kind, data)."""
+        found = EVENT.findall(self.received)
         return [(int(id_ or 0), kind.decode(), json.loads(data or b"{}")) for id_, kind, data in found]
 
     @property
     def events(self) -> list[Received]:
-        """The events that have come: by their ids, or in a stream of several matches the moves, by their revisions."""
-        told = [(data, id_ if self._of_one else data["revision"]) for id_, _, data in self.parts if id_ and data]
+        """Return the received events: by their ids, or in a stream of several matches the moves, by their revisions."""
+        received = [(data, id_ if self._of_one else data["revision"]) for id_, _, data in self.parts if id_ and data]
         return [
             Received(data["match"], revision, b"%d" % revision)
-            for data, revision in told
+            for data, revision in received
             if self._of_one or "move" in data
         ]
 
@@ -140,7 +140,7 @@ def _in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @virtually
-async def test_events_that_come_soon_after_each_other_come_in_one_message() -> None:
+async def test_events_in_quick_succession_are_sent_in_one_message() -> None:
     page = Page(page_updates_a_second=10)
     match = await page.server.create(policy=AT_ONCE)
     browser = page.of(match)
@@ -157,11 +157,11 @@ async def test_events_that_come_soon_after_each_other_come_in_one_message() -> N
     assert len(browser.writes) <= 8
     kept(browser.events)
     resumable(await page.whole(match), [browser.events])
-    assert browser.told.endswith(b"event: over\ndata:\n\n")
+    assert browser.received.endswith(b"event: over\ndata:\n\n")
 
 
 @virtually
-async def test_the_first_event_after_a_while_comes_at_once() -> None:
+async def test_the_first_event_after_a_while_is_sent_at_once() -> None:
     page = Page(page_updates_a_second=1)
     match = await page.server.create(policy=AT_ONCE)
     browser, loop = page.of(match), asyncio.get_running_loop()
@@ -175,7 +175,7 @@ async def test_the_first_event_after_a_while_comes_at_once() -> None:
 
 
 @virtually
-async def test_whoever_comes_while_it_is_played_misses_nothing() -> None:
+async def test_a_viewer_who_joins_during_play_misses_nothing() -> None:
     page = Page()
     match = await page.server.create(policy=AT_ONCE)
     browsers = {}
@@ -196,7 +196,7 @@ async def test_whoever_comes_while_it_is_played_misses_nothing() -> None:
 
 
 @virtually
-async def test_a_browser_that_is_slow_is_told_from_the_journal_what_it_has_missed() -> None:
+async def test_a_slow_browser_gets_missed_events_from_the_journal() -> None:
     page = Page()
     match = await page.server.create(policy=AT_ONCE)
     slow, quick = page.of(match), page.of(match)
@@ -216,20 +216,20 @@ async def test_a_browser_that_is_slow_is_told_from_the_journal_what_it_has_misse
 
 
 @virtually
-async def test_a_browser_that_reads_nothing_is_given_up() -> None:
+async def test_the_connection_of_a_browser_that_reads_nothing_is_closed() -> None:
     page = Page(silence_ms=20_000)
     match = await page.server.create(policy=AT_ONCE)
     browser = page.of(match)
     await settle()
     browser.stop_reading()
     match = await page.move(match)
-    before = len(browser.told)
+    before = len(browser.received)
     await asyncio.wait_for(browser.task, 21)
-    assert len(browser.told) == before
+    assert len(browser.received) == before
 
 
 @virtually
-async def test_a_grid_is_told_of_its_matches_alone_and_goes_on_after_the_last_id() -> None:
+async def test_a_grid_receives_only_its_matches_and_resumes_after_the_last_id() -> None:
     page = Page()
     ours, other, third = [await page.server.create(policy=AT_ONCE) for _ in range(3)]
     path = f"/live?match={ours.id}&match={third.id}"
@@ -255,25 +255,25 @@ async def test_a_grid_is_told_of_its_matches_alone_and_goes_on_after_the_last_id
 
 
 @virtually
-async def test_an_idle_stream_says_that_it_lives() -> None:
+async def test_an_idle_stream_sends_heartbeats() -> None:
     page = Page(bookmark_ms=5_000)
     match = await page.server.create(policy=AT_ONCE)
     one, several = page.of(match), Browser(page, f"/live?match={match.id}")
     await asyncio.sleep(60)
-    assert 10 <= one.told.count(b": here\n\n") <= 13
+    assert 10 <= one.received.count(b": here\n\n") <= 13
     marks = [id_ for id_, kind, _ in several.parts if kind == "here"]
     assert 10 <= len(marks) <= 13
     await asyncio.gather(one.leave(), several.leave())
 
 
 @virtually
-async def test_nothing_is_read_where_nobody_watches() -> None:
+async def test_without_viewers_no_events_are_read() -> None:
     page = Page()
     match = await page.server.create(policy=AT_ONCE)
     feed = page.server.arbiter.feed
     one, other = page.of(match), page.of(match)
     await settle()
-    assert feed.observers == 3  # two who watch, and the one stream that is read for both
+    assert feed.observers == 3  # two viewers, and the one stream that is read for both
     await one.leave()
     await page.move(match)
     await settle()
@@ -284,7 +284,7 @@ async def test_nothing_is_read_where_nobody_watches() -> None:
 
 
 @virtually
-async def test_what_goes_wrong_while_it_is_read_ends_the_streams_and_the_next_begins_anew(
+async def test_an_error_while_reading_ends_the_streams_and_the_next_viewer_starts_a_new_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     page = Page()

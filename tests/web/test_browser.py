@@ -1,4 +1,4 @@
-"""The page in a real browser: a match watched live, stepped through and verified; and what axe would ask first."""
+"""The pages in a real browser: a match is viewed live, stepped through and verified; accessibility of live boards."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ DRAWN = """() => Object.fromEntries([...document.querySelectorAll("svg.board > g
     return [part.getAttribute("data-at"), part.getAttribute("transform"), part.textContent, ...of].join(" ");
   }).sort(),
 ]))"""
-"""Returns what stands in each layer of a board; in which order elements of one kind do is not seen."""
+"""Returns the elements in each layer of a board, without the order of elements of one kind."""
 
 
-async def test_a_match_is_watched_to_its_end_stepped_through_and_verified(server: Served, browser: Open) -> None:
+async def test_a_match_is_viewed_to_its_end_stepped_through_and_verified(server: Served, browser: Open) -> None:
     async with playing(server, "hop-it") as match, browser() as page:
         await page.goto(match.address)
         moves = await match.moves(3)
@@ -39,7 +39,7 @@ async def test_a_match_is_watched_to_its_end_stepped_through_and_verified(server
         now = await page.evaluate(DRAWN)
         await page.keyboard.press("ArrowLeft")
         await expect(page.locator("output")).to_have_text("2/3")
-        await match.moves(1)  # goes on while an earlier ply is looked at
+        await match.moves(1)  # the match goes on while an earlier ply is shown
         await expect(page.locator("output")).to_have_text("2/4")
         await page.keyboard.press("ArrowRight")
         await expect(page.locator("output")).to_have_text("3/4")
@@ -55,7 +55,7 @@ async def test_a_match_is_watched_to_its_end_stepped_through_and_verified(server
 
 
 @pytest.mark.parametrize("game", sorted(registry.classes()))
-async def test_a_board_that_was_changed_move_by_move_is_as_the_server_draws_it(
+async def test_a_board_that_was_updated_move_by_move_equals_the_servers_drawing(
     server: Served, browser: Open, game: str
 ) -> None:
     async with playing(server, game) as match, browser() as page:
@@ -72,7 +72,7 @@ async def test_a_board_that_was_changed_move_by_move_is_as_the_server_draws_it(
         assert drawn == await page.evaluate(DRAWN)
 
 
-async def test_a_piece_that_moves_keeps_its_element(server: Served, browser: Open) -> None:
+async def test_a_moving_piece_keeps_its_element(server: Served, browser: Open) -> None:
     async with playing(server, "hop-it") as match, browser() as page:
         await page.goto(match.address)
         moved = 0
@@ -90,11 +90,11 @@ async def test_a_piece_that_moves_keeps_its_element(server: Served, browser: Ope
 
 
 def _looks(piece: str) -> str:
-    """Return what a piece looks like, wherever it stands."""
+    """Return the appearance of a piece, without its place."""
     return piece.partition(") ")[2]
 
 
-async def test_who_is_connected_is_shown_and_the_last_seconds_run_by_tenths(server: Served, browser: Open) -> None:
+async def test_connected_players_are_marked_and_the_last_seconds_shown_in_tenths(server: Served, browser: Open) -> None:
     arbiter = server.running.arbiter
     command = Create("hop-it", ("alice", "bob"), "19s", "org", "make it short", arbiter.policy, False, "")
     with arbiter.sessions.attending("alice"):
@@ -102,7 +102,7 @@ async def test_who_is_connected_is_shown_and_the_last_seconds_run_by_tenths(serv
         async with browser() as page:
             await page.goto(f"/matches/{match_id}")
             away = page.locator("[data-away]")
-            await expect(away.first).to_be_visible()  # seat 2 stands above the board
+            await expect(away.first).to_be_visible()  # seat 2 is above the board
             await expect(away.last).to_be_hidden()
             with arbiter.sessions.attending("bob"):
                 await expect(away.first).to_be_hidden()  # without a reload
@@ -113,7 +113,7 @@ async def test_who_is_connected_is_shown_and_the_last_seconds_run_by_tenths(serv
     await arbiter.matches.act(match_id, Abort("org", "the test is over"))
 
 
-async def test_a_forged_record_is_not_verified(server: Served, browser: Open) -> None:
+async def test_a_forged_record_is_not_shown_as_verified(server: Served, browser: Open) -> None:
     async with playing(server, "hop-it") as match, browser() as page:
         await match.moves(2)
         await match.resign()
@@ -128,7 +128,7 @@ async def test_a_forged_record_is_not_verified(server: Served, browser: Open) ->
         await expect(page.locator(".bad")).to_contain_text("Not verified")
 
 
-async def test_a_connection_that_is_never_made_is_tried_again(server: Served, browser: Open) -> None:
+async def test_a_failed_connection_is_retried(server: Served, browser: Open) -> None:
     async with playing(server, "pods(size=3)") as match, browser() as page:
         first: list[Any] = []
 
@@ -160,7 +160,7 @@ async def test_boards_of_the_front_page_are_live(server: Served, browser: Open) 
         assert len(await pieces.all()) in (2, 3)  # pods placed, or moved
 
 
-async def test_a_match_that_ends_discloses_what_was_expected(server: Served, browser: Open) -> None:
+async def test_the_end_of_a_match_shows_the_expected_scores(server: Served, browser: Open) -> None:
     async with playing(server, "hop-it") as match, browser() as page:
         await page.goto(match.address)
         await match.moves(4, evaluation=700)
@@ -177,7 +177,7 @@ async def test_a_match_that_ends_discloses_what_was_expected(server: Served, bro
         await expect(page.locator("[data-animation]")).to_be_visible()
 
 
-async def test_the_front_page_finds_the_next_match_by_itself(server: Served, browser: Open) -> None:
+async def test_the_front_page_shows_the_next_match_without_a_reload(server: Served, browser: Open) -> None:
     async with browser() as page:
         await page.goto(str(server.running.page))
         await expect(page.locator("h1")).to_have_text("Nothing is being played now")
@@ -189,7 +189,7 @@ async def test_the_front_page_finds_the_next_match_by_itself(server: Served, bro
             await expect(page.locator(".card")).to_have_count(0)
 
 
-async def test_a_match_that_begins_later_joins_those_on_the_front_page(server: Served, browser: Open) -> None:
+async def test_a_new_match_is_added_to_those_on_the_front_page(server: Served, browser: Open) -> None:
     async with playing(server, "hop-it") as first, browser() as page:
         await page.goto(str(server.running.page))
         await expect(page.locator(".card")).to_have_count(1)
@@ -200,7 +200,7 @@ async def test_a_match_that_begins_later_joins_those_on_the_front_page(server: S
                 await expect(page.locator(f".card[data-match={match.id}] [data-said]")).to_have_text("ply 1")
 
 
-async def test_a_phone_shows_the_whole_page_in_its_width(server: Served, browser: Open) -> None:
+async def test_no_page_is_wider_than_a_phone(server: Served, browser: Open) -> None:
     async with playing(server, "pondlife") as match, browser(viewport={"width": 360, "height": 740}) as page:
         await match.moves(4)
         for address in (match.address, str(server.running.page), f"{server.running.page}games/hop-it"):
@@ -242,7 +242,7 @@ async def test_the_legal_moves_of_a_ply_are_shown(server: Served, browser: Open)
 
 
 @pytest.mark.parametrize("how", ["frozen", "offline"])
-async def test_a_page_that_was_away_catches_up(server: Served, browser: Open, how: str) -> None:
+async def test_a_page_catches_up_after_a_disconnection(server: Served, browser: Open, how: str) -> None:
     async with playing(server, "elevation") as match, browser() as page:
         await match.moves(1)
         await page.goto(match.address)

@@ -13,14 +13,14 @@ from arbiter.games import registry
 from arbiter.web.choices import choices
 from tests.web.site import played, site
 
-MOST_BYTES = 250_000  #: of the longest list, before it is compressed
+MOST_BYTES = 250_000  #: bytes of the longest list, before compression
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
     "variant", [*registry.BUNDLED, "pondlife(handicap=3)", "pondlife(eel=true)", "elevation(tiles=0)", "pods(size=4)"]
 )
-def test_picks_tell_moves_apart(variant: str) -> None:
+def test_every_move_has_its_own_sequence_of_picks(variant: str) -> None:
     game, lots = registry.game(variant), random.Random(variant)
     position = game.initial()
     for _ in range(12):

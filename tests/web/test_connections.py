@@ -1,4 +1,4 @@
-"""Connections that bring a request slowly or not at all are closed; known proxies say whose a request is."""
+"""Slow and idle connections are closed; known proxies say whose request they pass on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def page(**given: Any) -> AsyncIterator[Served]:
 
 
 async def said_to(server: Served, *parts: bytes) -> list[bytes]:
-    """Send parts of requests, each after an answer to the one before; return the answers, b'' where it closes."""
+    """Send parts of requests, each after an answer to the one before; return the answers, b'' if the server closes."""
     place = urlsplit(server.running.page)
     reader, writer = await asyncio.open_connection(place.hostname, place.port)
     answers = []
@@ -49,10 +49,10 @@ async def said_to(server: Served, *parts: bytes) -> list[bytes]:
         ([FORM + ORIGIN + BODY], b"408"),
         ([CALL + BODY], b"408"),
         ([WHOLE, b"GET / HTTP/1.1\r\nx"], b"408"),
-        ([FORM + BODY], b"403"),  # refused at once; what is missing of it is not waited for
+        ([FORM + BODY], b"403"),  # refused at once; the rest of the request is not waited for
     ],
 )
-async def test_a_request_that_does_not_arrive_is_given_up(
+async def test_an_incomplete_request_times_out(
     parts: list[bytes], status: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with page(limits={"request_ms": 200}) as server, asyncio.timeout(60):
@@ -64,7 +64,7 @@ async def test_a_request_that_does_not_arrive_is_given_up(
     assert [record.message for record in caplog.records] == []
 
 
-async def test_a_form_whose_sender_leaves_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_cancelled_form_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     async with page() as server:
         place = urlsplit(server.running.page)
         with caplog.at_level(logging.WARNING):
@@ -73,13 +73,13 @@ async def test_a_form_whose_sender_leaves_is_no_error(caplog: pytest.LogCaptureF
             await writer.drain()
             writer.close()
             await writer.wait_closed()
-            async with httpx.AsyncClient() as browser:  # which is answered after that has been seen
+            async with httpx.AsyncClient() as browser:  # the answer comes after the server has noticed the end
                 assert (await browser.get(server.running.page)).status_code == 200
     assert [record.message for record in caplog.records] == []
 
 
 @pytest.mark.parametrize(("proxies", "codes"), [(("127.0.0.0/8",), [401, 401]), (("192.0.2.9",), [401, 429])])
-async def test_whose_a_request_is_is_believed_of_known_proxies(proxies: tuple[str, ...], codes: list[int]) -> None:
+async def test_only_known_proxies_may_name_the_sender_of_a_request(proxies: tuple[str, ...], codes: list[int]) -> None:
     limits = {"unknown_tokens_a_minute": 1}
     async with page(web_proxies=proxies, limits=limits) as server, httpx.AsyncClient() as browser:
         found = []

@@ -1,4 +1,4 @@
-"""Streams of events for pages: ordered, resumed by id, small, drawn once for all; and who may see them."""
+"""Event streams for pages: ordered, resumed by id, small, drawn once for all viewers; and who may see them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from arbiter.web.states import state_of
 from tests.certificates import Identity
 from tests.web.site import Elements, Site, played, site
 
-MOST_BYTES = 2_500  #: of an event, whole
+MOST_BYTES = 2_500  #: bytes of an event
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def events(text: str) -> list[tuple[int, dict[str, Any]]]:
     return found
 
 
-async def test_a_match_is_told_in_order_and_from_any_revision(page: Site) -> None:
+async def test_a_match_is_streamed_in_order_from_any_revision(page: Site) -> None:
     match = await played(page.server, "hop-it", 8, resign=True)
     path = f"/matches/{match.id}/events"
     whole = await page.get(path)
@@ -66,7 +66,7 @@ async def test_a_match_is_told_in_order_and_from_any_revision(page: Site) -> Non
     assert events(back.text) == told[7:]
 
 
-async def test_an_event_that_the_journal_has_before_the_live_match_is_told_as_it_stands(
+async def test_an_event_that_is_in_the_journal_before_the_live_match_has_it_is_sent_correctly(
     page: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     match = await played(page.server, "hop-it", 3, resign=True)
@@ -107,7 +107,7 @@ async def test_an_event_is_drawn_once_for_all(page: Site, monkeypatch: pytest.Mo
     await played(page.server, "hop-it", 4)
     moves = [event for event in published if event.event.kind == "moved"]
     found = partial(page.server.arbiter.matches.match, moves[0].match_id)
-    await asyncio.gather(*(kept.of(moves[2], found, 0) for _ in range(50)))  # who come late, all at once
+    await asyncio.gather(*(kept.of(moves[2], found, 0) for _ in range(50)))  # who connect later, all at once
     for event in moves * 3:
         await kept.of(event, found, 0)
     assert drawn == len(moves) == 4
@@ -149,7 +149,7 @@ async def test_the_events_of_a_match_lead_to_its_state_whenever_each_of_them_is_
         assert {name: state[name] for name in whole} == whole
 
 
-async def test_a_stream_of_several_begins_with_where_each_stands() -> None:
+async def test_a_stream_of_several_matches_begins_with_their_states() -> None:
     port = free_port()
     async with served(web=f"127.0.0.1:{port}") as server, httpx.AsyncClient() as browser:
         arbiter = server.running.arbiter
@@ -170,7 +170,7 @@ async def test_a_stream_of_several_begins_with_where_each_stands() -> None:
 
 
 @pytest.mark.parametrize("label", ["", "cup"])
-async def test_a_stream_of_several_tells_that_another_match_has_begun(label: str) -> None:
+async def test_a_stream_of_several_matches_says_when_another_match_has_begun(label: str) -> None:
     port = free_port()
     async with served(web=f"127.0.0.1:{port}") as server, httpx.AsyncClient() as browser:
         arbiter = server.running.arbiter
@@ -184,7 +184,7 @@ async def test_a_stream_of_several_tells_that_another_match_has_begun(label: str
             path = f"live?match={first.id}&begun={label}"
             async with browser.stream("GET", f"{server.running.page}{path}") as answer:
                 lines = answer.aiter_lines()
-                while not (await anext(lines)).startswith("data: {"):  # where the first match stands: it has begun
+                while not (await anext(lines)).startswith("data: {"):  # the state of the first match: it has begun
                     pass
                 await begin(2, "elsewhere")
                 await begin(3, "cup")
@@ -202,7 +202,7 @@ async def test_refusals_before_a_stream_are_answers(page: Site) -> None:
         assert answer.json()["message"]
 
 
-async def test_nothing_is_shown_where_the_operator_says_so(tmp_path: Path) -> None:
+async def test_without_public_reading_nothing_is_shown(tmp_path: Path) -> None:
     async with site(tmp_path, public=False) as closed:
         match = await played(closed.server, "hop-it", 2)
         for path in (
@@ -222,7 +222,7 @@ async def test_nothing_is_shown_where_the_operator_says_so(tmp_path: Path) -> No
         assert (await closed.get("/games")).status_code == 200
 
 
-async def test_a_visitor_may_only_look(tmp_path: Path) -> None:
+async def test_a_visitor_may_only_read(tmp_path: Path) -> None:
     async with site(tmp_path) as opened:
         accounts, limits = opened.server.arbiter.accounts, opened.server.settings.limits
         visitor = Call(None, "192.0.2.1")
@@ -239,7 +239,7 @@ async def test_a_visitor_may_only_look(tmp_path: Path) -> None:
             await Admission(accounts, limits, True).caller(Call("guess", "192.0.2.1"), Action.GET_MATCH)
 
 
-async def test_a_server_has_a_page_beside_grpc() -> None:
+async def test_a_server_has_pages_beside_grpc() -> None:
     port = free_port()
     async with served(web=f"127.0.0.1:{port}") as server:
         assert server.running.page == f"http://127.0.0.1:{port}/"
@@ -249,7 +249,7 @@ async def test_a_server_has_a_page_beside_grpc() -> None:
     assert "Nothing is being played now" in answer.text
 
 
-async def test_the_page_has_the_certificate_of_the_server_and_secure_cookies(tmp_path: Path) -> None:
+async def test_the_pages_have_the_servers_certificate_and_secure_cookies(tmp_path: Path) -> None:
     own, port = Identity(tmp_path, "arbiter"), free_port()
     given = {"tls_certificate": own.certificate_file, "tls_key": own.key_file}
     async with served(web=f"0.0.0.0:{port}", **given):

@@ -1,4 +1,4 @@
-"""What an organiser does without a script: tournaments made, entered, run; tokens and invitations; a bot's own page."""
+"""What an organiser does without JavaScript: creates and runs tournaments; tokens and invitations; a bot's own page."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ async def page(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 def values(answer: httpx.Response) -> dict[str, str]:
-    """Return the hidden values of the first form of a page that has a request id, or of any."""
+    """Return the hidden values of the first form with a request id, or of any form of a page."""
     found = [given for name, given in Elements(answer.text).found if name == "input" and given.get("type") == "hidden"]
     return {str(given["name"]): str(given["value"]) for given in reversed(found)}
 
 
 async def post(page: Site, path: str, start: str = "/games", **sent: str) -> httpx.Response:
-    """Send a form with the token of a page's forms."""
+    """Send a form with the form token of a page."""
     form = values(await page.get(start))["form"]
     data = {name.replace("__", "."): text for name, text in sent.items()}
     return await page.browser.post(path, data={"form": form, **data}, headers=HERE)
@@ -66,7 +66,9 @@ async def test_a_tournament_is_made_entered_started_paused_resumed_and_cancelled
     for name in ("alice", "bob"):
         await page.server.caller(name)
     where = await make(page)
-    assert (await post(page, "/tournaments", name="Evening", **SWISS)).headers["location"] == where  # repeated
+    assert (await post(page, "/tournaments", name="Evening", **SWISS)).headers[
+        "location"
+    ] == where  # a repeated request
     assert "Evening" in (await page.get("/tournaments")).text
     assert "Start" in (await page.get(where)).text
     too_few = await post(page, where, act="start", request="s0")
@@ -83,7 +85,7 @@ async def test_a_tournament_is_made_entered_started_paused_resumed_and_cancelled
     assert "Start" not in (await page.get(where)).text
 
 
-async def test_a_player_enters_and_withdraws_its_own_bot_alone(page: Site) -> None:
+async def test_a_player_enters_and_withdraws_only_its_own_bot(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     where = await make(page)
     await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
@@ -100,7 +102,7 @@ async def test_a_player_enters_and_withdraws_its_own_bot_alone(page: Site) -> No
     assert (await post(page, where, act="withdraw", request="w")).status_code == 303
 
 
-async def test_what_is_wrong_with_a_tournament_stands_at_its_field_with_what_was_written(page: Site) -> None:
+async def test_a_mistake_is_shown_at_its_field_with_the_written_text(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     answer = await post(
         page, "/tournaments", name="Evening", **{**SWISS, "options__rounds": "0", "time_odds": "a = 1m"}
@@ -127,11 +129,11 @@ async def test_each_format_has_its_form(page: Site, format_: str) -> None:
         for name, given in Elements(answer.text).found
         if name in ("input", "textarea") and given.get("type") not in ("hidden", "checkbox")
     ]
-    assert set(fields) <= labels  # each is named for a screen reader
+    assert set(fields) <= labels  # each has a label for screen readers
     assert len(names) <= MOST_FIELDS
 
 
-async def test_without_its_scope_a_page_says_so_and_its_form_is_refused(page: Site) -> None:
+async def test_a_page_without_its_scope_says_so_and_its_form_is_refused(page: Site) -> None:
     await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
     assert "scope organise" in Elements((await page.get("/tournaments/new")).text).words
     assert "New tournament" not in (await page.get("/tournaments")).text
@@ -150,7 +152,7 @@ async def test_without_its_scope_a_page_says_so_and_its_form_is_refused(page: Si
         ("start", {"request": ""}, 400),
     ],
 )
-async def test_what_cannot_be_done_is_said(page: Site, act: str, more: dict[str, str], status: int) -> None:
+async def test_an_impossible_request_is_explained(page: Site, act: str, more: dict[str, str], status: int) -> None:
     await sign_in(page, "org", *ORGANISER)
     where = await make(page)
     answer = await post(page, where, **{"act": act, "request": "r", **more})
@@ -159,7 +161,7 @@ async def test_what_cannot_be_done_is_said(page: Site, act: str, more: dict[str,
 
 @pytest.mark.parametrize("path", ["/tournaments", "/tournaments/x", "/tokens", "/tokens/x", "/invitations"])
 @pytest.mark.parametrize("origin", ["http://evil.example", ""])
-async def test_forms_of_other_sites_are_refused(page: Site, path: str, origin: str) -> None:
+async def test_forms_from_other_sites_are_refused(page: Site, path: str, origin: str) -> None:
     await sign_in(page, "org", Scope.ADMIN)
     form = values(await page.get("/tokens"))["form"]
     for given, headers in ((form, {"origin": origin}), ("0" * 64, HERE)):
@@ -167,7 +169,7 @@ async def test_forms_of_other_sites_are_refused(page: Site, path: str, origin: s
         assert answer.status_code == 403
 
 
-async def test_hostile_names_and_notes_are_text(page: Site) -> None:
+async def test_hostile_names_and_notes_are_escaped(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     answer = await post(page, "/tournaments", name=HOSTILE, **SWISS)
     where = answer.headers["location"]
@@ -200,7 +202,7 @@ async def test_a_token_is_shown_once_and_can_be_revoked(page: Site) -> None:
         await page.server.arbiter.accounts.authenticate(secret)
 
 
-async def test_nobody_makes_a_token_that_allows_more_than_its_own_or_is_another_players(page: Site) -> None:
+async def test_nobody_makes_a_token_with_more_scopes_than_its_own_or_for_another_player(page: Site) -> None:
     await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
     assert "scope:admin" not in (await page.get("/tokens")).text
     for sent in ({"scope:admin": "on"}, {"scope:organise": "on"}, {"scope:play": "on", "player": "bob"}):
@@ -212,7 +214,7 @@ async def test_nobody_makes_a_token_that_allows_more_than_its_own_or_is_another_
     assert "Invitation" not in (await page.get("/tokens")).text
 
 
-async def test_an_operator_makes_players_tokens_and_invitations(page: Site) -> None:
+async def test_an_operator_makes_tokens_for_players_and_invitations(page: Site) -> None:
     await sign_in(page, "root", Scope.ADMIN)
     answer = await post(page, "/tokens", player="newcomer", **{"scope:play": "on"})
     assert "New token of newcomer" in Elements(answer.text).words
@@ -222,7 +224,7 @@ async def test_an_operator_makes_players_tokens_and_invitations(page: Site) -> N
     assert "New invitation" in answer.text
 
 
-async def test_revoking_the_token_of_the_browser_signs_out(page: Site) -> None:
+async def test_revoking_the_browsers_own_token_signs_out(page: Site) -> None:
     await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
     own = (await page.server.arbiter.accounts.authenticate(page.browser.cookies["arbiter-session"])).token_id
     answer = await post(page, f"/tokens/{own}")
@@ -234,7 +236,7 @@ async def test_revoking_the_token_of_the_browser_signs_out(page: Site) -> None:
 # The bot's own page
 
 
-async def test_an_author_sees_its_bots_connection_and_why_it_ended(page: Site) -> None:
+async def test_an_author_sees_the_connection_of_its_bot_and_why_it_ended(page: Site) -> None:
     assert (await page.get("/bot")).headers["location"] == "/sign-in?onward=/bot"
     await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
     assert "Not connected" in (await page.get("/bot")).text
@@ -265,7 +267,7 @@ async def test_an_author_reads_the_log_of_a_match_of_its_bot(page: Site) -> None
     assert (await page.get("/matches/none/log")).status_code == 404
 
 
-async def test_what_a_bot_sent_is_text_in_a_log(page: Site) -> None:
+async def test_output_of_a_bot_is_escaped_in_a_log(page: Site) -> None:
     match, server = await played(page.server, "hop-it", 3), page.server
     bad = "<script>alert(1)</script>"
     play = Play(match.turn, "bad", match.ply, bad, server.clock.now_ms())

@@ -1,4 +1,4 @@
-"""Pages: whole without a script, with nothing that a strict policy forbids, and harmless whatever people write."""
+"""Pages work without JavaScript, obey a strict content policy, and escape whatever people write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from arbiter.web.rating_pages import places
 from arbiter.web.rules import html
 from tests.web.site import Elements, Site, played, site
 
-MOST_BYTES = 200_000  #: of all that a page's first view takes, compressed
+MOST_BYTES = 200_000  #: bytes of everything that a page's first view loads, compressed
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'{{7*7}}"
 
 
@@ -33,7 +33,7 @@ async def page(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 async def everything(page: Site) -> list[str]:
-    """Return the address of every page, with something on each."""
+    """Return the address of every page, with content on each."""
     ended = await played(page.server, "hop-it", 6, resign=True)
     live = await played(page.server, "pondlife", 3)
     await page.server.caller("alice")
@@ -42,12 +42,12 @@ async def everything(page: Site) -> list[str]:
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_every_refusal_has_a_status(reason: Reason) -> None:
+def test_every_refusal_has_a_status_code(reason: Reason) -> None:
     assert 400 <= status_of(Refusal(reason, "no")) < 600
 
 
 @pytest.mark.long
-async def test_every_page_is_there_and_holds_to_the_policy(page: Site) -> None:
+async def test_every_page_exists_and_obeys_the_content_policy(page: Site) -> None:
     for path in [*await everything(page), "/nothing", "/matches/none"]:
         answer = await page.get(path)
         assert answer.status_code == (404 if path in ("/nothing", "/matches/none") else 200), path
@@ -63,7 +63,7 @@ async def test_every_page_is_there_and_holds_to_the_policy(page: Site) -> None:
         assert len(ids) == len(set(ids)), path
 
 
-async def test_the_page_of_a_match_says_all_without_a_script(page: Site) -> None:
+async def test_the_page_of_a_match_is_complete_without_javascript(page: Site) -> None:
     match = await played(page.server, "hop-it", 6, resign=True)
     elements = Elements((await page.get(f"/matches/{match.id}")).text)
     for said in ("alice", "bob", *match.moves, "bob wins: resignation", "White", "Black"):
@@ -76,7 +76,7 @@ async def test_the_page_of_a_match_says_all_without_a_script(page: Site) -> None
     assert f"{2}/{match.ply}" in before.text
 
 
-async def test_what_people_write_stays_text(page: Site) -> None:
+async def test_texts_of_people_are_escaped(page: Site) -> None:
     caller = await page.server.caller("alice")
     await page.server.arbiter.accounts.describe(caller, HOSTILE)
     for path in (
@@ -92,13 +92,13 @@ async def test_what_people_write_stays_text(page: Site) -> None:
 
 
 @pytest.mark.parametrize("path", ["/matches?page=x", "/games/x", "/leaderboard?game=x", "/leaderboard?page=-1"])
-async def test_a_refusal_is_a_page_that_says_why(page: Site, path: str) -> None:
+async def test_a_refusal_is_a_page_with_the_reason(page: Site, path: str) -> None:
     answer = await page.get(path)
     assert answer.status_code == 400
     assert "That did not work" in answer.text
 
 
-async def test_numbers_that_are_none_show_the_end(page: Site) -> None:
+async def test_a_wrong_number_of_a_ply_shows_the_end(page: Site) -> None:
     match = await played(page.server, "hop-it", 3)
     for ply in ("-1", "99999999999", "x", "²", ""):
         answer = await page.get(f"/matches/{match.id}?ply={ply}")
@@ -133,7 +133,7 @@ async def test_downloads(page: Site) -> None:
     assert len(key["key"]) == 64
 
 
-async def test_pictures_are_shown_by_themselves_with_their_styles(page: Site) -> None:
+async def test_pictures_are_shown_on_their_own_with_their_styles(page: Site) -> None:
     match = await played(page.server, "hop-it", 4, resign=True)
     for path in (f"/matches/{match.id}/picture.svg", f"/matches/{match.id}/animation.svg", "/leaderboard/history.svg"):
         answer = await page.get(path)
@@ -142,7 +142,7 @@ async def test_pictures_are_shown_by_themselves_with_their_styles(page: Site) ->
         assert "<style>" in answer.text
 
 
-async def test_an_animation_shows_every_ply_and_how_it_ended(page: Site) -> None:
+async def test_an_animation_shows_every_ply_and_the_result(page: Site) -> None:
     match = await played(page.server, "pods(size=3)", 5, resign=True)
     shown = (await page.get(f"/matches/{match.id}/animation.svg")).text
     for ply, move in enumerate(match.moves, 1):
@@ -151,7 +151,7 @@ async def test_an_animation_shows_every_ply_and_how_it_ended(page: Site) -> None
     assert f'href="/matches/{match.id}/animation.svg"' in (await page.get(f"/matches/{match.id}")).text
 
 
-async def test_what_bots_expected_is_shown_once_the_match_is_over(page: Site) -> None:
+async def test_expected_scores_are_shown_once_the_match_is_over(page: Site) -> None:
     match = await played(page.server, "hop-it", 4, comments=[Comment(510), Comment(400), None, Comment(125)])
     path = f"/matches/{match.id}"
     assert "Expected score" not in (await page.get(path)).text
@@ -166,7 +166,7 @@ async def test_what_bots_expected_is_shown_once_the_match_is_over(page: Site) ->
     assert "What each player expected" not in (await page.get(f"/matches/{silent.id}")).text
 
 
-async def test_a_player_has_results_in_every_respect(page: Site) -> None:
+async def test_a_player_has_results_by_opponent_game_seat_and_reason(page: Site) -> None:
     for players in (("alice", "bob"), ("bob", "alice")):
         await page.server.caller(players[0])
         await played(page.server, "hop-it", 3, resign=True, players=players)
@@ -181,7 +181,7 @@ async def test_a_player_has_results_in_every_respect(page: Site) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", registry.classes())
-async def test_a_game_has_its_rules_and_a_figure_of_each_kind_of_move(page: Site, name: str) -> None:
+async def test_a_game_has_its_rules_and_a_figure_for_each_kind_of_move(page: Site, name: str) -> None:
     shown = (await page.get(f"/games/{name}")).text
     game = registry.game(name)
     assert shown.count("<figcaption>") == len(examples(game)) >= 2
@@ -193,7 +193,7 @@ async def test_a_game_has_its_rules_and_a_figure_of_each_kind_of_move(page: Site
 
 @pytest.fixture
 def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the registry find the game of a package."""
+    """Register the game of a package."""
     row = EntryPoint("row", "tests.web.plug_in:Row", registry.GROUP)
     lookups = (registry._places, registry._load, registry._build)
     monkeypatch.setattr(registry, "entry_points", lambda *, group: [row] if group == registry.GROUP else [])
@@ -205,7 +205,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("plug_in")
-async def test_a_game_of_a_package_has_its_pages_from_its_board_alone(page: Site) -> None:
+async def test_a_game_of_a_package_has_all_pages(page: Site) -> None:
     match = await played(page.server, "row", 2)
     for path in ("/", "/games", "/games/row", f"/matches/{match.id}", f"/matches/{match.id}/picture.svg"):
         answer = await page.get(path)
@@ -218,7 +218,7 @@ async def test_a_game_of_a_package_has_its_pages_from_its_board_alone(page: Site
     assert "First to move" in elements.words
 
 
-def test_rules_hold_no_html_of_their_own() -> None:
+def test_html_in_rules_is_escaped() -> None:
     assert "<script>" not in html("a <script>alert(1)</script>\n\n<img src=x onerror=alert(2)>")
     assert html("| a |\n| --- |\n| ours |").count('<em class="ours">') == 1
 
@@ -232,7 +232,7 @@ async def test_a_replay_is_sent_in_parts(page: Site) -> None:
     assert sum(len(cells) for _, _, cells in part["plies"][0]["board"]["pieces"]) == 18
 
 
-async def test_style_and_script_are_files_of_ours(page: Site) -> None:
+async def test_style_and_script_are_served_by_us(page: Site) -> None:
     style, script = await page.get("/static/page.css"), await page.get("/static/page.js")
     assert style.headers["content-type"].startswith("text/css")
     assert all(f".on-{ink}" in style.text for ink in INKS)
@@ -249,7 +249,7 @@ async def test_style_and_script_are_files_of_ours(page: Site) -> None:
         ([1, 1], False, False, ["…", "…"]),
     ],
 )
-def test_places_that_are_not_established_are_a_range(
+def test_places_whose_order_is_not_established_are_a_range(
     groups: list[int], first: bool, last: bool, expected: list[str]
 ) -> None:
     rows = [

@@ -1,4 +1,4 @@
-"""The pages look as in the pictures of the README. `make pictures` writes these anew; look before you commit."""
+"""The pages look as in the pictures of the README. `make pictures` takes new ones; look at them before you commit."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.toolchain, pytest.mark.long, pytest.mark.asyncio(loop_
 
 PICTURES: Final = Path(__file__).parents[2] / "deploy" / "pictures" / "pages"
 NAMES: Final = tuple(sorted(file.stem for file in PICTURES.glob("*.webp")))
-IN_SHORT: Final = ("dark", "front", "match", "phone", "round-robin")  #: the others are for `make soak`
-MOST: Final = 0.04  #: share of the points that may differ, so that another version of a font or browser is no failure
+IN_SHORT: Final = ("dark", "front", "match", "phone", "round-robin")  #: `make soak` compares the others
+MOST: Final = 0.04  #: fraction of points that may differ, so that another version of a font or browser does not fail
 LARGEST: Final = 120_000  #: bytes of a picture
 
 COMPARE: Final = """async ([one, other]) => {
@@ -41,11 +41,12 @@ COMPARE: Final = """async ([one, other]) => {
   }
   return differ / (width * height);
 }"""
-"""Returns the share of points that differ in two pictures, a quarter as large: so letters need not be the same."""
+"""Returns the fraction of points that differ in two pictures, at a quarter of their size: letters may differ slightly.
+"""
 
 
-class Studio(NamedTuple):
-    """The pages, a browser for them, and a page in which pictures are compared."""
+class PictureComparison(NamedTuple):
+    """The pages, a browser for them, and a browser page that compares pictures."""
 
     shown: Gallery
     browser: Browser
@@ -53,35 +54,35 @@ class Studio(NamedTuple):
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def studio(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Studio]:
+async def comparison(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PictureComparison]:
     require("chromium", why="the pictures are taken in it")
     folder = tmp_path_factory.mktemp("gallery")
     async with gallery(folder) as shown, chromium(folder) as browser:
-        yield Studio(shown, browser, await browser.new_page())
+        yield PictureComparison(shown, browser, await browser.new_page())
 
 
-async def difference(studio: Studio, one: bytes, other: bytes) -> float:
-    """Return the share of points that differ in two pictures."""
-    return float(await studio.table.evaluate(COMPARE, [base64.b64encode(each).decode() for each in (one, other)]))
+async def difference(comparison: PictureComparison, one: bytes, other: bytes) -> float:
+    """Return the fraction of points that differ in two pictures."""
+    return float(await comparison.table.evaluate(COMPARE, [base64.b64encode(each).decode() for each in (one, other)]))
 
 
-async def test_every_page_has_its_picture(studio: Studio) -> None:
-    assert {picture.name for picture in studio.shown.pictures} == set(NAMES)
+async def test_every_page_has_its_picture(comparison: PictureComparison) -> None:
+    assert {picture.name for picture in comparison.shown.pictures} == set(NAMES)
     assert all(file.stat().st_size <= LARGEST for file in PICTURES.iterdir())
 
 
 @pytest.mark.parametrize(
     "name", [name if name in IN_SHORT else pytest.param(name, marks=pytest.mark.soak) for name in NAMES]
 )
-async def test_a_page_looks_as_in_its_picture(studio: Studio, name: str) -> None:
-    (picture,) = [each for each in studio.shown.pictures if each.name == name]
-    now = await taken(studio.browser, studio.shown, picture)
-    share = await difference(studio, now, (PICTURES / f"{name}.webp").read_bytes())
+async def test_a_page_looks_as_in_its_picture(comparison: PictureComparison, name: str) -> None:
+    (picture,) = [each for each in comparison.shown.pictures if each.name == name]
+    now = await taken(comparison.browser, comparison.shown, picture)
+    share = await difference(comparison, now, (PICTURES / f"{name}.webp").read_bytes())
     assert share <= MOST, f"{share:.1%} of {name} differ: look at it, and run make pictures if it is meant"
 
 
-async def test_another_page_is_told_apart(studio: Studio) -> None:
-    (front,) = [each for each in studio.shown.pictures if each.name == "front"]
+async def test_a_different_page_is_noticed(comparison: PictureComparison) -> None:
+    (front,) = [each for each in comparison.shown.pictures if each.name == "front"]
     golden = (PICTURES / "front.webp").read_bytes()
     for changed in (front._replace(scheme="dark"), front._replace(path="/games")):
-        assert await difference(studio, await taken(studio.browser, studio.shown, changed), golden) > MOST
+        assert await difference(comparison, await taken(comparison.browser, comparison.shown, changed), golden) > MOST

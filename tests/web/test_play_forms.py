@@ -1,4 +1,4 @@
-"""Playing by forms, as a browser without a script does; and forms that somebody else makes a browser send."""
+"""Playing by forms, as a browser without JavaScript does; and forms that another site makes a browser send."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def page(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 async def enter(page: Site, player: str) -> str:
-    """Sign in as another player; return the token of its forms."""
+    """Sign in as another player; return the form token."""
     page.browser.cookies.clear()
     await sign_in(page, await token_of(page, player))
     return form_of(await page.get("/play"))
@@ -46,7 +46,7 @@ async def test_a_challenge_is_made_accepted_and_played(page: Site) -> None:
         assert wrong.status_code == 400
         assert "is not a move" in Elements(wrong.text).words
         move = {"form": form, "ply": "0", "request": "m1"}
-        for _ in range(2):  # the same request counts once
+        for _ in range(2):  # a repeated request has no further effect
             assert (await post(page, f"{match}/moves", move="b4", **move)).headers["location"] == match
         assert (await post(page, f"{match}/moves", move="b3", form=form, ply="1", request="m2")).status_code == 400
         assert (await post(page, f"{match}/acts", form=form, act="dance", request="a0")).status_code == 400
@@ -69,7 +69,7 @@ async def test_challenges_are_declined_and_withdrawn(page: Site) -> None:
 
 
 @pytest.mark.parametrize("path", ["/challenges", "/challenges/c1", "/matches/m1/moves", "/matches/m1/acts"])
-async def test_no_other_site_plays_for_a_person(page: Site, path: str) -> None:
+async def test_another_site_can_not_play_for_a_person(page: Site, path: str) -> None:
     form = await enter(page, "ann")
     match = await played(page.server, "hop-it", 2)
     fields = {"form": form, "game": "pods", "act": "resign", "request": "r", "answer": "accept"}

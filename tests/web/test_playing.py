@@ -30,7 +30,7 @@ LINES: Final = {
         "f4:mf5,me6"
     ),
 }
-"""Short games to their end; the person has seat 1. In the last one the position stands for the third time."""
+"""Short complete games; the person has seat 1. In the last one the position occurs for the third time."""
 
 BEEPS: Final = """
 window.beeps = 0;
@@ -38,12 +38,12 @@ window.AudioContext = class extends AudioContext { constructor() { super(); wind
 """
 """Counts the sounds of a page."""
 
-IN_SHORT: Final = ("pods(size=3)",)  #: moves of many parts are played in the explorer
+IN_SHORT: Final = ("pods(size=3)",)  #: moves of several parts are played in the explorer
 LONGER: Final = tuple(variant for variant in LINES if variant not in IN_SHORT)
 
 
 class LineBot(arb.Bot):
-    """Plays its half of the lines above; the first legal move of any other game."""
+    """Plays its half of the lines above; in any other game the first legal move."""
 
     name = "liner"
 
@@ -55,7 +55,7 @@ class LineBot(arb.Bot):
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def bot(server: Served) -> AsyncIterator[str]:
-    """Let a bot play that takes challenges; return its name."""
+    """Run a bot that accepts challenges; return its name."""
     token = await secret(server, "liner")
     playing = asyncio.create_task(arb.play(LineBot(), server.address, token=token))
     yield "liner"
@@ -76,7 +76,7 @@ async def sign_in(page: Page, server: Served, player: str) -> None:
     await expect(page.locator("h1")).to_have_text("Play")
 
 
-async def sit_down(page: Page, variant: str, opponent: str) -> None:
+async def start_match(page: Page, variant: str, opponent: str) -> None:
     game, _, parameters = variant.rstrip(")").partition("(")
     await page.goto("/play")
     await page.fill("[name=named]", opponent)
@@ -93,7 +93,7 @@ async def test_a_whole_game_by_clicks_against_a_bot(server: Served, browser: Ope
     position = game.initial()
     async with browser() as page:
         await sign_in(page, server, "walter")
-        await sit_down(page, variant, bot)
+        await start_match(page, variant, bot)
         listed = page.locator("[data-moves] li a")
         for ply, move in enumerate(line):
             if position.turn == 1:
@@ -118,7 +118,7 @@ async def test_a_move_by_dragging_and_one_by_keyboard(server: Served, browser: O
     async with browser() as page:
         await sign_in(page, server, "walter")
         await page.add_init_script(BEEPS)
-        await sit_down(page, "hop-it", bot)
+        await start_match(page, "hop-it", bot)
         await page.check("[data-sound]")
         await page.hover(source)
         await page.mouse.down()
@@ -170,7 +170,7 @@ async def test_two_people_play_agree_on_a_draw_and_play_again(server: Served, br
         await expect(one.locator("[data-result]")).to_contain_text("wins: resignation")
 
 
-async def test_the_explorer_plays_both_sides(browser: Open) -> None:
+async def test_the_explorer_plays_both_seats(browser: Open) -> None:
     game = registry.game("elevation")
     async with browser() as page:
         await page.goto("/games/elevation")

@@ -1,4 +1,4 @@
-"""The page behind a proxy that ends TLS: cookies are Secure, and forms count by the address that people know."""
+"""Pages behind a proxy that ends TLS: cookies are Secure, and forms must come from the public address."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arbiter.web.proxied import Reached
 from tests.web.site import Elements, site
 
 
-async def test_cookies_are_secure_and_forms_come_from_the_known_address(tmp_path: Path) -> None:
+async def test_cookies_are_secure_and_forms_come_from_the_public_address(tmp_path: Path) -> None:
     async with site(tmp_path, web_url="https://arbiter.example.org") as page:
         form = await page.get("/sign-in")
         (cookie,) = form.headers.get_list("set-cookie")
@@ -32,6 +32,6 @@ async def test_cookies_are_secure_and_forms_come_from_the_known_address(tmp_path
 @pytest.mark.parametrize(
     "url", ["arbiter.example.org", "ftp://a.example", "https://", "https://a.example/arbiter", "https://a:b@c"]
 )
-def test_what_is_no_address_of_a_page_is_refused(url: str) -> None:
+def test_a_malformed_public_address_is_refused(url: str) -> None:
     with pytest.raises(OperatorError, match=r"https://arbiter\.example\.org"):
         Reached(None, url)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A server that is killed in the middle of a person's match, and started again: in a real browser."""
+"""A server is killed in the middle of a person's match, and restarted: in a real browser."""
 
 from __future__ import annotations
 
@@ -56,4 +56,4 @@ async def test_a_person_plays_on_after_the_server_was_killed(tmp_path: Path) -> 
             assert server.stop() == 0
     finally:
         server.process.kill()
-        print(server.process.communicate()[0], server.log.read_text())  # where it failed: did the bot come?
+        print(server.process.communicate()[0], server.log.read_text())  # if this fails: has the bot come back?

@@ -1,4 +1,4 @@
-"""An organiser in a real browser: a tournament made by its form and followed to its end; tokens; a bot's own page."""
+"""An organiser in a real browser: creates a tournament by its form and follows it to its end; tokens; a bot's page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FirstMove(arb.Bot):
 
 @contextlib.asynccontextmanager
 async def bots(server: Served) -> AsyncIterator[None]:
-    """Let three bots be there to play."""
+    """Run three bots."""
     tasks = [
         asyncio.create_task(arb.play(FirstMove(name), server.address, token=await secret(server, name)))
         for name in BOTS
@@ -71,18 +71,18 @@ async def test_a_tournament_is_made_and_followed_to_its_end(server: Served, brow
         await page.fill("[name=more_games]", "pods(size=3)")
         await page.fill("[name=time]", "soon")
         await page.click("text=Make the tournament")
-        await expect(page.locator("#wrong")).to_contain_text("expected")  # the server's own words, at the field
+        await expect(page.locator("#wrong")).to_contain_text("expected")  # the server's message, at the field
         await expect(page.locator("[name=name]")).to_have_value("The cup")
         await page.fill("[name=time]", "1m+1s")
         await page.click("text=Make the tournament")
         await page.wait_for_url(re.compile("/tournaments/t"))
         where = page.url
-        async with browser() as other:  # somebody without a token watches it
+        async with browser() as other:  # a visitor without a token follows it
             await other.goto(where)
             await expect(other.locator("h1")).to_have_text("The cup")
             await expect(other.locator("button:text-is('Start')")).to_have_count(0)
             await page.click("button:text-is('Start')")
-            await expect(page.locator("[role=alert]")).to_contain_text("2 players")  # too few of them
+            await expect(page.locator("[role=alert]")).to_contain_text("2 players")  # too few players
             await page.fill("[name=names]", " ".join(BOTS))
             await page.click("button:text-is('Enter')")
             await expect(page.locator("#run")).to_contain_text("3 players")
@@ -110,7 +110,7 @@ async def test_a_tournament_is_paused_resumed_and_cancelled(server: Served, brow
         await expect(page.locator("#run")).to_have_count(0)
 
 
-async def test_a_token_is_shown_once_and_signs_a_bot_in_which_its_author_sees(server: Served, browser: Open) -> None:
+async def test_a_token_is_shown_once_and_its_author_sees_the_bot_that_uses_it(server: Served, browser: Open) -> None:
     author = await secret(server, "dora", Scope.PLAY, Scope.OBSERVE)
     async with browser() as page:
         await sign_in(page, author, "/tokens")

@@ -1,4 +1,4 @@
-"""The script of the pages: small, of the types that it claims, and bundled from its sources as they are."""
+"""The script of the pages: small, correctly typed, and bundled from its present sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.clients.toolchains import CLIENTS, require
 
 WEB = Path(arbiter.__file__).parent / "web"
 BUNDLE = WEB / "static" / "page.js"
-MOST_BYTES = 60_000  #: of the script, compressed
+MOST_BYTES = 60_000  #: bytes of the script, compressed
 
 
 def test_the_script_is_small() -> None:

@@ -1,4 +1,4 @@
-"""The form for a new tournament: every format's options, the server's defaults, and what is refused at which field."""
+"""The form for a new tournament: every format's options, the server's defaults, and the field of each mistake."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.spec_text import NUMBERS
 from arbiter.web.spec_form import FORMATS, place_of, sections, spec_of
 
-#: what a person has to say beyond the defaults
+#: what a person has to fill in
 NEEDED = {Format.SWISS: {"options.rounds": "3"}, Format.ARENA: {"options.duration": "1h"}}
 
 
 def sent(format_: Format, **more: str) -> dict[str, str]:
-    """Return a form as a browser sends it that nobody has changed but for what has to be said."""
+    """Return a form as a browser sends it with only the required fields filled in."""
     shown = {field.name: field.default for part in sections(format_) for field in part.fields}
     named = {name.replace("__", "."): text for name, text in more.items()}
     start = {"name": "Evening", "format": format_.value, "game:hop-it": "on"}
@@ -38,7 +38,7 @@ def test_the_form_of_a_format_has_the_defaults_of_the_server(format_: Format) ->
     assert FORMATS[format_]
 
 
-def test_what_has_no_default_is_empty_and_has_to_be_filled_in() -> None:
+def test_a_field_without_a_default_is_empty_and_required() -> None:
     wanted = {
         format_: {field.name for part in sections(format_) for field in part.fields if field.required}
         for format_ in Format
@@ -61,7 +61,7 @@ def test_a_field_says_the_bounds_of_the_specification(format_: Format) -> None:
     assert numbers
 
 
-def test_all_that_a_person_can_write_arrives() -> None:
+def test_all_values_that_a_person_can_write_are_read() -> None:
     spec = spec_of(
         sent(
             Format.SWISS,
@@ -120,6 +120,6 @@ def test_a_refusal_names_its_field(field: str, text: str, said: str) -> None:
     assert place == {"openings__plies": "openings.seed"}.get(field, field.replace("__", "."))
 
 
-def test_a_format_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(Refusal, match="round_robin or gauntlet"):
         spec_of(sent(Format.SWISS) | {"format": "lottery"})

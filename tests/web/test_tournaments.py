@@ -1,4 +1,4 @@
-"""The page of a tournament, of any format at any moment; and its crosstable."""
+"""The page of a tournament, of any format in any state; and its crosstable."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def test_points_are_written_as_people_do(halves: int, text: str) -> None:
     assert points(halves) == text
 
 
-def test_a_crosstable_holds_every_result_twice() -> None:
+def test_a_crosstable_has_every_result_twice() -> None:
     spec = Spec("all", Format.ROUND_ROBIN, ("hop-it",), "1s")
     run = TournamentRun(spec, 5, random.Random(1), lambda game: 1 if game.seat1 < game.seat2 else 2)
     tournament = run.play()
     players = sorted(tournament.entrants)
     cross = crosstable(tournament, players)
-    games = len(tournament.results) // 10  # of each pair
+    games = len(tournament.results) // 10  # for each pair
     for row, line in enumerate(cross):
         for column, pairing in enumerate(line):
             expected = None if row == column else (str(games) if row < column else "0", games)
@@ -50,7 +50,7 @@ def test_points_of_the_crosstable_are_those_of_the_standings(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-async def test_the_page_shows_any_tournament_at_any_moment(
+async def test_the_page_shows_any_tournament_in_any_state(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lots = random.Random(seed)
@@ -90,7 +90,7 @@ async def shown(
     return answer.text
 
 
-async def test_a_ladder_shows_what_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_ladder_marks_what_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = Spec("Nights", Format.LADDER, ("hop-it",), "1s", options=Options(validation=False, duration_ms=1_000_000))
     run = TournamentRun(spec, 4, random.Random(1))
     run.step()
@@ -111,7 +111,7 @@ async def test_a_ladder_shows_what_is_not_known(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("double", [False, True])
 @pytest.mark.parametrize("players", [2, 3, 5, 8, 11])
-async def test_a_bracket_shows_every_tie_and_who_won_it(
+async def test_a_bracket_shows_every_tie_and_its_winner(
     double: bool, players: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = Spec("cup", Format.KNOCKOUT, ("hop-it",), "1s", options=Options(double=double, third_place=not double))
@@ -140,7 +140,7 @@ async def test_a_bracket_shows_every_tie_and_who_won_it(
     assert bracket(TournamentRun(Spec("all", Format.SWISS, ("hop-it",), "1s"), 4, random.Random(1)).tournament) == []
 
 
-async def test_the_games_are_listed_by_round_and_by_player(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_games_are_listed_by_round_and_by_player(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = Spec("all", Format.ROUND_ROBIN, ("hop-it",), "1s", paired=False)
     tournament = TournamentRun(spec, 6, random.Random(1)).play()
     assert game_list(tournament, 0, 0).round == 5

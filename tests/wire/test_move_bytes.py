@@ -1,4 +1,4 @@
-"""The items that every move sends are the bytes that the generated classes serialise to."""
+"""The bytes of the items that every move sends equal those of the generated classes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def turn_message(item: TurnItem, now: int, extras: Extras) -> play_pb2.Turn:
 
 @st.composite
 def matches(draw: st.DrawFn) -> Match:
-    """Draw a match whose fields may be anything that fits their types."""
+    """Draw a match whose fields have any values of their types."""
     match = MATCHES[draw(st.sampled_from(sorted(MATCHES)))]
     moves = tuple(draw(st.lists(WORDS, max_size=4)))
     policy = Policy(move_cap_ms=draw(st.integers(1, 10**7)))
@@ -96,7 +96,7 @@ LEDGERS = st.builds(Ledger, TIMES, st.none() | TIMES, TIMES, st.none() | TIMES, 
 
 
 @given(matches(), SEATS, st.integers(0, 4), st.none() | LISTINGS, INT64, EXTRAS)
-def test_a_turn_is_what_its_class_serialises_to(
+def test_a_turn_has_the_bytes_of_its_class(
     match: Match, seat: Any, first: int, listing: TurnListing | None, now: int, extras: Extras
 ) -> None:
     item = TurnItem(match, seat, min(first, match.ply), listing)
@@ -105,7 +105,7 @@ def test_a_turn_is_what_its_class_serialises_to(
 
 
 @given(WORDS, WORDS, st.builds(Receipt, INT64, st.none(), INT32, st.none() | LEDGERS))
-def test_a_receipt_is_what_its_class_serialises_to(request_id: str, match_id: str, answer: Receipt) -> None:
+def test_a_receipt_has_the_bytes_of_its_class(request_id: str, match_id: str, answer: Receipt) -> None:
     made = play_pb2.PlayItem(answer=answer_message(request_id, match_id, answer))
     assert (
         item_bytes(AnswerItem(request_id, match_id, answer), 0, Extras())
@@ -148,7 +148,7 @@ def test_a_real_turn_of_every_game(variant: str) -> None:
 
 
 @given(INT64, WORDS)
-def test_fields_are_what_a_class_serialises_to(value: int, words: str) -> None:
+def test_fields_have_the_bytes_of_a_class(value: int, words: str) -> None:
     receipt = match_pb2.Receipt(match_id=words, revision=value)
     made = text(key(receipt, "match_id"), words) + number(key(receipt, "revision"), value)
     assert made == receipt.SerializeToString()

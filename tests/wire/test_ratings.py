@@ -1,4 +1,4 @@
-"""Ratings as messages: every field has its place, and what is not there is absent."""
+"""Ratings as messages: every field has its value, and an unknown value is absent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LISTED = rating_list(RESULTS, {})
 
 
 def unset(message: Message) -> set[str]:
-    """Return the fields of a message and its parts that say nothing."""
+    """Return the empty fields of a message and its parts."""
     said = {field.name for field, _ in message.ListFields()}
     found = {field.name for field in message.DESCRIPTOR.fields if field.name not in said}
     for field, value in message.ListFields():
@@ -40,7 +40,7 @@ def unset(message: Message) -> set[str]:
 
 def test_a_leaderboard() -> None:
     message = board_message(Leaderboard(LISTED, LISTED.all_versions, 2, "pods", {"ann@1": 5.0}, ""))
-    # The seats of two who always sit alike can't be told from their strengths.
+    # If two players always have the same seats, their strengths can't be separated from the advantage of seat 1.
     assert unset(message) <= {"next_page_token", "note", "timeouts", "absences", "violations", "above_next"}
     first, last = message.rows
     assert (first.player, first.version, first.games) == ("ben", "2", 25)
@@ -63,7 +63,7 @@ def test_a_comparison() -> None:
     ratings = ratings_of(counts_of(RESULTS), {})
     found = compare("ann@1", "ben@2", RESULTS, ratings, meetings, Hypotheses(-3.0, 4.0, 0.1, 0.2))
     message = comparison_message(found, "")
-    assert unset(message) == {"game", "seat"}  # of the sum
+    assert unset(message) == {"game", "seat"}  # the rating over all games
     assert list(message.paired.pairs) == [0, 0, 0, 1, 0]
     assert (message.paired.unpaired, message.total.losses) == (1, 15)
     test = message.paired.test
@@ -71,7 +71,7 @@ def test_a_comparison() -> None:
     assert not comparison_message(found._replace(fitted=None), "pods").HasField("rated")
 
 
-def test_what_a_request_leaves_out_is_as_the_contract_says() -> None:
+def test_fields_that_a_request_leaves_out_have_their_documented_defaults() -> None:
     assert contest_of(pb.ComparePlayersRequest(player="ann", other="ben")) == ComparisonRequest("ann", "ben")
     full = pb.ComparePlayersRequest(
         player="ann", other="ben", player_version="", other_version="2", elo0=-1, elo1=0, alpha=0.01, beta=0.02

@@ -12,7 +12,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.wire.refusals import CODES, refusal_message, refusal_status
 
 
-def test_the_table_the_reasons_and_the_protocol_are_one() -> None:
+def test_the_table_has_the_reasons_of_the_protocol() -> None:
     on_the_wire = {name.removeprefix("REFUSAL_REASON_") for name in pb.RefusalReason.DESCRIPTOR.values_by_name} - {
         "UNSPECIFIED"
     }
@@ -20,7 +20,7 @@ def test_the_table_the_reasons_and_the_protocol_are_one() -> None:
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_the_protocol_documents_the_code_that_the_table_gives(reason: Reason) -> None:
+def test_the_protocol_documents_the_status_code_of_the_table(reason: Reason) -> None:
     root = Path(arbiter_protos.__file__).parents[3]
     lines = (root / "protos" / "arbiter" / "v1" / "refusal.proto").read_text().splitlines()
     at = next(n for n, line in enumerate(lines) if f" REFUSAL_REASON_{reason.value} = " in line)
@@ -31,7 +31,7 @@ def test_the_protocol_documents_the_code_that_the_table_gives(reason: Reason) ->
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_a_refusal_travels_whole(reason: Reason) -> None:
+def test_a_refusal_is_transmitted_completely(reason: Reason) -> None:
     refusal = Refusal(reason, "what was wrong, and what to do", limit=7, what="x")
     status = refusal_status(refusal)
     assert status.code is CODES[reason]

@@ -12,11 +12,11 @@ from arbiter.tournaments import events as tournaments
 from arbiter.wire import matches, play, tournament_events
 
 EVENTS = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, events.Event)]
-APART = (session.TurnItem, session.AnswerItem)  #: made first of all, for every move has both
+APART = (session.TurnItem, session.AnswerItem)  #: first of all, because every move sends both
 ITEMS = [item for item in get_args(session.Item) if item not in APART]
 
 
-def test_every_kind_of_event_is_among_them() -> None:
+def test_every_kind_of_event_is_listed() -> None:
     assert {event.kind for event in EVENTS if event is not events.Event} == set(events.EventKind)
 
 
@@ -35,5 +35,5 @@ def test_every_event_of_a_tournament_has_a_message(event: type) -> None:
     assert tournament_events._fill.dispatch(event) is not tournament_events._fill.dispatch(object)
 
 
-def test_every_kind_of_tournament_event_is_among_them() -> None:
+def test_every_kind_of_tournament_event_is_listed() -> None:
     assert {event.kind for event in get_args(tournaments.Event)} == set(tournaments.TournamentEventKind)

@@ -1,4 +1,4 @@
-"""Specifications, tournaments and standings as messages: every field has its place, both ways."""
+"""Specifications, tournaments and standings as messages: every field is converted, both ways."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def read(values: dict[str, Any]) -> specs.Spec:
 
 
 def unset(message: Message) -> list[str]:
-    """Return the fields of a message and its parts that say nothing."""
+    """Return the empty fields of a message and its parts."""
     said = {field.name for field, _ in message.ListFields()}
     found = [field.name for field in message.DESCRIPTOR.fields if field.name not in said]
     for _, value in message.ListFields():
@@ -114,7 +114,7 @@ def test_a_specification_has_the_same_fields_everywhere(part: Any, message: Any)
     assert [field.name for field in fields(part)] == [field.name for field in message.DESCRIPTOR.fields]
 
 
-def test_a_policy_has_all_that_a_match_may_be_told() -> None:
+def test_a_policy_has_all_fields_of_a_match() -> None:
     assert {field.name for field in pb.TournamentPolicy.DESCRIPTOR.fields} == {*BOUNDS, "start", "no_show"}
 
 
@@ -131,15 +131,15 @@ def test_an_enumeration_has_the_same_words_everywhere(words: list[str], enum: An
     assert {name.removeprefix(prefix) for name in enum.keys()} == {*words, "UNSPECIFIED"}  # noqa: SIM118
 
 
-def test_a_full_specification_there_and_back() -> None:
+def test_a_full_specification_is_converted_and_back() -> None:
     spec = read(FULL)
     message = spec_message(spec)
-    assert unset(message) == ["double", "plies", "seed"]  # which do not go with a third place and with lines
+    assert unset(message) == ["double", "plies", "seed"]  # these exclude a third place and opening lines
     assert spec_of(message) == spec
 
 
 @pytest.mark.parametrize("format_", specs.Format)
-def test_what_is_left_out_has_the_defaults_of_a_file(format_: specs.Format) -> None:
+def test_omitted_fields_have_the_defaults_of_a_file(format_: specs.Format) -> None:
     options = {"rounds": 3} if format_ is specs.Format.SWISS else {}
     options |= {"duration_ms": 1_000} if format_ is specs.Format.ARENA else {}
     plain = {"name": "cup", "format": format_.value, "games": ["pods"], "time": "1m"}
@@ -165,7 +165,7 @@ def test_what_is_left_out_has_the_defaults_of_a_file(format_: specs.Format) -> N
         ),
     ],
 )
-def test_what_is_wrong_is_named_as_in_the_message(wrong: pb.TournamentSpec, where: str) -> None:
+def test_a_mistake_is_named_by_its_field_in_the_message(wrong: pb.TournamentSpec, where: str) -> None:
     message = pb.TournamentSpec(name="cup", format=pb.TOURNAMENT_FORMAT_ROUND_ROBIN, games=["pods"], time="1m")
     message.MergeFrom(wrong)
     if where == "format":
@@ -175,7 +175,7 @@ def test_what_is_wrong_is_named_as_in_the_message(wrong: pb.TournamentSpec, wher
     assert (caught.value.reason, caught.value.facts["where"]) == (Reason.PARAMETER_INVALID, where)
 
 
-def test_entrants_and_rows_have_their_fields() -> None:
+def test_entrants_and_rows_have_all_fields() -> None:
     entrant = {field.name for field in pb.Entrant.DESCRIPTOR.fields}
     assert entrant == {*Entrant._fields} - {"left"}
     renamed = {"half_points": "points", "tie_break_quarters": "values"}
@@ -186,7 +186,7 @@ def test_entrants_and_rows_have_their_fields() -> None:
 
 
 @pytest.mark.parametrize("seed", range(14))
-def test_whole_tournaments_and_their_standings(seed: int) -> None:
+def test_whole_tournaments_and_their_standings_are_converted(seed: int) -> None:
     tournament = restless(random.Random(seed)).tournament
     message = tournament_message(tournament)
     assert spec_of(message.spec) == tournament.spec
