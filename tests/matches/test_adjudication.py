@@ -29,28 +29,28 @@ from arbiter.matches.events import Cause, Created, Ended, Event, Moved, Party
 from arbiter.matches.evolution import ContradictionError, evolve
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
-from tests.matches.table import NOON, Table, started
+from tests.matches.logged_match import NOON, LoggedMatch, started
 
 SECRET = bytes.fromhex(digest(b"key"))
 LENGTH, MATERIAL = "adjudicated_length", "adjudicated_material"
 EVALUATION, LEVEL = "adjudicated_evaluation", "adjudicated_level"
 
 
-def ruled(rules: AdjudicationRules, game: str = "heap(stones=1000)", opening: tuple[str, ...] = ()) -> Table:
+def ruled(rules: AdjudicationRules, game: str = "heap(stones=1000)", opening: tuple[str, ...] = ()) -> LoggedMatch:
     """Return a match with adjudication rules and encrypted comments."""
-    table = started(game, rules=rules, opening=opening)
-    table.match = replace(table.match, secret=SECRET)
-    return table
+    logged = started(game, rules=rules, opening=opening)
+    logged.match = replace(logged.match, secret=SECRET)
+    return logged
 
 
-def say(table: Table, *evaluations: int | None, move: str = "1") -> None:
+def say(logged: LoggedMatch, *evaluations: int | None, move: str = "1") -> None:
     """Play moves with these evaluations by their movers, until the match ends."""
     for evaluation in evaluations:
-        match = table.match
+        match = logged.match
         if match.result is not None:
             return
         comment = None if evaluation is None else Comment(evaluation)
-        table.do(Play(match.turn, f"r{match.revision}", match.ply, move, table.now, comment=comment))
+        logged.do(Play(match.turn, f"r{match.revision}", match.ply, move, logged.now, comment=comment))
 
 
 def verified(events: Sequence[Event]) -> Match:
@@ -63,52 +63,52 @@ def verified(events: Sequence[Event]) -> Match:
     return retracing.match
 
 
-def end(table: Table) -> tuple[str, int]:
+def end(logged: LoggedMatch) -> tuple[str, int]:
     """Return the reason and winner of the end; assert that every reader of the record computes the same."""
-    match = table.match
+    match = logged.match
     assert match.result is not None
     assert (match.result.cause, match.result.party, match.result.by) == (Cause.ORGANISER, Party.ORGANISER, "")
-    assert verified(table.events).result == match.result
-    table.match = replace(match, secret=b"")
-    table.check()
+    assert verified(logged.events).result == match.result
+    logged.match = replace(match, secret=b"")
+    logged.check()
     return match.result.reason, match.result.winner
 
 
 class TestLength:
     def test_the_last_ply_brings_the_end(self) -> None:
-        table = ruled(AdjudicationRules(plies=5))
+        logged = ruled(AdjudicationRules(plies=5))
         for _ in range(4):
-            table.play("1")
-        assert table.match.result is None
-        decision = table.play("1")
+            logged.play("1")
+        assert logged.match.result is None
+        decision = logged.play("1")
         assert [type(event) for event in decision.events] == [Moved, Ended]
-        assert end(table) == (LENGTH, 0)
+        assert end(logged) == (LENGTH, 0)
 
     def test_the_opening_counts(self) -> None:
-        table = ruled(AdjudicationRules(plies=3), opening=("1", "1"))
-        table.play("1")
-        assert end(table) == (LENGTH, 0)
+        logged = ruled(AdjudicationRules(plies=3), opening=("1", "1"))
+        logged.play("1")
+        assert end(logged) == (LENGTH, 0)
 
     def test_the_rules_of_the_game_are_applied_first(self) -> None:
-        table = started("heap(stones=2)", rules=AdjudicationRules(plies=2))
-        table.play("1")
-        table.play("1")
-        assert table.match.result is not None
-        assert table.match.result.reason == "last_stone"
-        verified(table.events)
-        table.check()
+        logged = started("heap(stones=2)", rules=AdjudicationRules(plies=2))
+        logged.play("1")
+        logged.play("1")
+        assert logged.match.result is not None
+        assert logged.match.result.reason == "last_stone"
+        verified(logged.events)
+        logged.check()
 
     def test_a_record_that_goes_on_after_its_maximal_length_is_found(self) -> None:
-        table = ruled(AdjudicationRules(plies=2))
-        table.play("1")
-        table.play("1")
+        logged = ruled(AdjudicationRules(plies=2))
+        logged.play("1")
+        logged.play("1")
         longer = ruled(AdjudicationRules(plies=9))
         for _ in range(3):
             longer.play("1")
-        forged = [table.events[0], *longer.events[1:]]
+        forged = [logged.events[0], *longer.events[1:]]
         with pytest.raises(ContradictionError, match="expected ended"):
             verified(forged)
-        early = [*longer.events, replace(table.events[-1], at=longer.now)]
+        early = [*longer.events, replace(logged.events[-1], at=longer.now)]
         with pytest.raises(ContradictionError):
             verified(early)
 
@@ -116,7 +116,7 @@ class TestLength:
 class TestMaterial:
     def test_a_lead_for_so_many_plies_wins(self) -> None:
         """The heap counts for seat 1, ten stones for seat 2: 12, 11, 10, … after each ply."""
-        table = ruled(AdjudicationRules(material=2, material_plies=3), "heap(stones=13)")
+        logged = ruled(AdjudicationRules(material=2, material_plies=3), "heap(stones=13)")
         for stones, led in (
             (12, Lead(1, 1)),
             (11, Lead()),
@@ -125,84 +125,84 @@ class TestMaterial:
             (8, Lead(2, 1)),
             (7, Lead(2, 2)),
         ):
-            table.play("1")
-            assert table.match.position.stones == stones
-            assert table.match.led == led
-        table.play("1")
-        assert end(table) == (MATERIAL, 2)
+            logged.play("1")
+            assert logged.match.position.stones == stones
+            assert logged.match.led == led
+        logged.play("1")
+        assert end(logged) == (MATERIAL, 2)
 
     def test_a_restart_keeps_the_count(self) -> None:
-        table = ruled(AdjudicationRules(material=2, material_plies=4), "heap(stones=30)")
+        logged = ruled(AdjudicationRules(material=2, material_plies=4), "heap(stones=30)")
         for _ in range(3):
-            table.play("1")
-        trusted = replay((read(data) for data in table.log), games, trust=True)
+            logged.play("1")
+        trusted = replay((read(data) for data in logged.log), games, trust=True)
         assert trusted.position is None
-        table.match = trusted
-        table.do(Interrupt(Interruption.RESTART))
-        table.play("1")  # before this move the arbiter computes the material again
-        assert end(table) == (MATERIAL, 1)
+        logged.match = trusted
+        logged.do(Interrupt(Interruption.RESTART))
+        logged.play("1")  # before this move the arbiter computes the material again
+        assert end(logged) == (MATERIAL, 1)
 
     def test_the_opening_counts_for_nothing(self) -> None:
-        table = ruled(AdjudicationRules(material=1, material_plies=2), "heap(stones=30)", opening=("1", "1", "1"))
-        table.play("1")
-        assert table.match.led == Lead(1, 1)
+        logged = ruled(AdjudicationRules(material=1, material_plies=2), "heap(stones=30)", opening=("1", "1", "1"))
+        logged.play("1")
+        assert logged.match.led == Lead(1, 1)
 
     def test_material_comes_before_length(self) -> None:
-        table = ruled(AdjudicationRules(plies=2, material=1, material_plies=2), "heap(stones=30)")
-        table.play("1")
-        table.play("1")
-        assert end(table) == (MATERIAL, 1)
+        logged = ruled(AdjudicationRules(plies=2, material=1, material_plies=2), "heap(stones=30)")
+        logged.play("1")
+        logged.play("1")
+        assert end(logged) == (MATERIAL, 1)
 
 
 class TestEvaluation:
     def test_the_match_ends_when_both_bots_have_agreed_for_long_enough(self) -> None:
-        table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=4))
-        say(table, 800, 200, 810, 201)  # the last evaluation is too low
-        assert table.match.result is None
-        say(table, 800, 200, 900)
-        assert table.match.result is None
-        say(table, 0)
-        assert end(table) == (EVALUATION, 1)
+        logged = ruled(AdjudicationRules(evaluation=300, evaluation_plies=4))
+        say(logged, 800, 200, 810, 201)  # the last evaluation is too low
+        assert logged.match.result is None
+        say(logged, 800, 200, 900)
+        assert logged.match.result is None
+        say(logged, 0)
+        assert end(logged) == (EVALUATION, 1)
 
     def test_the_other_seat(self) -> None:
-        table = ruled(AdjudicationRules(evaluation=500, evaluation_plies=2))
-        say(table, 0, 1_000)
-        assert end(table) == (EVALUATION, 2)
+        logged = ruled(AdjudicationRules(evaluation=500, evaluation_plies=2))
+        say(logged, 0, 1_000)
+        assert end(logged) == (EVALUATION, 2)
 
     @pytest.mark.parametrize("break_", [None, 500, 200, 799])
     def test_one_missing_evaluation_restarts_the_count(self, break_: int | None) -> None:
-        table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=3))
-        say(table, 900, 100, break_, 100, 900)
-        assert table.match.result is None
-        say(table, 100)
-        assert end(table) == (EVALUATION, 1)
+        logged = ruled(AdjudicationRules(evaluation=300, evaluation_plies=3))
+        say(logged, 900, 100, break_, 100, 900)
+        assert logged.match.result is None
+        say(logged, 100)
+        assert end(logged) == (EVALUATION, 1)
 
     def test_one_bot_alone_is_not_enough(self) -> None:
-        table = ruled(AdjudicationRules(evaluation=100, evaluation_plies=3), "heap(stones=100,handicap=6)")
-        say(table, *[1_000] * 6)
-        assert table.match.turns == bytes([1] * 6)
-        assert table.match.result is None
-        say(table, *[1_000, 0, 1_000][: 1 if table.match.turn == 1 else 0])
-        say(table, 0)
-        assert end(table) == (EVALUATION, 1)
+        logged = ruled(AdjudicationRules(evaluation=100, evaluation_plies=3), "heap(stones=100,handicap=6)")
+        say(logged, *[1_000] * 6)
+        assert logged.match.turns == bytes([1] * 6)
+        assert logged.match.result is None
+        say(logged, *[1_000, 0, 1_000][: 1 if logged.match.turn == 1 else 0])
+        say(logged, 0)
+        assert end(logged) == (EVALUATION, 1)
 
     def test_level(self) -> None:
-        table = ruled(AdjudicationRules(draw_evaluation=20, draw_plies=3, draw_from_ply=2))
-        say(table, 500, 500, 520, 480)
-        assert table.match.result is None
-        say(table, 500)
-        assert end(table) == (LEVEL, 0)
+        logged = ruled(AdjudicationRules(draw_evaluation=20, draw_plies=3, draw_from_ply=2))
+        say(logged, 500, 500, 520, 480)
+        assert logged.match.result is None
+        say(logged, 500)
+        assert end(logged) == (LEVEL, 0)
 
     def test_comments_that_can_not_be_decrypted_end_nothing(self) -> None:
-        table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
-        table.match = replace(table.match, secret=b"")
-        say(table, 1_000, 0, 1_000, 0)
-        assert table.match.result is None
+        logged = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
+        logged.match = replace(logged.match, secret=b"")
+        say(logged, 1_000, 0, 1_000, 0)
+        assert logged.match.result is None
 
     def test_an_end_that_the_comments_contradict_is_found(self) -> None:
-        table = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
-        say(table, 900, 100)
-        *before, ended = table.events
+        logged = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
+        say(logged, 900, 100)
+        *before, ended = logged.events
         assert isinstance(ended, Ended)
         mild = ruled(AdjudicationRules(evaluation=300, evaluation_plies=2))
         say(mild, 900, 400)
@@ -275,8 +275,8 @@ def test_a_match_without_rules_records_none() -> None:
 
 
 def test_an_end_by_adjudication_without_rules_is_found() -> None:
-    table = started()
+    logged = started()
     ended = ruled(AdjudicationRules(plies=1))
     ended.play("1")
     with pytest.raises(ContradictionError):
-        evolve(table.match, replace(ended.events[-1], at=table.now))
+        evolve(logged.match, replace(ended.events[-1], at=logged.now))

@@ -18,25 +18,25 @@ from arbiter.matches.notation import write
 from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
-from tests.matches.table import Table, policy, receipt, started
+from tests.matches.logged_match import LoggedMatch, policy, receipt, started
 
 KEY = digest(b"key")
 SECRET = bytes.fromhex(KEY)
 SAID = Comment(612, ("2", "1", "3"))
 
 
-def sealing(game: str = "heap", secret: bytes = SECRET) -> Table:
+def sealing(game: str = "heap", secret: bytes = SECRET) -> LoggedMatch:
     """Return a match in which comments can be encrypted."""
-    table = started(game, policy=policy(illegal_moves=2))
-    table.match = replace(table.match, secret=secret)
-    return table
+    logged = started(game, policy=policy(illegal_moves=2))
+    logged.match = replace(logged.match, secret=secret)
+    return logged
 
 
-def say(table: Table, move: str, comment: Comment | None, request: str = "") -> Moved | Event:
+def say(logged: LoggedMatch, move: str, comment: Comment | None, request: str = "") -> Moved | Event:
     """Play a move with a comment; return its event."""
-    match = table.match
+    match = logged.match
     name = request or f"r{match.revision}"
-    decision = table.do(Play(match.turn, name, match.ply, move, table.now, comment=comment))
+    decision = logged.do(Play(match.turn, name, match.ply, move, logged.now, comment=comment))
     return decision.events[-1] if len(decision.events) == 1 else decision.events[0]
 
 
@@ -47,9 +47,9 @@ def verified(events: list[Event]) -> None:
         retracing.step(replace(event), "")
 
 
-def ended(table: Table) -> Ended:
-    assert table.match.result is not None
-    return table.match.result
+def ended(logged: LoggedMatch) -> Ended:
+    assert logged.match.result is not None
+    return logged.match.result
 
 
 words = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="[]{}"), min_size=1, max_size=9)
@@ -109,91 +109,91 @@ def test_malformed_keys(key: str) -> None:
 
 
 def test_comments_are_secret_before_the_end_and_public_after_it() -> None:
-    table = sealing()
-    say(table, "1", SAID)
-    say(table, "2", None)
-    say(table, "3", Comment(None, ("3",)))
-    for data in table.log:
+    logged = sealing()
+    say(logged, "1", SAID)
+    say(logged, "2", None)
+    say(logged, "3", Comment(None, ("3",)))
+    for data in logged.log:
         assert b"evaluation" not in data
         assert KEY.encode() not in data
-    assert "%eval" not in write(table.events)
-    table.do(Resign(2, "enough"))
-    assert ended(table).key == KEY
-    assert opened(table.match.comments, key_of(KEY)) == {0: SAID, 2: Comment(None, ("3",))}
-    assert "1. 1 {[%clk 0:01:00] [%emt 0:00:00] [%eval 612] [%pv 2 1 3]}" in write(table.events)
-    assert "[%pv 3]" in write(table.events)
-    assert replay((read(data) for data in table.log), games).result == table.match.result
-    verified(table.events)
+    assert "%eval" not in write(logged.events)
+    logged.do(Resign(2, "enough"))
+    assert ended(logged).key == KEY
+    assert opened(logged.match.comments, key_of(KEY)) == {0: SAID, 2: Comment(None, ("3",))}
+    assert "1. 1 {[%clk 0:01:00] [%emt 0:00:00] [%eval 612] [%pv 2 1 3]}" in write(logged.events)
+    assert "[%pv 3]" in write(logged.events)
+    assert replay((read(data) for data in logged.log), games).result == logged.match.result
+    verified(logged.events)
 
 
 @pytest.mark.parametrize("end", [Resign(1, "e"), Abort("boss", "e"), ClaimDraw(2, "e"), Play(2, "e", 1, "3", 0)])
 def test_every_kind_of_end_discloses_the_key(end: Resign | Abort | ClaimDraw | Play) -> None:
-    table = sealing("heap(stones=7)" if isinstance(end, ClaimDraw) else "heap(stones=4)")
-    say(table, "1", SAID)
-    answer = receipt(table.do(end))
-    assert ended(table).key == KEY
-    assert answer.result == ended(table)
-    assert receipt(table.do(end)) == answer
-    verified(table.events)
+    logged = sealing("heap(stones=7)" if isinstance(end, ClaimDraw) else "heap(stones=4)")
+    say(logged, "1", SAID)
+    answer = receipt(logged.do(end))
+    assert ended(logged).key == KEY
+    assert answer.result == ended(logged)
+    assert receipt(logged.do(end)) == answer
+    verified(logged.events)
 
 
 def test_the_last_move_may_be_the_only_one_with_a_comment() -> None:
-    table = sealing("heap(stones=1)")
-    say(table, "1", SAID)
-    assert ended(table).key == KEY
-    verified(table.events)
+    logged = sealing("heap(stones=1)")
+    say(logged, "1", SAID)
+    assert ended(logged).key == KEY
+    verified(logged.events)
 
 
 def test_a_match_without_comments_discloses_nothing() -> None:
-    table = sealing()
-    say(table, "1", None)
-    table.do(Resign(1, "e"))
-    assert ended(table).key == ""
+    logged = sealing()
+    say(logged, "1", None)
+    logged.do(Resign(1, "e"))
+    assert ended(logged).key == ""
 
 
 def test_a_comment_is_no_part_of_a_request() -> None:
     """A move that is sent again with another comment is the same request, and the first comment remains."""
-    table = sealing()
-    say(table, "1", SAID, "r")
-    before = table.match
-    again = table.do(Play(1, "r", 0, "1", table.now, comment=Comment(1)))
+    logged = sealing()
+    say(logged, "1", SAID, "r")
+    before = logged.match
+    again = logged.do(Play(1, "r", 0, "1", logged.now, comment=Comment(1)))
     assert again.events == ()
     assert receipt(again).kind is EventKind.MOVED
-    assert table.match == before
+    assert logged.match == before
 
 
 def test_a_comment_on_a_move_that_is_not_played_is_not_kept() -> None:
-    table = sealing()
-    say(table, "9", SAID)
-    say(table, "1", None)
-    table.do(Resign(1, "e"))
-    assert ended(table).key == ""
-    assert table.match.comments == ()
+    logged = sealing()
+    say(logged, "9", SAID)
+    say(logged, "1", None)
+    logged.do(Resign(1, "e"))
+    assert ended(logged).key == ""
+    assert logged.match.comments == ()
 
 
 def test_without_a_key_a_move_is_played_and_its_comment_is_dropped() -> None:
-    table = sealing(secret=b"")
-    moved = say(table, "1", SAID)
+    logged = sealing(secret=b"")
+    moved = say(logged, "1", SAID)
     assert isinstance(moved, Moved)
     assert moved.comment == ""
 
 
 def test_a_lost_key_is_not_disclosed_and_its_comments_stay_encrypted() -> None:
-    table = sealing()
-    say(table, "1", SAID)
-    table.match = replace(table.match, secret=b"\x07" * 32)
-    table.do(Interrupt(Interruption.RESTART))
-    table.do(Resign(1, "e"))
-    assert ended(table).key == ""
-    verified(table.events)
+    logged = sealing()
+    say(logged, "1", SAID)
+    logged.match = replace(logged.match, secret=b"\x07" * 32)
+    logged.do(Interrupt(Interruption.RESTART))
+    logged.do(Resign(1, "e"))
+    assert ended(logged).key == ""
+    verified(logged.events)
 
 
 @pytest.mark.parametrize("key", ["07" * 32, KEY[:-1], "nonsense"])
 def test_a_disclosed_key_that_decrypts_nothing_is_found(key: str) -> None:
-    table = sealing()
-    say(table, "1", SAID)
-    table.do(Resign(1, "e"))
-    forged = [*table.events[:-1], replace(ended(table), key=key)]
+    logged = sealing()
+    say(logged, "1", SAID)
+    logged.do(Resign(1, "e"))
+    forged = [*logged.events[:-1], replace(ended(logged), key=key)]
     with pytest.raises(ContradictionError):
         verified(forged)
     with pytest.raises(ContradictionError):
@@ -201,7 +201,7 @@ def test_a_disclosed_key_that_decrypts_nothing_is_found(key: str) -> None:
 
 
 def test_a_disclosed_key_without_comments_is_found() -> None:
-    table = sealing()
-    table.do(Resign(1, "e"))
+    logged = sealing()
+    logged.do(Resign(1, "e"))
     with pytest.raises(ContradictionError, match="no comments that it opens"):
-        verified([*table.events[:-1], replace(ended(table), key=KEY)])
+        verified([*logged.events[:-1], replace(ended(logged), key=KEY)])

@@ -26,16 +26,16 @@ from arbiter.matches.commands import (
 from arbiter.matches.events import Created, Ended, EventKind
 from arbiter.matches.policy import ClockStart, NoShow
 from tests.matches.heap import games
-from tests.matches.table import NOON, Table, policy, receipt, refusal, started
+from tests.matches.logged_match import NOON, LoggedMatch, policy, receipt, refusal, started
 
 
-def end(table: Table) -> tuple[object, ...]:
+def end(logged: LoggedMatch) -> tuple[object, ...]:
     """Return the fields of the match's end: winner, result, reason, cause, party, responsible seat."""
-    assert table.match.phase is Phase.ENDED
-    assert deadline(table.match) is None
-    result = table.match.result
+    assert logged.match.phase is Phase.ENDED
+    assert deadline(logged.match) is None
+    result = logged.match.result
     assert result is not None
-    table.check()
+    logged.check()
     return (result.winner, result.result.value, result.reason, result.cause.value, result.party.value, result.seat)
 
 
@@ -76,92 +76,92 @@ def test_a_match_that_is_impossible_is_refused(values: dict[str, object], reason
 
 
 def test_it_starts_when_both_are_present() -> None:
-    table = Table()
-    assert table.match.phase is Phase.PENDING
-    assert table.kinds(Arrive(1)) == ["arrived"]
-    assert table.kinds(Leave(1)) == ["left"]
-    assert table.kinds(Arrive(2)) == ["arrived"]
-    assert table.kinds(Arrive(2)) == []
-    assert table.kinds(Arrive(1), after_ms=50) == ["arrived", "started"]
-    assert table.match.turn_started == NOON + 50
-    table.check()
+    logged = LoggedMatch()
+    assert logged.match.phase is Phase.PENDING
+    assert logged.kinds(Arrive(1)) == ["arrived"]
+    assert logged.kinds(Leave(1)) == ["left"]
+    assert logged.kinds(Arrive(2)) == ["arrived"]
+    assert logged.kinds(Arrive(2)) == []
+    assert logged.kinds(Arrive(1), after_ms=50) == ["arrived", "started"]
+    assert logged.match.turn_started == NOON + 50
+    logged.check()
 
 
 def test_it_starts_at_once() -> None:
-    table = Table(policy=policy(start=ClockStart.AT_ONCE))
-    assert [event.kind for event in table.events] == [EventKind.CREATED, EventKind.STARTED]
-    assert table.match.turn_started == NOON
-    table.check()
+    logged = LoggedMatch(policy=policy(start=ClockStart.AT_ONCE))
+    assert [event.kind for event in logged.events] == [EventKind.CREATED, EventKind.STARTED]
+    assert logged.match.turn_started == NOON
+    logged.check()
 
 
 def test_a_game_is_played_to_the_last_stone() -> None:
-    table = started("heap(stones=4)")
-    first = receipt(table.play("1", after_ms=1_000))
+    logged = started("heap(stones=4)")
+    first = receipt(logged.play("1", after_ms=1_000))
     assert (first.kind, first.ply, first.result) == (EventKind.MOVED, 1, None)
-    decision = table.play("3", after_ms=500)
+    decision = logged.play("3", after_ms=500)
     assert [event.kind.value for event in decision.events] == ["moved", "ended"]
-    assert receipt(decision).result == table.match.result
-    assert receipt(decision).revision == table.match.revision - 1
-    assert [clock.remaining_ms for clock in table.match.clocks] == [59_000, 59_500]
-    assert end(table) == (2, "win", "last_stone", "rules", "player", 2)
+    assert receipt(decision).result == logged.match.result
+    assert receipt(decision).revision == logged.match.revision - 1
+    assert [clock.remaining_ms for clock in logged.match.clocks] == [59_000, 59_500]
+    assert end(logged) == (2, "win", "last_stone", "rules", "player", 2)
 
 
 def test_a_seat_moves_as_often_as_the_position_says() -> None:
-    table = started("heap(handicap=2)")
+    logged = started("heap(handicap=2)")
     for ply in range(3):
-        assert (table.match.ply, table.match.turn) == (ply, 1)
-        assert refusal(table.play("1", request=f"hasty {ply}", seat=2)).reason is Reason.NOT_YOUR_TURN
-        table.play("1")
-    assert table.match.turn == 2
-    assert table.match.turns == b"\1\1\1"
-    table.check()
+        assert (logged.match.ply, logged.match.turn) == (ply, 1)
+        assert refusal(logged.play("1", request=f"hasty {ply}", seat=2)).reason is Reason.NOT_YOUR_TURN
+        logged.play("1")
+    assert logged.match.turn == 2
+    assert logged.match.turns == b"\1\1\1"
+    logged.check()
 
 
 @pytest.mark.parametrize(("seat", "winner"), [(1, 2), (2, 1)])
 def test_resignation(seat: int, winner: int) -> None:
-    table = started()
-    answer = receipt(table.do(Resign(1 if seat == 1 else 2, "enough")))
-    assert (answer.kind, answer.revision) == (EventKind.ENDED, table.match.revision)
-    assert end(table) == (winner, "win", "resignation", "resignation", "player", seat)
+    logged = started()
+    answer = receipt(logged.do(Resign(1 if seat == 1 else 2, "enough")))
+    assert (answer.kind, answer.revision) == (EventKind.ENDED, logged.match.revision)
+    assert end(logged) == (winner, "win", "resignation", "resignation", "player", seat)
 
 
 def test_a_draw_is_agreed() -> None:
-    table = started()
-    table.do(OfferDraw(2, "peace?"))
-    table.do(AnswerDraw(1, "peace", True))
-    assert end(table) == (0, "draw", "draw_agreed", "agreement", "players", None)
+    logged = started()
+    logged.do(OfferDraw(2, "peace?"))
+    logged.do(AnswerDraw(1, "peace", True))
+    assert end(logged) == (0, "draw", "draw_agreed", "agreement", "players", None)
 
 
 def test_a_draw_is_claimed() -> None:
-    table = started("heap(stones=10)")
-    table.do(ClaimDraw(1, "even"))
-    assert end(table) == (0, "draw", "even", "rules", "player", 1)
+    logged = started("heap(stones=10)")
+    logged.do(ClaimDraw(1, "even"))
+    assert end(logged) == (0, "draw", "even", "rules", "player", 1)
 
 
 def test_the_flag_falls_without_a_move() -> None:
-    table = started(time="10s")
-    due = deadline(table.match)
+    logged = started(time="10s")
+    due = deadline(logged.match)
     assert due is not None
-    assert due == table.now + 10_000 + 100 + 300  # including all the credit that a move on its way might get
-    assert table.kinds(Tick(), after_ms=due - table.now - 1) == []
-    assert table.kinds(Tick(), after_ms=1) == ["ended"]
-    assert end(table) == (2, "win", "time", "time", "player", 1)
+    assert due == logged.now + 10_000 + 100 + 300  # including all the credit that a move on its way might get
+    assert logged.kinds(Tick(), after_ms=due - logged.now - 1) == []
+    assert logged.kinds(Tick(), after_ms=1) == ["ended"]
+    assert end(logged) == (2, "win", "time", "time", "player", 1)
 
 
 def test_the_cap_on_a_move_holds_without_a_clock() -> None:
-    table = started(time="none", policy=policy(move_cap_ms=5_000))
-    table.play("1", after_ms=4_999)
-    table.play("1", after_ms=5_000)
-    assert end(table) == (1, "win", "time", "time", "player", 2)
+    logged = started(time="none", policy=policy(move_cap_ms=5_000))
+    logged.play("1", after_ms=4_999)
+    logged.play("1", after_ms=5_000)
+    assert end(logged) == (1, "win", "time", "time", "player", 2)
 
 
 def test_illegal_moves() -> None:
-    table = started("heap(stones=2)", policy=policy(illegal_moves=2))
-    table.play("3")
-    decision = table.play("x")
+    logged = started("heap(stones=2)", policy=policy(illegal_moves=2))
+    logged.play("3")
+    decision = logged.play("x")
     assert [event.kind.value for event in decision.events] == ["refused", "ended"]
     assert refusal(decision).facts["strikes_left"] == "0"
-    assert end(table) == (2, "win", "illegal_moves", "rule_violation", "player", 1)
+    assert end(logged) == (2, "win", "illegal_moves", "rule_violation", "player", 1)
 
 
 @pytest.mark.parametrize(
@@ -175,62 +175,62 @@ def test_illegal_moves() -> None:
     ],
 )
 def test_a_player_does_not_show_up(present: int, no_show: NoShow, expected: tuple[object, ...]) -> None:
-    table = Table(policy=policy(no_show=no_show, no_show_ms=1_000))
+    logged = LoggedMatch(policy=policy(no_show=no_show, no_show_ms=1_000))
     if present:
-        table.do(Arrive(1 if present == 1 else 2), after_ms=400)
-    assert deadline(table.match) == NOON + 1_000
-    assert table.kinds(Tick(), after_ms=NOON + 999 - table.now) == []
-    table.do(Tick(), after_ms=1)
-    assert end(table) == expected
+        logged.do(Arrive(1 if present == 1 else 2), after_ms=400)
+    assert deadline(logged.match) == NOON + 1_000
+    assert logged.kinds(Tick(), after_ms=NOON + 999 - logged.now) == []
+    logged.do(Tick(), after_ms=1)
+    assert end(logged) == expected
 
 
 def test_a_player_who_stays_away_abandons_the_match() -> None:
-    table = started(time="10m", policy=policy(abandon_ms=1_000))
-    table.do(Leave(2), after_ms=100)
-    assert deadline(table.match) == table.now + 1_000
-    assert table.kinds(Tick(), after_ms=999) == []
-    table.do(Tick(), after_ms=1)
-    assert end(table) == (1, "win", "abandonment", "absence", "player", 2)
+    logged = started(time="10m", policy=policy(abandon_ms=1_000))
+    logged.do(Leave(2), after_ms=100)
+    assert deadline(logged.match) == logged.now + 1_000
+    assert logged.kinds(Tick(), after_ms=999) == []
+    logged.do(Tick(), after_ms=1)
+    assert end(logged) == (1, "win", "abandonment", "absence", "player", 2)
 
 
 def test_a_player_who_comes_back_in_time_or_moves_does_not_abandon_it() -> None:
-    table = started(time="10m", policy=policy(abandon_ms=1_000))
-    table.do(Leave(1))
-    table.do(Arrive(1), after_ms=999)
-    assert table.kinds(Tick(), after_ms=5_000) == []
-    table.do(Leave(1))
-    table.play("1", after_ms=999)
-    assert deadline(table.match) == table.now + 1_000
+    logged = started(time="10m", policy=policy(abandon_ms=1_000))
+    logged.do(Leave(1))
+    logged.do(Arrive(1), after_ms=999)
+    assert logged.kinds(Tick(), after_ms=5_000) == []
+    logged.do(Leave(1))
+    logged.play("1", after_ms=999)
+    assert deadline(logged.match) == logged.now + 1_000
 
 
 def test_the_player_who_left_first_abandons_it() -> None:
-    table = started(time="10m", policy=policy(abandon_ms=1_000))
-    table.do(Leave(2))
-    table.do(Leave(1), after_ms=1)
-    table.do(Tick(), after_ms=9_000)
-    assert end(table) == (1, "win", "abandonment", "absence", "player", 2)
+    logged = started(time="10m", policy=policy(abandon_ms=1_000))
+    logged.do(Leave(2))
+    logged.do(Leave(1), after_ms=1)
+    logged.do(Tick(), after_ms=9_000)
+    assert end(logged) == (1, "win", "abandonment", "absence", "player", 2)
 
 
 def test_both_players_leave_at_the_same_time() -> None:
-    table = started(time="10m", policy=policy(abandon_ms=1_000))
-    table.do(Leave(2))
-    table.do(Leave(1))
-    table.do(Tick(), after_ms=1_000)
-    assert end(table) == (0, "void", "abandonment", "absence", "players", None)
+    logged = started(time="10m", policy=policy(abandon_ms=1_000))
+    logged.do(Leave(2))
+    logged.do(Leave(1))
+    logged.do(Tick(), after_ms=1_000)
+    assert end(logged) == (0, "void", "abandonment", "absence", "players", None)
 
 
 def test_the_flag_comes_before_a_later_abandonment() -> None:
-    table = started(time="1s", policy=policy(abandon_ms=60_000))
-    table.do(Leave(1))
-    table.do(Leave(2))
-    table.do(Tick(), after_ms=100_000)
-    assert end(table) == (2, "win", "time", "time", "player", 1)
+    logged = started(time="1s", policy=policy(abandon_ms=60_000))
+    logged.do(Leave(1))
+    logged.do(Leave(2))
+    logged.do(Tick(), after_ms=100_000)
+    assert end(logged) == (2, "win", "time", "time", "player", 1)
 
 
 def test_a_policy_can_allow_absence() -> None:
-    table = started(time="10m", policy=policy(abandon_ms=0))
-    table.do(Leave(2))
-    assert table.kinds(Tick(), after_ms=599_000) == []
+    logged = started(time="10m", policy=policy(abandon_ms=0))
+    logged.do(Leave(2))
+    assert logged.kinds(Tick(), after_ms=599_000) == []
 
 
 @pytest.mark.parametrize(
@@ -246,12 +246,14 @@ def test_a_policy_can_allow_absence() -> None:
         (ReportFault("the rules raised KeyError\ud800"), (0, "void", "arbiter_fault", "arbiter", "arbiter", None)),
     ],
 )
-@pytest.mark.parametrize("stage", [Table, started])
-def test_an_organiser_ends_a_match(stage: Callable[[], Table], command: Command, expected: tuple[object, ...]) -> None:
-    table = stage()
-    table.do(command)
-    assert end(table) == expected
-    result = table.match.result
+@pytest.mark.parametrize("stage", [LoggedMatch, started])
+def test_an_organiser_ends_a_match(
+    stage: Callable[[], LoggedMatch], command: Command, expected: tuple[object, ...]
+) -> None:
+    logged = stage()
+    logged.do(command)
+    assert end(logged) == expected
+    result = logged.match.result
     assert isinstance(result, Ended)
     if isinstance(command, Abort | Adjudicate):
         assert (result.by, result.note) == (command.by, command.note)
@@ -271,19 +273,19 @@ def test_an_organiser_ends_a_match(stage: Callable[[], Table], command: Command,
     ],
 )
 def test_an_organiser_gets_the_reason_of_a_refusal(command: Command) -> None:
-    table = started()
-    assert refusal(table.do(command)).reason is Reason.ARGUMENT_INVALID
-    assert table.match.phase is Phase.ACTIVE
+    logged = started()
+    assert refusal(logged.do(command)).reason is Reason.ARGUMENT_INVALID
+    assert logged.match.phase is Phase.ACTIVE
 
 
 def test_events_never_run_backwards_in_time() -> None:
-    table = started()
-    table.play("1", after_ms=2_000)
-    table.now -= 60_000  # the system's clock was set back
-    table.play("1")
-    assert [event.at for event in table.events] == sorted(event.at for event in table.events)
-    assert [clock.remaining_ms for clock in table.match.clocks] == [58_000, 60_000]
-    table.check()
+    logged = started()
+    logged.play("1", after_ms=2_000)
+    logged.now -= 60_000  # the system's clock was set back
+    logged.play("1")
+    assert [event.at for event in logged.events] == sorted(event.at for event in logged.events)
+    assert [clock.remaining_ms for clock in logged.match.clocks] == [58_000, 60_000]
+    logged.check()
 
 
 def test_the_first_events_have_no_predecessor() -> None:

@@ -31,7 +31,7 @@ from arbiter.matches.events import Ended, EventKind, Moved, Refused, Resumed, St
 from arbiter.matches.policy import ClockStart, NoShow
 from arbiter.matches.requests import Receipt
 from tests.matches.heap import games
-from tests.matches.table import Table, policy
+from tests.matches.logged_match import LoggedMatch, policy
 
 SEATS = st.sampled_from((1, 2))
 WAITS = st.sampled_from((0, 1, 40, 1_000, 9_999, 61_000)) | st.integers(0, 3_000)
@@ -44,7 +44,7 @@ class MatchMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.table: Table = Table()
+        self.logged: LoggedMatch = LoggedMatch()
         self.answers: list[tuple[Command, Receipt | Refusal]] = []
         self.recorded: list[Command] = []
         self.number = 0
@@ -72,13 +72,13 @@ class MatchMachine(RuleBasedStateMachine):
     ) -> None:
         rules = policy(start=start, no_show=no_show, abandon_ms=abandon_ms, move_cap_ms=60_000)
         opening = first_moves(games(game), opening_plies)
-        self.table = Table(game, time, rules, opening=opening, players=("alice", opponent))
+        self.logged = LoggedMatch(game, time, rules, opening=opening, players=("alice", opponent))
         if both:
-            self.table.do(Arrive(1))
-            self.table.do(Arrive(2))
+            self.logged.do(Arrive(1))
+            self.logged.do(Arrive(2))
 
     def ask(self, command: Command, wait: int = 0) -> Decision:
-        decision = self.table.do(command, wait)
+        decision = self.logged.do(command, wait)
         if not isinstance(command, Arrive | Leave | Interrupt | Tick):
             self.answers.append((command, decision.answer))
             if decision.events:
@@ -96,19 +96,19 @@ class MatchMachine(RuleBasedStateMachine):
         round_trip=st.none() | st.integers(0, 400),
     )
     def play(self, pick: int, wait: int, handed: int | None, round_trip: int | None) -> None:
-        match = with_position(self.table.match)
+        match = with_position(self.logged.match)
         moves = match.game.moves(match.position)
         if moves:
             move = moves[pick % len(moves)]
             handed_over = None if handed is None else match.since + handed
-            command = Play(match.turn, self.request(), match.ply, move, self.table.now + wait, handed_over, round_trip)
+            command = Play(match.turn, self.request(), match.ply, move, self.logged.now + wait, handed_over, round_trip)
             decision = self.ask(command, wait)
             played = any(isinstance(event, Moved | Ended) for event in decision.events)
             assert (match.phase in (Phase.ACTIVE, Phase.PAUSED)) == played
 
     @rule(seat=SEATS, ply=st.integers(-1, 12), move=st.sampled_from(("1", "4", "pass", "", "é" * 300)), wait=WAITS)
     def play_badly(self, seat: Seat, ply: int, move: str, wait: int) -> None:
-        self.ask(Play(seat, self.request(), ply, move, self.table.now), wait)
+        self.ask(Play(seat, self.request(), ply, move, self.logged.now), wait)
 
     @rule(seat=SEATS, version=st.sampled_from(("", "1", "2")), wait=WAITS)
     def come(self, seat: Seat, version: str, wait: int) -> None:
@@ -146,22 +146,22 @@ class MatchMachine(RuleBasedStateMachine):
 
     @rule(wait=WAITS)
     def tick(self, wait: int) -> None:
-        due = deadline(self.table.match)
+        due = deadline(self.logged.match)
         decision = self.ask(Tick(), wait)
-        assert bool(decision.events) == (due is not None and self.table.now >= due)
+        assert bool(decision.events) == (due is not None and self.logged.now >= due)
 
     @rule()
     def restart(self) -> None:
         """Go on with a replay of the match's log, the position read on trust."""
-        replayed = self.table.replayed()
-        assert replayed == self.table.match
-        self.table.match = replayed
+        replayed = self.logged.replayed()
+        assert replayed == self.logged.match
+        self.logged.match = replayed
 
     @rule(data=st.data(), wait=WAITS)
     @precondition(lambda self: self.answers)
     def ask_again(self, data: st.DataObject, wait: int) -> None:
         command, answer = data.draw(st.sampled_from(self.answers))
-        again = self.table.do(command, wait)
+        again = self.logged.do(command, wait)
         assert again.events == ()
         assert _said(again.answer) == _said(answer)
 
@@ -172,28 +172,28 @@ class MatchMachine(RuleBasedStateMachine):
         assert not isinstance(command, Arrive | Leave | Interrupt | Tick)
         caller: Any = {"seat": getattr(command, "seat", None)}
         if caller["seat"] is not None:
-            other = Play(caller["seat"], command.request, 999, "1", self.table.now)  # type: ignore[union-attr]
-            decision = decide(self.table.match, other, self.table.now)
+            other = Play(caller["seat"], command.request, 999, "1", self.logged.now)  # type: ignore[union-attr]
+            decision = decide(self.logged.match, other, self.logged.now)
             assert isinstance(decision.answer, Refusal)
             assert decision.answer.reason.value == "REQUEST_ID_REUSED"
 
     @invariant()
     def something_is_due_until_the_end(self) -> None:
-        match = self.table.match
+        match = self.logged.match
         assert (deadline(match) is None) == (match.phase is Phase.ENDED) == (match.result is not None)
 
     @invariant()
     def clocks_are_sound(self) -> None:
-        match = self.table.match
+        match = self.logged.match
         for seat in (1, 2):
             assert 1 <= available_ms(match, seat) <= 60_000
         assert all(0 <= bank <= 10_000 for bank in match.banks)
         assert all(0 <= strikes <= 4 for strikes in match.strikes)
 
     def teardown(self) -> None:
-        table = self.table
-        table.check()
-        _check_events(table)
+        logged = self.logged
+        logged.check()
+        _check_events(logged)
 
 
 def first_moves(game: AnyGame, plies: int) -> tuple[str, ...]:
@@ -209,12 +209,12 @@ def _said(answer: Receipt | Refusal) -> object:
     return (answer.reason, answer.message, answer.facts) if isinstance(answer, Refusal) else answer
 
 
-def _check_events(table: Table) -> None:
+def _check_events(logged: LoggedMatch) -> None:
     """Assert what any log has: every turn starts once, moves follow turns, charges are consistent, there is one end."""
     begun: int | None = None
-    plies = len(table.match.created.opening)
-    limit = most_credit(table.match.created.policy.credit, 10_000)
-    for event in table.events:
+    plies = len(logged.match.created.opening)
+    limit = most_credit(logged.match.created.policy.credit, 10_000)
+    for event in logged.events:
         match event:
             case Started() | Resumed():
                 begun = event.at
@@ -230,10 +230,10 @@ def _check_events(table: Table) -> None:
                 assert event.ply == plies
             case _:
                 pass
-    ends = [number for number, event in enumerate(table.events) if isinstance(event, Ended)]
-    assert ends in ([], [len(table.events) - 1])
-    assert table.events[0].kind is EventKind.CREATED
-    assert plies == table.match.ply == len(table.match.turns)
+    ends = [number for number, event in enumerate(logged.events) if isinstance(event, Ended)]
+    assert ends in ([], [len(logged.events) - 1])
+    assert logged.events[0].kind is EventKind.CREATED
+    assert plies == logged.match.ply == len(logged.match.turns)
 
 
 MatchMachine.TestCase.settings = settings(

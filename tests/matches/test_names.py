@@ -15,7 +15,7 @@ from arbiter.matches.commands import NAMES, Command, CommandName, OfferDraw, Pla
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.origins import Origin, asked, request_of
 from arbiter.matches.policy import Policy
-from tests.matches.table import Table, started
+from tests.matches.logged_match import LoggedMatch, started
 
 #: the names in records: of commands by class, of events by kind
 LITERALS: dict[type[Any], str] = {
@@ -80,7 +80,7 @@ def test_every_kind_of_request_is_listed() -> None:
 
 def records() -> list[bytes]:
     """Return the records of one match with a rejected request of every kind, and of one that is played."""
-    waiting, playing = Table("heap(stones=9)"), started("heap(stones=9)")
+    waiting, playing = LoggedMatch("heap(stones=9)"), started("heap(stones=9)")
     for number, request_ in enumerate(REQUESTS[:6]):
         name = f"request {number}"
         waiting.do(replace(request_, request=name))

@@ -17,16 +17,16 @@ from arbiter.matches.notation import NotationError, WrittenMove, _date, read, wr
 from arbiter.matches.record_errors import RecordError
 from arbiter.testing.transcripts import STORIES, Story, played
 from tests.matches.heap import games
-from tests.matches.table import started
+from tests.matches.logged_match import started
 
 HEAP = '[Game "heap(stones=4)"]\n\n'
 
 
 def test_a_match_as_text() -> None:
-    table = started("heap(stones=4)", "1m+1s")
-    table.play("3", after_ms=1_600)
-    table.play("1", after_ms=61)
-    assert write(table.events) == (
+    logged = started("heap(stones=4)", "1m+1s")
+    logged.play("3", after_ms=1_600)
+    logged.play("1", after_ms=61)
+    assert write(logged.events) == (
         '[Game "heap(stones=4)"]\n[Player1 "alice"]\n[Player2 "bob"]\n[TimeControl "1m+1s"]\n[Match "m1"]\n'
         '[Date "2027.01.15"]\n[Rated "no"]\n[Result "0-1"]\n[Termination "win: last_stone"]\n\n'
         "1. 3 {[%clk 0:00:59.4] [%emt 0:00:01.6]} 2. 1 {[%clk 0:01:00.939] [%emt 0:00:00.061]} 0-1\n"
@@ -61,20 +61,20 @@ def test_what_is_written_reads_back(story: Story) -> None:
 
 
 def test_running_and_resigned_matches() -> None:
-    table = started("heap(stones=4)")
-    assert write(table.events).endswith('[Result "*"]\n\n*\n')
-    table.do(Resign(1, "r"))
-    assert read(write(table.events), games).result == "0-1"
+    logged = started("heap(stones=4)")
+    assert write(logged.events).endswith('[Result "*"]\n\n*\n')
+    logged.do(Resign(1, "r"))
+    assert read(write(logged.events), games).result == "0-1"
     with pytest.raises(RecordError):
-        write(table.events[1:])
+        write(logged.events[1:])
 
 
 def test_tags_hold_any_text() -> None:
-    table = started("heap(stones=4)")
-    created = table.events[0]
+    logged = started("heap(stones=4)")
+    created = logged.events[0]
     assert isinstance(created, Created)
     object.__setattr__(created, "label", 'a "cup" \\ é]')
-    assert read(write(table.events), games).tags["Label"] == 'a "cup" \\ é]'
+    assert read(write(logged.events), games).tags["Label"] == 'a "cup" \\ é]'
 
 
 @given(st.integers(0, 10**13))

@@ -39,32 +39,32 @@ from arbiter.matches.match import Match
 from arbiter.matches.record import BrokenChainError, Sealed
 from arbiter.matches.record_errors import MalformedRecordError, RecordError
 from tests.matches.heap import DriftingHeap, games
-from tests.matches.table import Table, policy, started
+from tests.matches.logged_match import LoggedMatch, policy, started
 
 
-def eventful() -> Table:
+def eventful() -> LoggedMatch:
     """Return a match in which every kind of event happened."""
-    table = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
-    table.play("x" * 300)
-    table.do(OfferDraw(2, "peace?"))
-    table.do(Play(2, "too early", 3, "1", table.now))
-    table.do(AnswerDraw(2, "to myself", True))
-    table.do(AnswerDraw(1, "no", False))
-    table.play("3", after_ms=70_000)
-    table.do(Leave(1))
-    table.do(Interrupt(Interruption.RESTART), after_ms=5)
-    table.do(Tick(), after_ms=30_000)
-    table.play("1", after_ms=1_000)
-    table.play("1", after_ms=200_000)
-    assert {event.kind for event in table.events} == set(EventKind)
-    return table
+    logged = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
+    logged.play("x" * 300)
+    logged.do(OfferDraw(2, "peace?"))
+    logged.do(Play(2, "too early", 3, "1", logged.now))
+    logged.do(AnswerDraw(2, "to myself", True))
+    logged.do(AnswerDraw(1, "no", False))
+    logged.play("3", after_ms=70_000)
+    logged.do(Leave(1))
+    logged.do(Interrupt(Interruption.RESTART), after_ms=5)
+    logged.do(Tick(), after_ms=30_000)
+    logged.play("1", after_ms=1_000)
+    logged.play("1", after_ms=200_000)
+    assert {event.kind for event in logged.events} == set(EventKind)
+    return logged
 
 
 def test_the_bytes_of_an_event() -> None:
-    table = started("heap(stones=9)", "1m+1s")
-    table.play("2", after_ms=1_500, request="r1")
-    previous = digest(table.log[-2])
-    assert table.log[-1].decode() == (
+    logged = started("heap(stones=9)", "1m+1s")
+    logged.play("2", after_ms=1_500, request="r1")
+    previous = digest(logged.log[-2])
+    assert logged.log[-1].decode() == (
         '{"at":1800000001500,"clocks":[{"remaining_ms":59500},{"remaining_ms":60000}],"kind":"moved",'
         '"ledger":{"arrived":1800000001500,"charged":1500,"credited":0,"left":58500,"started":1800000000000},'
         f'"match":"m1","move":"2","ply":0,"position":"7 2 0","previous":"{previous}","request":"r1","revision":5,'
@@ -73,7 +73,7 @@ def test_the_bytes_of_an_event() -> None:
 
 
 def test_the_bytes_of_the_first_event() -> None:
-    assert Table().log[0].decode() == (
+    assert LoggedMatch().log[0].decode() == (
         '{"at":1800000000000,"creator":"organiser","format":1,"game":"heap","kind":"created","match":"m1",'
         '"players":["alice","bob"],"policy":{"abandon_ms":60000,"credit":{"bank_ms":10000,"hand_over_most_ms":100,'
         '"network_most_ms":300,"refill_ms":250},"illegal_moves":4,"kept_refusals":100,"move_cap_ms":3600000,"no_show":"forfeit",'
@@ -83,44 +83,44 @@ def test_the_bytes_of_the_first_event() -> None:
 
 
 def test_every_kind_of_event_is_read_as_it_was_written() -> None:
-    table = eventful()
-    for number, (data, event) in enumerate(zip(table.log, table.events, strict=True), 1):
+    logged = eventful()
+    for number, (data, event) in enumerate(zip(logged.log, logged.events, strict=True), 1):
         record = read_record(data)
         assert (record.match, record.revision, record.event) == ("m1", number, event)
         assert b"null" not in data
-    table.check()
+    logged.check()
 
 
 def test_sealing_what_was_read_gives_the_same_bytes() -> None:
-    table = eventful()
-    match = replay(table.events[:1], games)
-    assert seal(match, [read(data) for data in table.log[1:]]) == [
-        Sealed(number, data) for number, data in enumerate(table.log[1:], 2)
+    logged = eventful()
+    match = replay(logged.events[:1], games)
+    assert seal(match, [read(data) for data in logged.log[1:]]) == [
+        Sealed(number, data) for number, data in enumerate(logged.log[1:], 2)
     ]
-    assert seal(match, [replace(event) for event in table.events[1:]]) == [
-        Sealed(number, data) for number, data in enumerate(table.log[1:], 2)
+    assert seal(match, [replace(event) for event in logged.events[1:]]) == [
+        Sealed(number, data) for number, data in enumerate(logged.log[1:], 2)
     ]
 
 
 def test_an_event_is_sealed_at_its_own_place() -> None:
     """The encoded form that is cached with an event is not used at another place or in another match."""
-    table, other = started(), started(time="2m")
-    event = table.play("1").events[0]
+    logged, other = started(), started(time="2m")
+    event = logged.play("1").events[0]
     data = seal(other.match, [event])[0].data
-    assert read_record(data).previous == other.match.digest != read_record(table.log[-1]).previous
+    assert read_record(data).previous == other.match.digest != read_record(logged.log[-1]).previous
 
 
 def test_unknown_fields_are_ignored() -> None:
-    table = started()
-    values = decode(table.log[-1])
-    assert read(encode(values | {"weather": "fine"})) == table.events[-1]
+    logged = started()
+    values = decode(logged.log[-1])
+    assert read(encode(values | {"weather": "fine"})) == logged.events[-1]
 
 
 @pytest.mark.parametrize("number", range(15))
 def test_a_missing_or_wrong_field_is_named(number: int) -> None:
-    table = eventful()
+    logged = eventful()
     optional = {"label", "move_digest", "late", "seat", "request", "note", "by"}
-    values = decode(table.log[number])
+    values = decode(logged.log[number])
     assert isinstance(values, dict)
     for name in values:
         for damaged in ({**values, name: [[]]}, {key: value for key, value in values.items() if key != name}):
@@ -137,7 +137,7 @@ def test_malformed_records(data: bytes) -> None:
 
 
 def test_a_newer_format_is_refused() -> None:
-    values = decode(Table().log[0])
+    values = decode(LoggedMatch().log[0])
     with pytest.raises(MalformedRecordError, match="format 2"):
         read(encode(values | {"format": 2}))
 
@@ -204,8 +204,8 @@ def forged(events: list[Event], number: int, event: Event) -> list[Event]:
     return [replace(other) for other in (*events[:number], event, *events[number + 1 :])]
 
 
-def position(table: Table, kind: type[Event]) -> int:
-    return next(number for number, event in enumerate(table.events) if isinstance(event, kind))
+def position(logged: LoggedMatch, kind: type[Event]) -> int:
+    return next(number for number, event in enumerate(logged.events) if isinstance(event, kind))
 
 
 MOVES: list[dict[str, Any]] = [
@@ -215,22 +215,22 @@ MOVES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("values", MOVES)
 def test_a_log_that_contradicts_the_rules(values: dict[str, Any]) -> None:
-    table = eventful()
-    number = position(table, Moved)
-    moved = replace(table.events[number], after=None, **values)
+    logged = eventful()
+    number = position(logged, Moved)
+    moved = replace(logged.events[number], after=None, **values)
     with pytest.raises(ContradictionError, match=rf"revision {number + 1} \(moved\)"):
-        replay(forged(table.events, number, moved), games)
+        replay(forged(logged.events, number, moved), games)
 
 
 @pytest.mark.parametrize("name", ["started", "handed_over", "arrived", "credited", "charged", "left"])
 def test_a_log_that_contradicts_the_clock(name: str) -> None:
-    table = eventful()
-    number = position(table, Moved)
-    moved = table.events[number]
+    logged = eventful()
+    number = position(logged, Moved)
+    moved = logged.events[number]
     assert isinstance(moved, Moved)
     ledger = replace(moved.ledger, **{name: (getattr(moved.ledger, name) or moved.ledger.started) + 1})
     with pytest.raises(ContradictionError):
-        replay(forged(table.events, number, replace(moved, after=None, ledger=ledger)), games)
+        replay(forged(logged.events, number, replace(moved, after=None, ledger=ledger)), games)
 
 
 @pytest.mark.parametrize(
@@ -257,57 +257,57 @@ def test_a_log_that_contradicts_the_clock(name: str) -> None:
     ],
 )
 def test_a_log_that_contradicts_itself(kind: type[Event], values: dict[str, Any]) -> None:
-    table = eventful()
-    number = position(table, kind)
+    logged = eventful()
+    number = position(logged, kind)
     with pytest.raises(ContradictionError):
-        replay(forged(table.events, number, replace(table.events[number], **values)), games)
+        replay(forged(logged.events, number, replace(logged.events[number], **values)), games)
 
 
 def test_an_end_by_the_rules_can_not_be_invented() -> None:
-    table = started("heap(stones=4)")
-    table.do(ClaimDraw(1, "r"))
+    logged = started("heap(stones=4)")
+    logged.do(ClaimDraw(1, "r"))
     for values in ({"reason": "odd"}, {"request": ""}, {"winner": 1}):
         with pytest.raises(ContradictionError):
-            replay(forged(table.events, 4, replace(table.events[4], **values)), games)  # type: ignore[arg-type]
-    table = started("heap(stones=1)")
-    table.play("1")
-    resigned = replace(table.events[-1], cause=Cause.RESIGNATION, reason="resignation")  # type: ignore[call-arg]
+            replay(forged(logged.events, 4, replace(logged.events[4], **values)), games)  # type: ignore[arg-type]
+    logged = started("heap(stones=1)")
+    logged.play("1")
+    resigned = replace(logged.events[-1], cause=Cause.RESIGNATION, reason="resignation")  # type: ignore[call-arg]
     with pytest.raises(ContradictionError, match="over by its rules"):
-        replay(forged(table.events, 5, resigned), games)
+        replay(forged(logged.events, 5, resigned), games)
 
 
 def test_events_can_not_be_reordered() -> None:
-    table = started()
-    table.do(Resign(1, "r"))
+    logged = started()
+    logged.do(Resign(1, "r"))
     with pytest.raises(ContradictionError, match="no left event in phase ended"):
-        replay([*table.events, Left(table.now, 1)], games)
+        replay([*logged.events, Left(logged.now, 1)], games)
     with pytest.raises(ContradictionError, match="arrived is not the first event"):
-        replay(table.events[1:], games)
+        replay(logged.events[1:], games)
     with pytest.raises(RecordError, match="at least one"):
         replay([], games)
 
 
 def test_a_log_of_other_rules_is_noticed() -> None:
-    table = eventful()
+    logged = eventful()
     with pytest.raises(ContradictionError, match="position is 6 2 0, expected 6 2 7"):
-        replay((read(data) for data in table.log), lambda variant: DriftingHeap(stones=9))
+        replay((read(data) for data in logged.log), lambda variant: DriftingHeap(stones=9))
 
 
 def test_reading_on_trust_uses_the_rules_only_when_needed() -> None:
-    table = started("heap(stones=9)")
+    logged = started("heap(stones=9)")
     for _ in range(3):
-        table.play("1")
-    trusted: Match = replay((read(data) for data in table.log), games, trust=True)
+        logged.play("1")
+    trusted: Match = replay((read(data) for data in logged.log), games, trust=True)
     assert trusted.position is None
     assert (trusted.text, trusted.turn, trusted.moves) == ("6 2 0", 2, ("1", "1", "1"))
-    assert with_position(trusted) == table.match
-    table.match = trusted
-    table.play("3")
-    table.play("9")
-    assert table.match.strikes == (1, 0)
-    table.play("3")
-    assert table.match.result is not None
-    table.check()
+    assert with_position(trusted) == logged.match
+    logged.match = trusted
+    logged.play("3")
+    logged.play("9")
+    assert logged.match.strikes == (1, 0)
+    logged.play("3")
+    assert logged.match.result is not None
+    logged.check()
 
 
 def test_reasons_of_strikes_are_among_the_known_ones() -> None:

@@ -26,7 +26,7 @@ from arbiter.matches.commands import (
 )
 from arbiter.matches.events import EventKind, Rejected
 from arbiter.matches.requests import Answered, Receipt, Requests
-from tests.matches.table import Table, policy, receipt, refusal, started
+from tests.matches.logged_match import LoggedMatch, policy, receipt, refusal, started
 
 
 def same(first: Receipt | Refusal, second: Receipt | Refusal) -> bool:
@@ -36,10 +36,10 @@ def same(first: Receipt | Refusal, second: Receipt | Refusal) -> bool:
     return first == second
 
 
-def assert_repeats(table: Table, command: Command, answer: Receipt | Refusal) -> None:
+def assert_repeats(logged: LoggedMatch, command: Command, answer: Receipt | Refusal) -> None:
     """Assert that a repeated request gets its answer, also after a restart, and adds nothing to the record."""
-    for match in (table.match, table.replayed()):
-        again = decide(match, command, table.now + 5)
+    for match in (logged.match, logged.replayed()):
+        again = decide(match, command, logged.now + 5)
         assert again.events == ()
         assert same(again.answer, answer)
 
@@ -72,26 +72,26 @@ CASES: list[tuple[str, list[Command], Command]] = [
 @pytest.mark.parametrize(("before", "command"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_the_same_request_gets_the_same_answer(before: list[Command], command: Command, interrupted: bool) -> None:
-    table = started("heap(stones=2)", policy=policy(illegal_moves=2))
+    logged = started("heap(stones=2)", policy=policy(illegal_moves=2))
     for earlier in before:
-        table.do(earlier)
+        logged.do(earlier)
     if interrupted:
-        table.do(Interrupt(Interruption.RESTART))
-    decision = table.do(command, after_ms=1)
+        logged.do(Interrupt(Interruption.RESTART))
+    decision = logged.do(command, after_ms=1)
     assert decision.events
-    assert_repeats(table, command, decision.answer)
+    assert_repeats(logged, command, decision.answer)
     for later in (Interrupt(Interruption.RESTART), Arrive(1), Arrive(2), Tick(), Abort("boss", "end")):
-        table.do(later, after_ms=1)
-        assert_repeats(table, command, decision.answer)
-    table.check()
+        logged.do(later, after_ms=1)
+        assert_repeats(logged, command, decision.answer)
+    logged.check()
 
 
 def test_a_receipt_stays_the_same_when_the_match_ends_for_another_reason() -> None:
-    table = started("heap(stones=9)")
-    move = Play(1, "r", 0, "1", table.now)
-    answer = table.do(move).answer
-    table.do(ClaimDraw(2, "even"))
-    assert_repeats(table, move, answer)
+    logged = started("heap(stones=9)")
+    move = Play(1, "r", 0, "1", logged.now)
+    answer = logged.do(move).answer
+    logged.do(ClaimDraw(2, "even"))
+    assert_repeats(logged, move, answer)
 
 
 @pytest.mark.parametrize(
@@ -99,33 +99,33 @@ def test_a_receipt_stays_the_same_when_the_match_ends_for_another_reason() -> No
     [Play(1, "r", 0, "1", 0), OfferDraw(2, "r"), AnswerDraw(1, "r", False), ClaimDraw(1, "r"), Resign(2, "r")],
 )
 def test_a_request_refused_before_the_start_is_not_carried_out_after_it(command: Command) -> None:
-    table = Table("heap(stones=2)")
-    answer = refusal(table.do(command))
+    logged = LoggedMatch("heap(stones=2)")
+    answer = refusal(logged.do(command))
     assert (answer.reason, answer.facts) == (Reason.MATCH_NOT_ACTIVE, {"phase": "pending", "outcome": "none"})
     for later in (Arrive(1), Arrive(2), OfferDraw(2, "peace?"), Interrupt(Interruption.RESTART), Abort("boss", "end")):
-        table.do(later, after_ms=1)
-        assert_repeats(table, command, answer)
-    table.check()
+        logged.do(later, after_ms=1)
+        assert_repeats(logged, command, answer)
+    logged.check()
 
 
 def test_a_refused_move_is_not_played_when_its_ply_comes() -> None:
-    table = started()
-    hasty = Play(1, "hasty", 2, "1", table.now)
-    answer = refusal(table.do(hasty))
+    logged = started()
+    hasty = Play(1, "hasty", 2, "1", logged.now)
+    answer = refusal(logged.do(hasty))
     assert (answer.reason, answer.facts) == (Reason.PLY_MISMATCH, {"expected": "0", "actual": "2"})
-    table.play("1")
-    table.play("1")
-    assert (table.match.ply, table.match.turn) == (2, 1)
-    assert_repeats(table, hasty, answer)
-    assert receipt(table.do(Play(1, "in time", 2, "1", table.now))).kind is EventKind.MOVED
+    logged.play("1")
+    logged.play("1")
+    assert (logged.match.ply, logged.match.turn) == (2, 1)
+    assert_repeats(logged, hasty, answer)
+    assert receipt(logged.do(Play(1, "in time", 2, "1", logged.now))).kind is EventKind.MOVED
 
 
 def test_a_rejection_is_answered_from_the_record_alone() -> None:
-    table = started()
-    decision = table.do(Play(1, "r", 5, "1", table.now))
+    logged = started()
+    decision = logged.do(Play(1, "r", 5, "1", logged.now))
     assert decision.events == (
         Rejected(
-            table.now,
+            logged.now,
             1,
             "r",
             RequestContent(CommandName.PLAY, 5, Text("1")),
@@ -138,24 +138,24 @@ def test_a_rejection_is_answered_from_the_record_alone() -> None:
 
 
 def test_a_match_keeps_as_many_refusals_of_a_player_as_its_policy_says() -> None:
-    table = started(policy=policy(kept_refusals=2))
-    kept = [table.do(Play(1, f"kept {n}", 2, "1", table.now)) for n in range(2)]
-    beyond = Play(1, "beyond", 2, "1", table.now)
-    assert refusal(table.do(beyond)).reason is Reason.PLY_MISMATCH
+    logged = started(policy=policy(kept_refusals=2))
+    kept = [logged.do(Play(1, f"kept {n}", 2, "1", logged.now)) for n in range(2)]
+    beyond = Play(1, "beyond", 2, "1", logged.now)
+    assert refusal(logged.do(beyond)).reason is Reason.PLY_MISMATCH
     assert [len(decision.events) for decision in kept] == [1, 1]
-    assert table.match.rejected == (2, 0)
-    assert table.do(OfferDraw(2, "other")).events
-    assert table.do(ClaimDraw(2, "the other player's are its own")).events
-    table.play("1")
-    table.play("1")
+    assert logged.match.rejected == (2, 0)
+    assert logged.do(OfferDraw(2, "other")).events
+    assert logged.do(ClaimDraw(2, "the other player's are its own")).events
+    logged.play("1")
+    logged.play("1")
     for n, decision in enumerate(kept):
-        assert_repeats(table, Play(1, f"kept {n}", 2, "1", table.now), decision.answer)
-    assert receipt(table.do(beyond)).kind is EventKind.MOVED  # judged again
-    table.check()
+        assert_repeats(logged, Play(1, f"kept {n}", 2, "1", logged.now), decision.answer)
+    assert receipt(logged.do(beyond)).kind is EventKind.MOVED  # judged again
+    logged.check()
 
 
 def test_requests_that_no_match_could_carry_out_are_refused_and_not_recorded() -> None:
-    table = started()
+    logged = started()
     requests: list[Command] = [
         Resign(1, ""),
         Play(1, "r", 2**60, "1", 0),
@@ -163,22 +163,22 @@ def test_requests_that_no_match_could_carry_out_are_refused_and_not_recorded() -
         Adjudicate("boss", "r", ResultKind.DRAW, 1),
         Adjudicate("boss", "r", ResultKind.WIN, 0),
     ]
-    answers = [table.do(command) for command in requests]
+    answers = [logged.do(command) for command in requests]
     assert {refusal(answer).reason for answer in answers} == {Reason.ARGUMENT_INVALID}
     assert not any(answer.events for answer in answers)
-    table.do(Abort("boss", "r"))
+    logged.do(Abort("boss", "r"))
     for command, answer in zip(requests, answers, strict=True):
-        assert_repeats(table, command, answer.answer)
+        assert_repeats(logged, command, answer.answer)
 
 
 def test_after_the_end_every_refusal_stays_the_same() -> None:
-    table = started("heap(stones=1)")
-    table.play("1")
-    for command in (Play(2, "a", 1, "1", table.now), Play(1, "b", 0, "1", table.now), OfferDraw(1, "c")):
-        answer = refusal(table.do(command))
+    logged = started("heap(stones=1)")
+    logged.play("1")
+    for command in (Play(2, "a", 1, "1", logged.now), Play(1, "b", 0, "1", logged.now), OfferDraw(1, "c")):
+        answer = refusal(logged.do(command))
         assert answer.facts == {"phase": "ended", "outcome": "1 last_stone"}
-        assert_repeats(table, command, answer)
-    table.check()
+        assert_repeats(logged, command, answer)
+    logged.check()
 
 
 @pytest.mark.parametrize(
@@ -196,73 +196,73 @@ def test_after_the_end_every_refusal_stays_the_same() -> None:
     ],
 )
 def test_the_same_id_on_another_request_is_refused(other: Command) -> None:
-    table = started()
-    table.do(Play(1, "r", 0, "1", table.now))
-    answer = refusal(table.do(other))
+    logged = started()
+    logged.do(Play(1, "r", 0, "1", logged.now))
+    answer = refusal(logged.do(other))
     assert answer.reason is Reason.REQUEST_ID_REUSED
     assert answer.facts == {"request_id": "r"}
-    table.check()
+    logged.check()
 
 
 def test_each_player_has_request_ids_of_its_own() -> None:
-    table = started()
-    first = receipt(table.do(Play(1, "r", 0, "1", table.now)))
-    second = receipt(table.do(Play(2, "r", 1, "1", table.now)))
-    third = receipt(table.do(Abort("boss", "r")))
+    logged = started()
+    first = receipt(logged.do(Play(1, "r", 0, "1", logged.now)))
+    second = receipt(logged.do(Play(2, "r", 1, "1", logged.now)))
+    third = receipt(logged.do(Abort("boss", "r")))
     assert (first.revision, second.revision, third.revision) == (5, 6, 7)
 
 
 def test_the_time_of_sending_is_no_part_of_a_request() -> None:
-    table = started()
-    answer = table.do(Play(1, "r", 0, "1", table.now, table.now, 20)).answer
-    assert_repeats(table, Play(1, "r", 0, "1", table.now + 9_999), answer)
+    logged = started()
+    answer = logged.do(Play(1, "r", 0, "1", logged.now, logged.now, 20)).answer
+    assert_repeats(logged, Play(1, "r", 0, "1", logged.now + 9_999), answer)
 
 
 def test_a_long_legal_move_is_a_move_like_any_other() -> None:
-    table = started("wordy-heap")
-    move = Play(1, "r", 0, "2" * 300, table.now)
-    answer = receipt(table.do(move))
+    logged = started("wordy-heap")
+    move = Play(1, "r", 0, "2" * 300, logged.now)
+    answer = receipt(logged.do(move))
     assert answer.kind is EventKind.MOVED
-    assert_repeats(table, move, answer)
-    table.check()
+    assert_repeats(logged, move, answer)
+    logged.check()
 
 
 def test_two_racing_moves() -> None:
-    table = started()
-    assert receipt(table.do(Play(1, "first", 0, "1", table.now))).kind is EventKind.MOVED
-    loser = Play(1, "second", 0, "2", table.now)
-    answer = refusal(table.do(loser))
+    logged = started()
+    assert receipt(logged.do(Play(1, "first", 0, "1", logged.now))).kind is EventKind.MOVED
+    loser = Play(1, "second", 0, "2", logged.now)
+    answer = refusal(logged.do(loser))
     assert (answer.reason, answer.facts) == (Reason.PLY_MISMATCH, {"expected": "1", "actual": "0"})
-    table.play("3")
-    assert_repeats(table, loser, answer)
+    logged.play("3")
+    assert_repeats(logged, loser, answer)
 
 
 def test_a_seat_that_was_not_to_move_gets_the_same_refusal_for_ever() -> None:
-    table = started("heap(stones=3,handicap=1)")
-    hasty = Play(2, "hasty", 1, "1", table.now)
-    table.play("1")
-    answer = table.do(hasty).answer
+    logged = started("heap(stones=3,handicap=1)")
+    hasty = Play(2, "hasty", 1, "1", logged.now)
+    logged.play("1")
+    answer = logged.do(hasty).answer
     assert isinstance(answer, Refusal)
     assert answer.reason is Reason.NOT_YOUR_TURN
-    table.play("1")
-    assert_repeats(table, hasty, answer)
-    table.play("1")
-    assert table.match.result is not None
-    assert_repeats(table, hasty, answer)
+    logged.play("1")
+    assert_repeats(logged, hasty, answer)
+    logged.play("1")
+    assert logged.match.result is not None
+    assert_repeats(logged, hasty, answer)
 
 
 def test_a_seat_that_was_not_to_move_at_the_end_gets_the_same_refusal_for_ever() -> None:
-    table = started()
-    hasty = Play(2, "hasty", 0, "1", table.now)
-    answer = table.do(hasty).answer
-    table.do(Resign(1, "enough"))
-    assert_repeats(table, hasty, answer)
+    logged = started()
+    hasty = Play(2, "hasty", 0, "1", logged.now)
+    answer = logged.do(hasty).answer
+    logged.do(Resign(1, "enough"))
+    assert_repeats(logged, hasty, answer)
 
 
 @pytest.mark.parametrize("request_id", ["", "x" * 101, "a\nb", "\ud800"])
 def test_request_ids_have_bounds(request_id: str) -> None:
-    table = started()
-    assert refusal(table.do(Resign(1, request_id))).reason is Reason.ARGUMENT_INVALID
+    logged = started()
+    assert refusal(logged.do(Resign(1, request_id))).reason is Reason.ARGUMENT_INVALID
 
 
 def answered(number: int) -> Answered:
@@ -292,10 +292,10 @@ def test_two_continuations_of_an_old_version_are_independent() -> None:
 
 
 def test_a_decision_that_was_not_stored_leaves_no_trace() -> None:
-    table = started()
-    lost = decide(table.match, Play(1, "r", 0, "3", table.now), table.now)
-    evolve(table.match, lost.events[0])
-    answer = receipt(table.do(Play(1, "r", 0, "1", table.now)))
+    logged = started()
+    lost = decide(logged.match, Play(1, "r", 0, "3", logged.now), logged.now)
+    evolve(logged.match, lost.events[0])
+    answer = receipt(logged.do(Play(1, "r", 0, "1", logged.now)))
     assert answer.kind is EventKind.MOVED
-    assert table.match.text == "20 2 0"
-    table.check()
+    assert logged.match.text == "20 2 0"
+    logged.check()

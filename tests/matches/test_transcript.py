@@ -18,7 +18,7 @@ from arbiter.matches.record import read
 from arbiter.matches.signature import Signature, Statement, read_signature
 from arbiter.matches.transcript import TranscriptError, Verified, split, verify, write
 from tests.matches.heap import DriftingHeap, games
-from tests.matches.table import Table, policy, started
+from tests.matches.logged_match import LoggedMatch, policy, started
 
 KEY = "test-key"
 
@@ -40,28 +40,28 @@ def transcript(log: list[bytes], match: Match) -> bytes:
 @cache
 def eventful() -> tuple[bytes, ...]:
     """Return the lines of a match with every kind of event, comments and a late move."""
-    table = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
-    table.match = replace(table.match, secret=bytes(range(32)))
-    table.play("x" * 300)
-    table.play("7")
-    table.do(Play(1, "too early", 2, "x" * 300, table.now))
-    table.do(AnswerDraw(1, "to what?", True))
-    table.do(OfferDraw(2, "peace?"))
-    table.do(ClaimDraw(2, "out of turn"))
-    table.do(AnswerDraw(1, "no", False))
-    table.do(Play(1, "said", 0, "3", table.now + 70_000, comment=Comment(612, ("3", "1"))), after_ms=70_000)
-    table.do(Leave(1))
-    table.do(Interrupt(Interruption.RESTART), after_ms=5)
-    table.do(Tick(), after_ms=30_000)
-    table.play("1", after_ms=1_000)
-    table.do(Interrupt(Interruption.DRAIN), after_ms=5)
-    table.do(Play(1, "says", 2, "2", table.now + 9, comment=Comment(0)), after_ms=9)
-    table.play("1", after_ms=200_000)
-    assert {event.kind for event in table.events} == set(EventKind)
-    assert isinstance(table.events[-1], Ended)
-    assert table.events[-1].key
-    assert len(table.match.comments) == 2
-    return tuple(transcript(table.log, table.match).splitlines())
+    logged = started("heap(stones=9)", "1m+3x10s", policy(illegal_moves=3))
+    logged.match = replace(logged.match, secret=bytes(range(32)))
+    logged.play("x" * 300)
+    logged.play("7")
+    logged.do(Play(1, "too early", 2, "x" * 300, logged.now))
+    logged.do(AnswerDraw(1, "to what?", True))
+    logged.do(OfferDraw(2, "peace?"))
+    logged.do(ClaimDraw(2, "out of turn"))
+    logged.do(AnswerDraw(1, "no", False))
+    logged.do(Play(1, "said", 0, "3", logged.now + 70_000, comment=Comment(612, ("3", "1"))), after_ms=70_000)
+    logged.do(Leave(1))
+    logged.do(Interrupt(Interruption.RESTART), after_ms=5)
+    logged.do(Tick(), after_ms=30_000)
+    logged.play("1", after_ms=1_000)
+    logged.do(Interrupt(Interruption.DRAIN), after_ms=5)
+    logged.do(Play(1, "says", 2, "2", logged.now + 9, comment=Comment(0)), after_ms=9)
+    logged.play("1", after_ms=200_000)
+    assert {event.kind for event in logged.events} == set(EventKind)
+    assert isinstance(logged.events[-1], Ended)
+    assert logged.events[-1].key
+    assert len(logged.match.comments) == 2
+    return tuple(transcript(logged.log, logged.match).splitlines())
 
 
 def verified(lines: list[bytes] | tuple[bytes, ...]) -> Verified:
@@ -292,28 +292,28 @@ def test_a_transcript_of_other_rules_is_noticed() -> None:
 
 
 def test_a_rule_that_ends_a_game_must_end_the_match() -> None:
-    table = started("heap(stones=1)")
-    table.play("1")
-    lines = transcript(table.log[:-1], table.match).splitlines()
+    logged = started("heap(stones=1)")
+    logged.play("1")
+    lines = transcript(logged.log[:-1], logged.match).splitlines()
     assert complaint(lines) == f"line {len(lines)}: expected an event of kind ended: the match has not ended"
 
 
 def test_a_request_is_answered_once() -> None:
-    table = started("heap(stones=3)")
-    table.play("1", request="same")
-    table.play("1", request="other")
-    table.play("1", request="third")
-    lines = [line.replace(b'"third"', b'"same"') for line in table.log]
+    logged = started("heap(stones=3)")
+    logged.play("1", request="same")
+    logged.play("1", request="other")
+    logged.play("1", request="third")
+    lines = [line.replace(b'"third"', b'"same"') for line in logged.log]
     with pytest.raises(TranscriptError, match="request id 'same' was used by another request"):
         verify(resigned(lines), check, games)
 
 
 def test_no_more_refusals_are_kept_than_the_policy_says() -> None:
-    table = started("heap(stones=3)", policy=policy(kept_refusals=1))
-    table.do(OfferDraw(1, "peace?"))
-    table.do(OfferDraw(1, "peace!"))
-    assert [event.kind for event in table.events[-2:]] == [EventKind.DRAW_OFFERED, EventKind.REJECTED]
-    lines = [line.replace(b'"kept_refusals":1', b'"kept_refusals":0') for line in table.log]
+    logged = started("heap(stones=3)", policy=policy(kept_refusals=1))
+    logged.do(OfferDraw(1, "peace?"))
+    logged.do(OfferDraw(1, "peace!"))
+    assert [event.kind for event in logged.events[-2:]] == [EventKind.DRAW_OFFERED, EventKind.REJECTED]
+    lines = [line.replace(b'"kept_refusals":1', b'"kept_refusals":0') for line in logged.log]
     with pytest.raises(TranscriptError, match=r"line 6: kind is rejected, which can't be here"):
         verify(resigned(lines), check, games)
 
@@ -342,6 +342,6 @@ def test_splitting_a_transcript_verifies_nothing() -> None:
 
 
 def test_a_match_that_neither_player_joined_is_valid_too() -> None:
-    table = Table()
-    table.do(Tick(), after_ms=60_000)
-    assert verify(transcript(table.log, table.match), check, games).match.result is not None
+    logged = LoggedMatch()
+    logged.do(Tick(), after_ms=60_000)
+    assert verify(transcript(logged.log, logged.match), check, games).match.result is not None

@@ -24,7 +24,7 @@ from arbiter.wire.encoding import key, number, part, text
 from arbiter.wire.games import contents, move_messages
 from arbiter.wire.matches import answer_message, fill_clocks
 from arbiter.wire.play import item_bytes
-from tests.matches.table import receipt, started
+from tests.matches.logged_match import receipt, started
 
 INT64 = st.one_of(st.integers(0, 300), st.integers(-(2**63), 2**63 - 1))
 INT32 = st.one_of(st.integers(0, 300), st.integers(-(2**31), 2**31 - 1))
@@ -140,11 +140,11 @@ def test_several_items_are_one_message() -> None:
 @pytest.mark.parametrize("variant", sorted(BUNDLED))
 def test_a_real_turn_of_every_game(variant: str) -> None:
     rules = game(variant)
-    table = started(variant, "1m+3x10s")
-    table.play(rules.moves(table.match.position)[0], after_ms=1_234)
-    item, extras = TurnItem(table.match, table.match.turn, 0), Extras(board=True)
-    made = play_pb2.PlayResponse(items=[play_pb2.PlayItem(turn=turn_message(item, table.now, extras))])
-    assert item_bytes(item, table.now, extras) == made.SerializeToString()
+    logged = started(variant, "1m+3x10s")
+    logged.play(rules.moves(logged.match.position)[0], after_ms=1_234)
+    item, extras = TurnItem(logged.match, logged.match.turn, 0), Extras(board=True)
+    made = play_pb2.PlayResponse(items=[play_pb2.PlayItem(turn=turn_message(item, logged.now, extras))])
+    assert item_bytes(item, logged.now, extras) == made.SerializeToString()
 
 
 @given(INT64, WORDS)

@@ -29,7 +29,7 @@ from tests.matches.heap import games
 NOON = 1_800_000_000_000
 
 
-class Table:
+class LoggedMatch:
     """A match of `game` between alice and bob, or others; only the test changes `now`."""
 
     def __init__(
@@ -90,12 +90,12 @@ def started(
     opening: tuple[str, ...] = (),
     players: tuple[str, str] = ("alice", "bob"),
     rules: AdjudicationRules | None = None,
-) -> Table:
+) -> LoggedMatch:
     """Return a match with both players present and the first clock running."""
-    table = Table(game, time, policy, opening=opening, players=players, rules=rules)
-    table.do(Arrive(1))
-    table.do(Arrive(2))
-    return table
+    logged = LoggedMatch(game, time, policy, opening=opening, players=players, rules=rules)
+    logged.do(Arrive(1))
+    logged.do(Arrive(2))
+    return logged
 
 
 def receipt(decision: Decision) -> Receipt:

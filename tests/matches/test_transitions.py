@@ -30,36 +30,36 @@ from arbiter.matches.commands import (
 from arbiter.matches.events import EventKind
 from arbiter.matches.evolution import _STEPS
 from arbiter.matches.transitions import TABLE
-from tests.matches.table import Table, started
+from tests.matches.logged_match import LoggedMatch, started
 
 GAME = "heap(stones=10)"
 
 
-def pending() -> Table:
-    table = Table(GAME)
-    table.do(Arrive(1))
-    return table
+def pending() -> LoggedMatch:
+    logged = LoggedMatch(GAME)
+    logged.do(Arrive(1))
+    return logged
 
 
-def active() -> Table:
-    table = started(GAME)
-    table.do(OfferDraw(2, "offer"))
-    return table
+def active() -> LoggedMatch:
+    logged = started(GAME)
+    logged.do(OfferDraw(2, "offer"))
+    return logged
 
 
-def paused() -> Table:
-    table = active()
-    table.do(Interrupt(Interruption.RESTART))
-    return table
+def paused() -> LoggedMatch:
+    logged = active()
+    logged.do(Interrupt(Interruption.RESTART))
+    return logged
 
 
-def ended() -> Table:
-    table = active()
-    table.do(Resign(2, "enough"))
-    return table
+def ended() -> LoggedMatch:
+    logged = active()
+    logged.do(Resign(2, "enough"))
+    return logged
 
 
-STAGES: dict[Phase, Callable[[], Table]] = {
+STAGES: dict[Phase, Callable[[], LoggedMatch]] = {
     Phase.PENDING: pending,
     Phase.ACTIVE: active,
     Phase.PAUSED: paused,
@@ -93,19 +93,19 @@ CELLS: list[tuple[Command, tuple[str | None, str | None, str | None, str | None]
 @pytest.mark.parametrize("phase", STAGES)
 @pytest.mark.parametrize(("command", "cells"), CELLS, ids=[str(command) for command, _ in CELLS])
 def test_cell(phase: Phase, command: Command, cells: tuple[str | None, ...]) -> None:
-    table = STAGES[phase]()
+    logged = STAGES[phase]()
     expected = cells[list(STAGES).index(phase)]
-    before = table.match
-    decision = table.do(command, after_ms=100_000 if isinstance(command, Tick) else 10)
+    before = logged.match
+    decision = logged.do(command, after_ms=100_000 if isinstance(command, Tick) else 10)
     if isinstance(decision.answer, Refusal) and not any(event.kind is EventKind.REFUSED for event in decision.events):
         assert decision.answer.reason.value == (expected or "MATCH_NOT_ACTIVE")
         kept = isinstance(command, SeatRequest) and phase is not Phase.ENDED
         assert [event.kind for event in decision.events] == [EventKind.REJECTED] * kept
-        assert table.match.rejected[1 if getattr(command, "seat", 1) == 2 else 0] == kept
-        assert kept or table.match == before
+        assert logged.match.rejected[1 if getattr(command, "seat", 1) == 2 else 0] == kept
+        assert kept or logged.match == before
     else:
         assert " ".join(event.kind.value for event in decision.events) == expected
-    table.check()
+    logged.check()
 
 
 def test_the_cells_name_every_command() -> None:
@@ -121,13 +121,13 @@ def test_the_cells_name_every_command() -> None:
 
 
 def test_not_active_says_why() -> None:
-    table = ended()
-    answer = decide(table.match, Resign(1, "late"), table.now).answer
+    logged = ended()
+    answer = decide(logged.match, Resign(1, "late"), logged.now).answer
     assert isinstance(answer, Refusal)
     assert answer.reason is Reason.MATCH_NOT_ACTIVE
     assert answer.facts == {"phase": "ended", "outcome": "1 resignation"}
-    table = pending()
-    answer = decide(table.match, Resign(1, "early"), table.now).answer
+    logged = pending()
+    answer = decide(logged.match, Resign(1, "early"), logged.now).answer
     assert isinstance(answer, Refusal)
     assert answer.facts == {"phase": "pending", "outcome": "none"}
 
