@@ -61,7 +61,7 @@ def wait_for_end(process: int) -> None:
     with suppress(ProcessLookupError):
         handle = os.pidfd_open(process)
         try:
-            assert select.select([handle], [], [], WAIT_S)[0], f"process {process} goes on"
+            assert select.select([handle], [], [], WAIT_S)[0], f"process {process} does not end"
         finally:
             os.close(handle)
 
@@ -70,7 +70,7 @@ def until(true: Callable[[], object]) -> None:
     """Wait until other processes make a condition true. Raises AssertionError if it stays false."""
     give_up_s = time.monotonic() + WAIT_S
     while not true():
-        assert time.monotonic() < give_up_s, "it never became true"
+        assert time.monotonic() < give_up_s, "the condition never became true"
         time.sleep(LOOK_S)
 
 

@@ -28,7 +28,7 @@ def test_every_block_is_run_by_a_test_or_has_a_reason(page: str) -> None:
     for runner, listed in TABLE[page].items():
         for has in listed:
             number = place(page, has)
-            assert number not in runners, f"{page}: {has!r} is a block that is listed already"
+            assert number not in runners, f"{page}: the block with {has!r} is listed twice"
             runners[number] = runner
     missing = [block.text for number, block in enumerate(blocks(page)) if number not in runners]
     assert not missing, f"tests/code_blocks.toml does not say which test runs these blocks of {page}: {missing}"

@@ -43,8 +43,8 @@ def test_each_alert_fires_when_it_should() -> None:
 
 
 def test_the_page_says_what_to_do_about_each_alert() -> None:
-    told = re.findall(r"^\| `(Arbiter\w+)` \| .+ \| .+ \|$", RUNBOOK.read_text(), re.MULTILINE)
-    assert told == alerts()
+    documented = re.findall(r"^\| `(Arbiter\w+)` \| .+ \| .+ \|$", RUNBOOK.read_text(), re.MULTILINE)
+    assert documented == alerts()
 
 
 def ask(address: str, path: str, **query: str) -> Any:

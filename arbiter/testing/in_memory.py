@@ -158,7 +158,7 @@ class StreamReader:
     def __init__(self, server: InMemoryArbiter, session: Session) -> None:
         self.server = server
         self.session = session
-        self.told: list[Item] = []
+        self.received: list[Item] = []
         self._requests = 0
 
     async def receive(self) -> list[Item]:
@@ -170,7 +170,7 @@ class StreamReader:
         for item in heard:
             if isinstance(item, TurnItem):
                 self.server.arbiter.delivery.turn_sent(self.session, item, self.server.clock.now_ms())
-        self.told += heard
+        self.received += heard
         return heard
 
     def play(self, match_id: str, ply: int, move: str, request: str = "") -> str:
@@ -192,7 +192,9 @@ class StreamReader:
 
     def answer(self, request: str) -> Answer:
         """Return the received answer to a request."""
-        return next(item.answer for item in self.told if isinstance(item, AnswerItem) and item.request_id == request)
+        return next(
+            item.answer for item in self.received if isinstance(item, AnswerItem) and item.request_id == request
+        )
 
     def receipt(self, request: str) -> Receipt:
         """Return the received receipt of a request."""
@@ -204,7 +206,7 @@ class StreamReader:
     @property
     def results(self) -> list[EndedItem]:
         """Return the received results."""
-        return [item for item in self.told if isinstance(item, EndedItem)]
+        return [item for item in self.received if isinstance(item, EndedItem)]
 
     def leave(self) -> None:
         """Close the stream from the client's side."""

@@ -107,7 +107,7 @@ class BotClient:
         await self.until(lambda: match_id in self.results)
         return self.results[match_id].result
 
-    async def told(self, kind: str) -> Any:
+    async def first_item(self, kind: str) -> Any:
         """Wait for an item of a kind (a name of PlayItem.item); return the first one received."""
         await self.until(lambda: any(item.WhichOneof("item") == kind for item in self.items))
         return getattr(next(item for item in self.items if item.WhichOneof("item") == kind), kind)

@@ -90,11 +90,11 @@ def test_commands_without_a_server(folder: Path, command: str, arguments: list[s
 def test_transcripts_and_keys_from_files(folder: Path, data: st.DataObject) -> None:
     true = (GOLDEN / "hop-it.jsonl").read_text()
     keys = (GOLDEN / "keys.json").read_text()
-    told, given_keys = written_file(data, true), written_file(data, keys)
-    (folder / "t.jsonl").write_bytes(told)
+    content, given_keys = written_file(data, true), written_file(data, keys)
+    (folder / "t.jsonl").write_bytes(content)
     (folder / "k.json").write_bytes(given_keys)
     code = ran("verify", "t.jsonl", "--key", "k.json")
-    assert code or told == true.encode()
+    assert code or content == true.encode()
 
 
 def written_file(data: st.DataObject, text: str) -> bytes:

@@ -194,4 +194,4 @@ def test_no_table_wraps_an_id(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     table(("match", "game", "player 1", "made"), rows, "")
     out = capsys.readouterr().out
     assert all(each in out for each in ids)
-    assert len(out.splitlines()) > len(ids) + 2, "the other columns give way"
+    assert len(out.splitlines()) > len(ids) + 2, "the other columns are cut"

@@ -50,7 +50,7 @@ async def contest(address: str, tokens: dict[str, str], versions: dict[str, str]
             await org.create_match(
                 game, (one, two), time_control="1m", rated=True, label="duel", request_id=f"{made} {number}"
             )
-        while sum(bot.done for bot in bots.values()) < 2 * len(pairs):  # noqa: ASYNC110 - three bots tell
+        while sum(bot.done for bot in bots.values()) < 2 * len(pairs):  # noqa: ASYNC110 - three bots report
             await asyncio.sleep(0.01)
         for task in playing:
             task.cancel()

@@ -32,7 +32,9 @@ def test_a_bot_with_one_game_at_a_time_has_every_line_in_its_match(bot_log: BotL
     bot_log.begun("m2", 30)
     bot_log.keep(40)
     assert kept(bot_log, "start") == "ready\nhalf\n"
-    assert kept(bot_log, "m1") == "first\nwon\n", "after its end a match has the lines until the next one begins"
+    assert kept(bot_log, "m1") == "first\nwon\n", (
+        "lines after the end of a match belong to it until the next one begins"
+    )
     assert kept(bot_log, "m2") == "second\n"
 
 
@@ -94,7 +96,7 @@ def test_what_a_match_keeps_is_limited_except_for_the_last_lines_before_a_crash(
     for _ in range(1_000):
         bot_log.died("the bot ended by itself (exit code 1)", 6)
         bot_log.keep(6)
-    assert bot_log.file("m1").stat().st_size < 2_200, "also if it dies for ever"
+    assert bot_log.file("m1").stat().st_size < 2_200, "also if it crashes again and again"
 
 
 def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the_limit(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the
     for number in range(1_000):
         bot_log.wrote(b"line %03d\n" % number, 1)
     bot_log.keep(2)
-    assert kept(bot_log, "start").startswith("line 956\n"), "what was written last"
+    assert kept(bot_log, "start").startswith("line 956\n"), "the last lines"
 
 
 def test_a_line_that_does_not_end_is_cut(bot_log: BotLog) -> None:

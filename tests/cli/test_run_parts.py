@@ -168,7 +168,7 @@ def test_a_bot_gets_its_server_and_token_from_its_environment() -> None:
     bundled = program(BotEntry("x", "greedy", ("--seed", "1"), {}, 0, ""), Path("/cup"), "127.0.0.1:7", "secret")
     assert bundled.command[1:] == ("-m", "arbiter_client.bots.greedy", "--seed", "1")
     assert "secret" not in " ".join(bundled.command)
-    assert bundled.folder == Path("/"), "it needs nothing of the folder of others"
+    assert bundled.folder == Path("/"), "it needs no file of other bots' folders"
 
 
 def test_a_bot_whose_version_differs_from_its_file_does_not_play() -> None:

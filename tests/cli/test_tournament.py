@@ -74,7 +74,7 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
     assert heading[:3] == ["place", "player", "points"]
     assert heading[-10:-5] == ["lost", "on time", "absent", "by violation", "by walkover"]
     assert heading[-5:] == ["rating", "low", "high", "provisional", "group"]
-    assert {row[-2] for row in rows} == {"no"}, "each has met all others"
+    assert {row[-2] for row in rows} == {"no"}, "each player has met all others"
     assert {row[1] for row in rows} == set(names)
     assert sorted(row[2] for row in rows) in (["0", "1"], ["½", "½"])
 
@@ -97,7 +97,7 @@ def test_a_tournament_is_paused_resumed_left_and_cancelled(server: Server, arbit
     assert f"{tournament_id}\t" in ended
     spec.write_text(SPEC.replace("round_robin", "trial"))
     trial = arbiter("tournament", "create", str(spec))
-    assert re.fullmatch(r"\w+\n", trial.out), "a program reads the id alone"
+    assert re.fullmatch(r"\w+\n", trial.out), "the output for programs is the id alone"
     assert "few different openings (1 in circle-of-life" in trial.err
     assert arbiter("tournament", "list", "--creator", "nobody").out.count("\n") == 1
 
@@ -274,7 +274,7 @@ def test_progress_is_a_share_of_the_games_that_are_known_to_be_played() -> None:
     arena = replace(robin, spec=replace(SWISS.spec, format=arb.TournamentFormat.ARENA), running=())
     assert view.state(arena) == "running: 1 game played"
     knockout = replace(robin, spec=replace(SWISS.spec, format=arb.TournamentFormat.KNOCKOUT), rounds=13)
-    assert "round" not in view.state(knockout), "the number of a pairing says nothing beside `final`"
+    assert "round" not in view.state(knockout), "`final` is shown without the number of the pairing"
     newer = replace(robin, spec=replace(SWISS.spec, format=arb.TournamentFormat.UNSPECIFIED))
     assert "1 of 20 games played" in view.state(newer)
     one = replace(SWISS, spec=replace(SWISS.spec, options=arb.TournamentOptions(rounds=1)))

@@ -158,7 +158,7 @@ def test_a_stopped_and_killed_run_ends_as_an_uninterrupted_one(
 
     last = begin(runs, file, "--directory", "other", "--resume")
     said, _ = last.communicate(timeout=WAIT_S)
-    assert (last.returncode, standings(said)) == (0, expected), "a run that is over says how it ended"
+    assert (last.returncode, standings(said)) == (0, expected), "a finished run prints its result"
 
 
 CRASHING = """
@@ -213,7 +213,9 @@ def test_a_crashed_bot_is_restarted_and_its_output_is_kept_for_its_author(
         for match_id in matches:
             lines = [line for line in notes[match_id].read_text().splitlines() if " of " in line]
             assert lines
-            assert all(words.format(match_id) in line for line in lines), "one game at a time: each line is its match's"
+            assert all(words.format(match_id) in line for line in lines), (
+                "with one game at a time each line belongs to its match"
+            )
     crashes = "cannot think any more\n[arbiter] the bot ended by itself (exit code 3)\n"
     assert sum(crashes in file.read_text() for file in tmp_path.glob("runs/run-1/bots/ann/*")) == 1
 

@@ -57,19 +57,19 @@ def test_a_command_may_be_a_list_and_a_bundled_bot_has_arguments(file: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("openings", "told"),
+    ("openings", "message"),
     [
         ("", "(1 in hop-it)"),
         ('plies = 1\nseed = "s"', "(30 in hop-it)"),
         ('plies = 8\nseed = "s"', ""),
     ],
 )
-def test_a_trial_with_few_openings_gets_a_warning(file: Path, openings: str, told: str) -> None:
+def test_a_trial_with_few_openings_gets_a_warning(file: Path, openings: str, message: str) -> None:
     text = SPEC.replace('"swiss"', '"trial"').replace("[options]", f"[openings]\n{openings}\n[options]")
     file.write_text(text)
     caution = read_all(file).caution
-    assert told in caution
-    assert bool(caution) is bool(told)
+    assert message in caution
+    assert bool(caution) is bool(message)
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,9 @@ def test_the_signature_of_a_server_is_verified_offline(arbiter: Arbiter, match_i
     file, keys = tmp_path / "match.jsonl", tmp_path / "keys.json"
     assert arbiter("transcript", match_id, "--out", str(file)).out == f"3 events and the signature in {file}\n"
     assert arbiter("key", "export", "--out", str(keys)).out == f"1 public key in {keys}\n"
-    told = arbiter("verify", str(file), "--key", str(keys))
-    assert told.code == 0
-    assert f"{file} holds: match {match_id}, pods(size=5), alice against bob, 90s; bob won (adjudicated)" in told.out
+    ran = arbiter("verify", str(file), "--key", str(keys))
+    assert ran.code == 0
+    assert f"{file} holds: match {match_id}, pods(size=5), alice against bob, 90s; bob won (adjudicated)" in ran.out
     file.write_bytes(file.read_bytes().replace(b"alice left", b"alice lost"))
     assert "line 4: signature.head is" in arbiter("verify", str(file), "--key", str(keys)).complaint
     arbiter("transcript", match_id, "--out", str(file))

@@ -113,7 +113,7 @@ def _meet(server: Server, commands: str, folder: Path, reader: str, environment:
             **environment,
         }
         shown = shell(reader.replace("MATCH", made), folder, stranger)
-        assert [player.name for player in organiser.list_players()] == players, "reading registers nobody"
+        assert [player.name for player in organiser.list_players()] == players, "a reader is not registered as a player"
     result = match.result
     assert result is not None, last
     assert re.search(rf"^\d+ {re.escape(match.moves[-1])}$", shown, re.MULTILINE), shown

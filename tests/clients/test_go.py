@@ -50,9 +50,9 @@ def test_another_module_builds_it_from_an_archive_as_its_readme_says(tmp_path: P
     (folder / "watch" / "main.go").write_text(block("go", "go", "arbiter.NewClient("))
     shell(block("go", "sh", "go build"), folder)
     ours = (tree / "clients" / "go" / "go.mod").read_text()
-    assert re.search(r"^go 1\.24", ours, re.MULTILINE), "Go 1.24 is enough: `go vet` knows what is newer"
+    assert re.search(r"^go 1\.24", ours, re.MULTILINE), "Go 1.24 is enough: `go vet` reports newer features"
     for required in (ours, (folder / "go.mod").read_text()):
-        assert "protoc" not in required, "the programs that generate code are no requirement of who uses the client"
+        assert "protoc" not in required, "users of the client do not need the code generators"
     meet(block("go", "sh", "arbiter serve"), folder, block("go", "sh", "MATCH"))
 
 

@@ -25,11 +25,11 @@ SHORT = "200ms/move+60s"
 JSON = """
 import json, sys
 for line in sys.stdin:
-    told = json.loads(line)
+    message = json.loads(line)
     said = {
         "arbiter": lambda: {"kind": "ready", "name": "json", "moves": 5000},
-        "turn": lambda: {"kind": "move", "move": told["moves"][-1]},
-    }.get(told["kind"])
+        "turn": lambda: {"kind": "move", "move": message["moves"][-1]},
+    }.get(message["kind"])
     if said:
         print(json.dumps(said()), flush=True)
 """

@@ -91,14 +91,14 @@ PROGRAM = """
 import { readFileSync } from "node:fs";
 const { folder, verifiers, files, keyFiles } = JSON.parse(readFileSync(0, "utf8"));
 const content = new Map([...files, ...keyFiles, "keys.json"].map((file) => [file, readFileSync(`${folder}/${file}`)]));
-const told = (of) => {
+const verdict = (of) => {
   try { of(); return "holds"; } catch (error) { return /^line \\d+/.exec(error.message)?.[0] ?? "refused"; }
 };
 for (const verifier of verifiers) {
   const { readKeys, verify } = await import(verifier);
   const { keys } = JSON.parse(content.get("keys.json"));
-  const verdicts = files.map((file) => told(() => verify(content.get(file), keys)));
-  console.log(JSON.stringify([...verdicts, ...keyFiles.map((file) => told(() => readKeys(content.get(file))))]));
+  const verdicts = files.map((file) => verdict(() => verify(content.get(file), keys)));
+  console.log(JSON.stringify([...verdicts, ...keyFiles.map((file) => verdict(() => readKeys(content.get(file))))]));
 }
 """
 
@@ -134,8 +134,8 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 def expected() -> list[str]:
     """Return the verdicts of the index."""
     lines = [row["line_without_rules"] for row in index("index.json")]
-    told = ["holds" if line is None else f"line {line}" for line in lines]
-    return told + ["holds" if row["holds"] else "refused" for row in index("keys-index.json")]
+    verdicts_of_files = ["holds" if line is None else f"line {line}" for line in lines]
+    return verdicts_of_files + ["holds" if row["holds"] else "refused" for row in index("keys-index.json")]
 
 
 def test_the_complete_verifier_agrees_with_the_index(verdicts: dict[str, list[str]]) -> None:

@@ -147,8 +147,8 @@ def test_heights_of_two_digits_fit_their_tile() -> None:
     for symbol in (known["height"], known["height-deep"]):
         half = 2 * BOLD_DIGIT * size_of(symbol, "12") / 2
         x, y = symbol.text_at
-        assert x - half > -UNIT / 2 + 1, "its left edge, inside the line around the tile"
-        assert hypot(x + half, y + size_of(symbol, "12") * CAPITAL / 2) > RADIUS, "its corner, outside a piece"
+        assert x - half > -UNIT / 2 + 1, "the left edge is inside the line around the tile"
+        assert hypot(x + half, y + size_of(symbol, "12") * CAPITAL / 2) > RADIUS, "the corner is outside a piece"
 
 
 def test_numbers_beside_the_board_use_singular_and_plural() -> None:

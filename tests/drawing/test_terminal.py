@@ -28,7 +28,7 @@ def test_a_board_with_rows() -> None:
     ]
     assert drawn.startswith("pods(size=3) – Orca to move\n")
     ended = draw(game, position, caption="ann wins: time")
-    assert ended.startswith("pods(size=3) – ann wins: time\n"), "nobody is to move in a match that is over"
+    assert ended.startswith("pods(size=3) – ann wins: time\n"), "a finished match has no player to move"
     assert drawn.endswith("\n")
     assert not drawn.endswith("\n\n")
 

@@ -47,7 +47,7 @@ def check_match(events: Sequence[Event], ends: Sequence[int]) -> None:
         if outages:
             assert (after["kind"], after["reason"]) == ("interrupted", "restart"), f"the log is silent: {after}"
     plies = [event["ply"] for event in events if event["kind"] == "moved"]
-    assert plies == list(range(len(plies))), "a move is lost, or there twice"
+    assert plies == list(range(len(plies))), "a move is lost, or recorded twice"
     _check_clocks(events, ends)
 
 
@@ -80,7 +80,9 @@ def check_received(exchanges: Exchanges, matches: Mapping[str, Sequence[Event]])
         match_id: Counter(event["request"] for event in events if event.get("request"))
         for match_id, events in matches.items()
     }
-    assert not [ids for ids in counted.values() if any(count > 1 for count in ids.values())], "a request is there twice"
+    assert not [ids for ids in counted.values() if any(count > 1 for count in ids.values())], (
+        "a request is recorded twice"
+    )
     acts: Counter[str] = Counter()
     for key, answer in exchanges.answers.items():
         act = exchanges.asked[key]
@@ -90,18 +92,18 @@ def check_received(exchanges: Exchanges, matches: Mapping[str, Sequence[Event]])
             acts[name] += 1
     for match_id, events in matches.items():
         for player in events[0]["players"]:
-            assert exchanges.results[player, match_id], f"{player} was never told the result of {match_id}"
+            assert exchanges.results[player, match_id], f"{player} never received the result of {match_id}"
     return acts
 
 
 def _check_receipt(act: play_pb2.PlayAct, name: str, receipt: match_pb2.Receipt, events: Sequence[Event]) -> None:
     event = events[receipt.revision - 1]
-    assert event["kind"] in ACTS[name], f"{act} was acknowledged, and there stands {event}"
+    assert event["kind"] in ACTS[name], f"{act} was acknowledged, and the record has {event}"
     assert event["request"] == act.request_id
     if event["kind"] != "moved":
         return
-    ledger, told = event["ledger"], receipt.ledger
+    ledger, answered = event["ledger"], receipt.ledger
     assert (event["ply"], event["move"]) == (act.move.ply, act.move.move)
     assert receipt.ply == act.move.ply + 1
-    assert (ledger["started"], ledger["arrived"]) == (told.started_ms, told.arrived_ms)
-    assert (ledger["charged"], ledger["credited"]) == (told.charged_ms, told.credited_ms)
+    assert (ledger["started"], ledger["arrived"]) == (answered.started_ms, answered.arrived_ms)
+    assert (ledger["charged"], ledger["credited"]) == (answered.charged_ms, answered.credited_ms)

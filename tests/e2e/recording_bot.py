@@ -48,7 +48,7 @@ class Exchanges:
     def ask(self, player: str, act: play_pb2.PlayAct) -> None:
         """Record a request, before it is sent."""
         before = self.asked.setdefault((player, act.request_id), act)
-        assert before == act, f"the test asks for {act} and for {before} under one id"
+        assert before == act, f"the test requests {act} and {before} with one id"
 
     def answer(self, player: str, answer: match_pb2.MoveAnswer) -> None:
         """Record an answer, unless it asks the player to send the request again."""
@@ -132,7 +132,7 @@ class RecordingBot(BotClient):
             ply, position = 0, rules.initial()
         for past in range(ply, turn.ply):
             position = rules.play(position, self._exchanges.move(turn.match_id, past, (self._name, turn.opponent)))
-        assert rules.text(position) == turn.position, f"the moves that were asked for don't lead to {turn}"
+        assert rules.text(position) == turn.position, f"the requested moves don't lead to {turn}"
         self._positions[turn.match_id] = turn.ply, position
         return position
 

@@ -123,7 +123,7 @@ def test_an_operators_day(shell: Shell) -> None:
     metrics = f"127.0.0.1:{free_port()}"
     with shell.running(block("deploy/METRICS.md", "arbiter serve").strip(), "Next:", **{"127.0.0.1:9464": metrics}):
         assert "arbiter_matches" in httpx.get(f"http://{metrics}/metrics").text
-        assert "ann" in shell.typed("arbiter player list"), "as the backup has it"
+        assert "ann" in shell.typed("arbiter player list"), "as in the backup"
 
 
 def test_an_organisers_day(shell: Shell) -> None:

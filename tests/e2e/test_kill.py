@@ -146,7 +146,7 @@ async def run_until_killed(
     if not await server.begin(plan):
         return plan.kind  # the server was killed while it recovered
     if plan.kind is EventKind.INTERRUPTED:
-        assert server.matches < plan.nth, f"every match was interrupted, and {plan} did not come"
+        assert server.matches < plan.nth, f"every match was interrupted, and {plan} was never reached"
     async with workload.playing():
         death = asyncio.create_task(server.ended())
         if plan.kind is None or plan.kind in UNSURE:
@@ -211,7 +211,7 @@ async def check(server: CrashingServer, workload: Workload) -> None:
         info = await client.server_info()
         known = await client.list_matches(most=2 * len(workload.made))
         lines = {match.match_id: await client.transcript(match.match_id) for match in known}
-    assert lines.keys() == set(workload.made.values()), "a match is lost, or there is one more than was requested"
+    assert lines.keys() == set(workload.made.values()), "a match is lost, or created twice"
     keys = checking([PublicKey(key.key_id, key.key, key.valid_from_ms) for key in info.public_keys], holds)
     for text in lines.values():
         transcript.verify(text, keys)
@@ -227,5 +227,5 @@ async def check(server: CrashingServer, workload: Workload) -> None:
     kept([Received(event.match_id, event.revision) for event in workload.seen])
     for event in workload.seen:
         assert json.loads(event.record) == matches[event.match_id][event.revision - 1], (
-            "an observer saw an event that the record no longer has"
+            "an observer received an event that the record no longer has"
         )

@@ -32,14 +32,14 @@ moves = []
 for line in sys.stdin:
     line = line.rstrip("\\n")
     print(">", line, file=sys.stderr, flush=True)
-    told = json.loads(line) if AS_JSON else dict(kind=line.split()[0], moves=line.split()[2:])
-    moves = told["moves"] if "moves" in told and told["kind"] in ("moves", "turn") else moves
-    if told["kind"] == "arbiter":
+    message = json.loads(line) if AS_JSON else dict(kind=line.split()[0], moves=line.split()[2:])
+    moves = message["moves"] if "moves" in message and message["kind"] in ("moves", "turn") else moves
+    if message["kind"] == "arbiter":
         for each in GREETING:
             say(each)
-    elif told["kind"] == "go":
+    elif message["kind"] == "go":
         say("move " + moves[0])
-    elif told["kind"] == "turn" and AS_JSON:
+    elif message["kind"] == "turn" and AS_JSON:
         say(json.dumps(dict(kind="move", move=moves[0], evaluation=512, line=moves[:2])))
 """
 

@@ -88,9 +88,9 @@ async def play_through(server: Server, outage: Callable[[], None], recover: Call
     """Play a match through an outage, and stop the server."""
     async with connected(server) as (anna, ben):
         match_id = await new_match(server)
-        await anna.told("turn")
+        await anna.first_item("turn")
         await anna.move()
-        await ben.told("turn")
+        await ben.first_item("turn")
         outage()
         try:
             await refused_until(ben, time.monotonic() + OUTAGE_S)
@@ -165,7 +165,7 @@ async def test_a_suspended_client_loses_only_its_own_time(server: Server) -> Non
         with server.running([sys.executable, str(bot)], server.folder, surroundings) as sleeper:
             await asyncio.to_thread(server.wait_for_players, "sleeper")
             slow = await new_match(server, "sleeper", "carl")
-            await carl.told("turn")
+            await carl.first_item("turn")
             others: list[str] = []
             sleeper.send_signal(signal.SIGSTOP)
             stopped = time.monotonic()
@@ -175,13 +175,13 @@ async def test_a_suspended_client_loses_only_its_own_time(server: Server) -> Non
                 for player in cycle((anna, ben)):
                     if not await moves_next(player, others[-1]) or time.monotonic() > stopped + STOPPED_S:
                         break
-            assert sum(item.HasField("turn") for item in carl.items) == 1, "the sleeper has not moved"
+            assert sum(item.HasField("turn") for item in carl.items) == 1, "the suspended client has not moved"
             sleeper.send_signal(signal.SIGCONT)
             await carl.until(lambda: sum(item.HasField("turn") for item in carl.items) == 2)
             late = await record(server, slow)
             fast = [event for match_id in others for event in await record(server, match_id)]
             assert anna.receipts + ben.receipts > 4
-    assert not [event for event in (*late, *fast) if event["kind"] == "interrupted"], "the server was held up"
+    assert not [event for event in (*late, *fast) if event["kind"] == "interrupted"], "the server itself was suspended"
     first, answer, slept = [event for event in late if event["kind"] == "moved"][:3]
     assert (first["seat"], answer["seat"], slept["seat"]) == (1, 2, 1)
     credited = slept["ledger"].get("credited", 0)

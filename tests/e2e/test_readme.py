@@ -25,7 +25,9 @@ def test_a_match_in_fifteen_lines(server: Server) -> None:
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     (commands,) = [block.splitlines() for language, block in blocks if not language and "my_bot.py" in block]
     serve, *bots, create, watch = commands
-    assert serve.startswith("arbiter serve --listen 127.0.0.1:7400 --store sqlite:///"), "as the server of this test"
+    assert serve.startswith("arbiter serve --listen 127.0.0.1:7400 --store sqlite:///"), (
+        "the server of this test uses these options"
+    )
     path = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     with ExitStack() as playing:
         for line in bots:

@@ -91,9 +91,9 @@ async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, 
         begun = asyncio.Event()
         watching = asyncio.create_task(watch(server, match_id, begun))
         await begun.wait()
-        await anna.told("turn")
+        await anna.first_item("turn")
         await anna.move()
-        await ben.told("turn")
+        await ben.first_item("turn")
         await ben.move()
         server.signal(number)  # the move is on its way to the server
         await anna.until(lambda: bool(anna.ends))
@@ -108,13 +108,13 @@ async def test_a_signal_stops_the_clocks_and_everything_resumes(server: Server, 
         events = await record(server, match_id)
         assert seen == [event["kind"] for event in events[: len(seen)]]
         moves = [event for event in events if event["kind"] == "moved"]
-        assert len(moves) == anna.receipts + ben.receipts, "a move was played, and its player not told"
+        assert len(moves) == anna.receipts + ben.receipts, "a move was played, and its player got no receipt"
         stops = [event["reason"] for event in events if event["kind"] == "interrupted"]
         assert stops == ["drain", "restart"]
         resumed = events[len(seen) - 1]
         assert resumed["clocks"] == moves[-1]["clocks"]
         mover = (again_anna, again_ben)[resumed["turn"] - 1]
-        await mover.told("turn")
+        await mover.first_item("turn")
         await mover.move()
         await mover.until(lambda: mover.receipts == 1)
 

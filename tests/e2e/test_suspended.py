@@ -28,9 +28,9 @@ async def no_answer(server: Server) -> None:
 async def test_the_time_of_a_suspension_is_charged_to_no_player(server: Server) -> None:
     async with connected(server) as (anna, ben):
         match_id = await new_match(server)
-        await anna.told("turn")
+        await anna.first_item("turn")
         await anna.move()
-        await ben.told("turn")
+        await ben.first_item("turn")
         server.signal(signal.SIGSTOP)
         try:
             await no_answer(server)

@@ -44,18 +44,20 @@ def test_counts(count: goldens.Count) -> None:
 def test_playthroughs_and_the_order_of_moves_are_as_kept(game: str) -> None:
     folder = GOLDEN / game
     for path, text in goldens.generated(folder).items():
-        assert path.is_file(), f"{path} is missing: make golden"
-        assert path.read_text("utf-8").splitlines() == text.splitlines(), f"{path} changed: make golden, and look"
+        assert path.is_file(), f"{path} is missing: run make golden"
+        assert path.read_text("utf-8").splitlines() == text.splitlines(), (
+            f"{path} changed: run make golden, and review the difference"
+        )
     assert goldens.stale(folder) == []
 
 
 def test_a_playthrough_shows_moves_steps_counts_and_outcome() -> None:
-    told = story(read_script(SCRIPT))
-    assert told.startswith("# A stone eats the stone beside it.\nvariant circle-of-life(target=4)\n")
-    assert "\n1. seat 1 e5: place S e5\n" in told
-    assert "\n  57 legal (8cf3bded): a1 a2 a3 a4 a5 b1 …\n" in told
-    assert "\n  no legal move\n" in told
-    assert told.endswith("\noutcome 1 target_eaten\n")
+    written = story(read_script(SCRIPT))
+    assert written.startswith("# A stone eats the stone beside it.\nvariant circle-of-life(target=4)\n")
+    assert "\n1. seat 1 e5: place S e5\n" in written
+    assert "\n  57 legal (8cf3bded): a1 a2 a3 a4 a5 b1 …\n" in written
+    assert "\n  no legal move\n" in written
+    assert written.endswith("\noutcome 1 target_eaten\n")
 
 
 @pytest.mark.parametrize(

@@ -221,9 +221,9 @@ class TestSaying:
     RULES = AdjudicationRules(evaluation=200, evaluation_plies=3, draw_evaluation=50, draw_plies=3, draw_from_ply=4)
 
     @given(st.lists(st.tuples(st.sampled_from((1, 2)), st.none() | st.integers(0, 1_000)), max_size=9))
-    def test_a_literal_implementation_of_the_rule_agrees(self, told: list[tuple[int, int | None]]) -> None:
+    def test_a_literal_implementation_of_the_rule_agrees(self, claims: list[tuple[int, int | None]]) -> None:
         """`said` are the evaluations in order of plies. The test implements the rule again, literally."""
-        said = [ScoreClaim(ply, seat, evaluation) for ply, (seat, evaluation) in enumerate(told)]
+        said = [ScoreClaim(ply, seat, evaluation) for ply, (seat, evaluation) in enumerate(claims)]
         winner, level = 0, False
         for most in range(3, len(said) + 1):
             last = said[-most:]

@@ -152,16 +152,16 @@ def test_transcripts(name: str, data: st.DataObject) -> None:
         wrong = wrong[:number]
     else:
         wrong[number] = data.draw(changed(true[number]))
-    told = b"".join(line + b"\n" for line in wrong)
+    whole = b"".join(line + b"\n" for line in wrong)
     try:
-        verified = verify(told, CHECK)
+        verified = verify(whole, CHECK)
     except TranscriptError as error:
         one_line(error)
         check_line(error.line, len(wrong) + 1)
     else:
-        assert told == b"".join(line + b"\n" for line in true), verified  # every other transcript is refused
+        assert whole == b"".join(line + b"\n" for line in true), verified  # every other transcript is refused
     try:
-        records, _ = split(told)
+        records, _ = split(whole)
         evolution.replay(map(read, records), trust=True)
     except RecordError as error:
         one_line(error)

@@ -101,10 +101,10 @@ def flipped(line: bytes, path: tuple[str | int, ...], flip: int) -> bytes | None
 
 def test_an_unchanged_transcript_is_valid() -> None:
     lines = eventful()
-    told = verified(lines)
-    assert told.match == replay((read(line) for line in lines[:-1]), games)
-    assert list(told.events) == [read(line) for line in lines[:-1]]
-    assert told.signature == read_signature(lines[-1])
+    read_back = verified(lines)
+    assert read_back.match == replay((read(line) for line in lines[:-1]), games)
+    assert list(read_back.events) == [read(line) for line in lines[:-1]]
+    assert read_back.signature == read_signature(lines[-1])
 
 
 @pytest.mark.long

@@ -35,8 +35,14 @@ def test_the_credit_is_computed_as_the_page_says(
     rules: CreditRules, bank: int, handed_over: int | None, arrived: int, round_trip: int | None
 ) -> None:
     started = 500
-    told = {"bank": bank, "started": started, "handed_over": handed_over, "arrived": arrived, "round_trip": round_trip}
-    said = page_credit(**told, **rules._asdict(), available=10_000, move_cap_ms=5_000)
+    inputs = {
+        "bank": bank,
+        "started": started,
+        "handed_over": handed_over,
+        "arrived": arrived,
+        "round_trip": round_trip,
+    }
+    said = page_credit(**inputs, **rules._asdict(), available=10_000, move_cap_ms=5_000)
     assert (said["credited"], said["bank"]) == credit(rules, bank, started, handed_over, arrived, round_trip)
     assert said["charged"] == max(0, arrived - started) - said["credited"]
     assert said["left"] == 5_000 - said["charged"]

@@ -39,7 +39,7 @@ def test_a_match_counts_for_the_versions_that_played_the_first_moves() -> None:
     logged = begun("1", "7")
     logged.do(Leave(1), 10)
     logged.do(Arrive(1, "2"), 10)
-    assert logged.match.versions == ("2", "7"), "nothing was played yet"
+    assert logged.match.versions == ("2", "7"), "no move was played yet"
     logged.play("1")
     logged.do(Leave(1), 10)
     logged.do(Arrive(1, "3"), 10)
@@ -58,7 +58,7 @@ def test_a_match_counts_for_the_versions_that_played_the_first_moves() -> None:
 def test_a_bot_that_changes_its_version_while_connected_is_recorded() -> None:
     logged = begun("1", "7")
     assert not logged.do(Arrive(1, "1"), 10).events
-    assert not logged.do(Arrive(1), 10).events, "a call by somebody on no stream says nothing of the bot that is on one"
+    assert not logged.do(Arrive(1), 10).events, "a call without a stream says nothing about the connected bot"
     assert receipt(logged.do(Arrive(1, "2"), 10)).revision == logged.match.revision
     assert arrivals(logged)[-1] == (1, "2")
     assert logged.match.phase is Phase.ACTIVE

@@ -99,9 +99,9 @@ def test_a_repeated_pair_counts_once() -> None:
     half_new = [*pair, pair[0]._replace(key="b"), Meeting("b", 2, 0, "z")]
     assert paired(half_new) == (Pairs(one=1, two=1), 0, 0), "one of its games is new"
     unknown = [each._replace(content="") for each in copies]
-    assert paired(unknown) == (Pairs(two=4), 0, 0), "nobody knows whether they are the same"
+    assert paired(unknown) == (Pairs(two=4), 0, 0), "the games may differ"
     swapped = [*pair, *(each._replace(key="b", seat=3 - each.seat, points=2 - each.points) for each in pair)]
-    assert paired(swapped) == (Pairs(zero=1, two=1), 0, 0), "with the other seats it is another game"
+    assert paired(swapped) == (Pairs(zero=1, two=1), 0, 0), "with exchanged seats it is another game"
 
 
 @pytest.mark.long

@@ -61,10 +61,10 @@ async def test_comments_are_public_after_the_end(stubs: Stubs) -> None:
     await stream.write(play_pb2.PlayRequest(acts=[hello]))
     await stream.write(play_pb2.PlayRequest(acts=[move]))
     answers: list[pb.MoveAnswer] = []
-    told = b""
+    received = b""
     while not answers:
         response = await stream.read()
-        told += response.SerializeToString()
+        received += response.SerializeToString()
         answers += [item.answer for item in response.items if item.WhichOneof("item") == "answer"]
     assert answers[0].HasField("receipt")
 

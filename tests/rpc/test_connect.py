@@ -273,7 +273,7 @@ async def test_a_client_that_leaves_ends_its_stream(server: Served) -> None:
     assert (await matches.match(made.match_id)).present[0]
     await stream.aclose()  # type: ignore[attr-defined]
     async with asyncio.timeout(240):
-        while (await matches.match(made.match_id)).present[0]:  # noqa: ASYNC110 - the server hears of it by itself
+        while (await matches.match(made.match_id)).present[0]:  # noqa: ASYNC110 - the server notices it later
             await asyncio.sleep(0.01)
 
 

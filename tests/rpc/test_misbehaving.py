@@ -128,7 +128,7 @@ async def test_the_connection_of_a_bot_that_never_reads_is_closed() -> None:
     async with four_players(BotFault.READS_NOTHING, policy=policy_of(BotFault.READS_NOTHING)) as here:
         alice, bob = here.players["alice"], here.players["bob"]
         sessions = here.server.running.arbiter.sessions
-        await alice.told("turn")
+        await alice.first_item("turn")
         more = 0
         while sessions.is_live("alice"):
             more += 1

@@ -56,13 +56,13 @@ async def test_a_match_from_an_opening(stubs: Stubs, tmp_path: Path) -> None:
     assert (made.ply, made.turn, made.opening_plies) == (3, 2, 3)
     channel = stubs.served.channel
     async with BotClient(channel, stubs.alice) as alice, BotClient(channel, stubs.bob) as bob:
-        turn = await bob.told("turn")
+        turn = await bob.first_item("turn")
         assert (turn.ply, turn.seat) == (3, 2)
         assert [(move.ply, move.seat, move.move) for move in turn.last_moves] == [
             (0, 1, "a1"), (1, 2, "e3"), (2, 1, "b1")
         ]  # fmt: skip
         assert [clock.moves_left for clock in turn.clocks] == [3, 3]
-        assert len((await alice.told("turn")).last_moves) == 4
+        assert len((await alice.first_item("turn")).last_moves) == 4
         await alice.result(made.match_id)
         assert alice.refused == bob.refused == []
     created, started, *others = await events(stubs, made.match_id)

@@ -247,4 +247,4 @@ async def test_seeks_and_tournaments_are_sent_on_request(server: Served) -> None
     challenge = player_pb2.CreateChallengeRequest(request_id="c", opponent="quiet", terms=terms)
     await players.CreateChallenge(challenge, metadata=await server.token("alice"))
     await quiet.next("challenge")
-    assert {item.WhichOneof("item") for item in quiet.items} <= {"ping"}, "told of nothing that it did not ask for"
+    assert {item.WhichOneof("item") for item in quiet.items} <= {"ping"}, "nothing is sent that was not asked for"

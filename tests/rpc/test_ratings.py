@@ -115,7 +115,7 @@ async def test_versions_are_rated_separately_and_the_newest_is_shown(scripted: S
             ("ben", "1.9", 1),
             ("cat", "", 3),
         }
-        assert {row.group for row in everyone.rows} == {1}, "after three games nothing is established"
+        assert {row.group for row in everyone.rows} == {1}, "after three games the order is not established"
         standing = await client.get_rating("ben", GAME, history_points=10)
         assert [row.version for row in standing.versions] == ["1.10", "1.9"]
         assert set(standing.versions) <= set(everyone.rows)
@@ -198,7 +198,7 @@ async def test_a_pair_that_repeats_another_does_not_count(scripted: ScriptedServ
     assert found.rated == before.rated, "copies add no certainty to the ratings of the two"
     assert before.note == ""
     assert found.total.wins == 48
-    assert found.paired.pairs == (0, 0, 0, 0, 2), "one pair of each opening"
+    assert found.paired.pairs == (0, 0, 0, 0, 2), "one pair counts for each opening"
     assert found.paired.test.verdict is arb.Verdict.UNDECIDED
     assert found.note == REPEATED.format(22)
 
@@ -261,7 +261,7 @@ async def test_players_of_a_tournament_are_seeded_by_their_ratings(scripted: Scr
         assert (await organiser.enter_tournament(cup, "ann", rating=1)).rating == 1
         await scripted.play("cat", "ben", 1)
         again = await organiser.enter_tournament(cup, "cat", request_id="enter cat")
-        assert again.rating == round(ratings["cat"]) + 1_500, "as it was when it entered"
+        assert again.rating == round(ratings["cat"]) + 1_500, "the rating at its entry"
         started = await organiser.start_tournament(cup)
         assert [each.player for each in started.entrants] == ["ben", "cat", "ann", "dan"]
 

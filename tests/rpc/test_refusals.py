@@ -183,7 +183,7 @@ class TestStore:
             request = pb.SubmitMoveRequest(request_id="m", match_id=match_id, ply=0, move=FIRST)
             moves: Any = stubs.matches.SubmitMoves(metadata=stubs.alice)
             async with Idle(server.channel, stubs.alice) as alice:
-                await alice.told("hello")
+                await alice.first_item("hello")
                 act = play_pb2.PlayAct(request_id="m", match_id=match_id, move=move())
                 (journal,) = journals
                 journal.refuse = journal.mute = True
@@ -219,7 +219,7 @@ class TestClaims:
             claim = pb.ClaimDrawRequest(request_id="claim", match_id=match_id)
             await refused(stubs.matches.ClaimDraw(claim, metadata=stubs.bob), Reason.NOT_YOUR_TURN)
             async with Idle(stubs.served.channel, stubs.alice) as alice:
-                assert (await alice.told("turn")).draw_claim == "sixty_moves"
+                assert (await alice.first_item("turn")).draw_claim == "sixty_moves"
                 if as_call:
                     result = (await stubs.matches.ClaimDraw(claim, metadata=stubs.alice)).receipt.result
                 else:

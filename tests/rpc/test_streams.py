@@ -78,10 +78,10 @@ class Reader:
             if most and len(self.parts[-1]) >= most:
                 return
             self.token = item.token or self.token
-            told = item.tournament_event if item.HasField("tournament_event") else item.event
+            sent = item.tournament_event if item.HasField("tournament_event") else item.event
             if not item.HasField("bookmark"):
-                entity = told.tournament_id if item.HasField("tournament_event") else told.match_id
-                event = Received(entity, told.revision, told.record)
+                entity = sent.tournament_id if item.HasField("tournament_event") else sent.match_id
+                event = Received(entity, sent.revision, sent.record)
                 self.revision = event.revision
                 self.items.append(event)
                 self.parts[-1].append(event)

@@ -85,20 +85,20 @@ async def test_the_client_yields_all_events_across_lost_connections() -> None:
         watcher = arb.Client(network.address, token=organiser.connection.token)
         tournament_id = await played(world)
         whole = await record(world, tournament_id)
-        told: list[arb.TournamentEvent | arb.MatchEvent] = []
+        received_events: list[arb.TournamentEvent | arb.MatchEvent] = []
         async with (
             watcher,
             asyncio.timeout(WAIT_S),
             aclosing(watcher.observe_tournament(tournament_id, "0", with_record=True)) as watching,
         ):
             async for event in watching:
-                told.append(event)
-                if len(told) in (1, 5, 9):
+                received_events.append(event)
+                if len(received_events) in (1, 5, 9):
                     network.cut()
-                if len(told) == len(whole):
+                if len(received_events) == len(whole):
                     break
-    resumable(whole, [[received(event) for event in told]])
-    own = [event for event in told if isinstance(event, arb.TournamentEvent)]
+    resumable(whole, [[received(event) for event in received_events]])
+    own = [event for event in received_events if isinstance(event, arb.TournamentEvent)]
     kinds = Counter(event.kind for event in own)
     assert kinds == {
         "tournament_created": 1,
@@ -116,9 +116,15 @@ async def test_the_client_yields_all_events_across_lost_connections() -> None:
         frozenset(pair) for pair in (("ann", "ben"), ("ann", "cat"), ("ben", "cat"))
     }
     made = {
-        event.match_id: event.what for event in told if isinstance(event, arb.MatchEvent) and event.kind == "created"
+        event.match_id: event.what
+        for event in received_events
+        if isinstance(event, arb.MatchEvent) and event.kind == "created"
     }
-    ends = {event.match_id: event.what for event in told if isinstance(event, arb.MatchEvent) and event.kind == "ended"}
+    ends = {
+        event.match_id: event.what
+        for event in received_events
+        if isinstance(event, arb.MatchEvent) and event.kind == "ended"
+    }
     for what in (event.what for event in own):
         if isinstance(what, arb.GameBegun):
             created = made[what.match_id]

@@ -124,7 +124,7 @@ def noted(kind: type[Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 async def until(what: Callable[[], bool]) -> None:
     """Wait until a condition holds."""
     async with asyncio.timeout(WAIT_S):
-        while not what():  # noqa: ASYNC110 - what is looked at has no event
+        while not what():  # noqa: ASYNC110 - the condition has no event
             await asyncio.sleep(0.005)
 
 

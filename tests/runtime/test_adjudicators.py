@@ -85,7 +85,7 @@ async def test_a_plug_in_that_works(judges: AdjudicatorProcess) -> None:
 async def test_a_package_adds_a_plug_in_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = block("CONTRIBUTING.md", "arbiter.adjudicators")
     example = [line[4:] for line in (adjudicators.__doc__ or "").splitlines() if line.startswith("    ")]
-    assert example[:2] == shown.splitlines(), "the module's example, to which the guide points, has the same"
+    assert example[:2] == shown.splitlines(), "the module's docstring, to which the guide refers, has the same example"
     install(tmp_path, shown, [("my_package.py", "\n".join(["from __future__ import annotations", *example[2:]]))])
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -104,4 +104,4 @@ async def test_plug_ins_that_fail(judges: AdjudicatorProcess) -> None:
             await judges.judge(name, case(position))
     with pytest.raises(AdjudicatorFailed, match="gave no answer"):
         await judges.judge("hangs", case(position))
-    assert await judges.judge("three-ahead", case(position)) == AdjudicatedEnd(1, "6 to 3"), "a new process goes on"
+    assert await judges.judge("three-ahead", case(position)) == AdjudicatedEnd(1, "6 to 3"), "a new process answers"

@@ -121,7 +121,7 @@ def test_without_a_sandbox_every_attempt_succeeds(base: Path, stranger: bool) ->
         if each["verdict"] == "in" and not each["by_machine"] and (root or not each["root"])
     ]
     expected = [] if os.geteuid() == 0 else ["run a program as its owner"]  # no program of root's exists there
-    assert held == expected, "these can't show that a sandbox holds"
+    assert held == expected, "these attempts can't show that the sandbox works"
     assert len(found.attempts) >= LEAST
     assert found.left == LEFT
 

@@ -35,8 +35,8 @@ class Machine:
         self.true_ns += there_ns
         theirs = self.true_ns + self.theirs_ns
         self.true_ns += back_ns
-        told = self.monotonic_ns()
-        return TimeReading(theirs, (asked + told) // 2, told - asked)
+        answered = self.monotonic_ns()
+        return TimeReading(theirs, (asked + answered) // 2, answered - asked)
 
 
 @pytest.fixture

@@ -175,11 +175,11 @@ async def test_at_other_limits_a_bot_gets_no_more_and_goes_on(tmp_path: Path, gr
     limit = LIMIT_OF.get(greed, "processes")
     try:
         async with asyncio.timeout(240):
-            while not bot.hits:  # noqa: ASYNC110 - nothing is signalled
+            while not bot.hits:  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(0.01)
         assert bot.hits == (Hit(limit, getattr(FEW, limit)),)
         assert bot.returncode is None
-        assert len(descendants(os.getpid()).keys() - others) <= FEW.processes + 8, "no more of them than they may be"
+        assert len(descendants(os.getpid()).keys() - others) <= FEW.processes + 8, "no more processes than allowed"
     finally:
         bot.kill()
     assert await bot.wait() == -signal.SIGKILL

@@ -113,7 +113,7 @@ async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_on
         first = await pairing.propose(swiss.tournament_run.tournament, FreePlayers())
         waiting = asyncio.create_task(pairing.propose(swiss.tournament_run.tournament, FreePlayers()))
         for asked in (False, True):  # the worker has taken it up
-            while (swiss.id in pairing._revisions) != asked:  # noqa: ASYNC110 - nobody tells
+            while (swiss.id in pairing._revisions) != asked:  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(0)
         kill(pairing)
         with pytest.raises(PairingFailed, match="gave no answer"):
@@ -137,8 +137,10 @@ def test_the_worker_reports_errors_and_forgets_the_named_tournaments() -> None:
     assert b"failed" in answer(worker.jobs, "propose", (swiss.id, [b"{}"], FreePlayers(), ()))
     bodies = [record.body for record in Chain(swiss.id).seal(swiss.tournament_run.log)]
     proposal = worker.propose(swiss.id, bodies, FreePlayers(), ())
-    assert worker.propose(swiss.id, [], FreePlayers(), ()) == proposal, "nothing new"
-    assert worker.propose(swiss.id, bodies, FreePlayers(), (swiss.id,)) == proposal, "from the beginning again"
+    assert worker.propose(swiss.id, [], FreePlayers(), ()) == proposal, "no new record is read"
+    assert worker.propose(swiss.id, bodies, FreePlayers(), (swiss.id,)) == proposal, (
+        "the log is read from its beginning"
+    )
 
 
 class Noting(list[StoredRecord]):

@@ -92,7 +92,7 @@ async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_on
     assert worker is not None
     os.kill(worker._process.pid, signal.SIGSTOP)
     waiting = asyncio.create_task(rating.rating_list(TALLIES, {}))
-    while not rating._jobs.turn.locked():  # noqa: ASYNC110 - nobody tells
+    while not rating._jobs.turn.locked():  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0)
     os.kill(worker._process.pid, signal.SIGKILL)
     with pytest.raises(RatingFailed, match="gave no answer"):

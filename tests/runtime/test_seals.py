@@ -78,7 +78,7 @@ def test_after_a_rotation_old_seals_are_valid_and_new_ones_need_the_new_key(
     old = seals.sealer()
     key = rotate(path, NOON)
     at_until = RECORD._replace(body=b'{"at":%d}' % key.valid_from_ms)
-    assert seals.sealer()(*RECORD)[:8].hex() == key.key_id, "the ring is read again when it has changed"
+    assert seals.sealer()(*RECORD)[:8].hex() == key.key_id, "the keys are read again after a change"
     assert seals.fault(RECORD, old(*RECORD)) == ""
     assert seals.fault(RECORD, seals.sealer()(*RECORD)) == ""
     assert seals.fault(at_until, seals.sealer()(*at_until)) == ""

@@ -49,7 +49,7 @@ def test_a_bucket_never_has_more_than_its_size_and_what_was_returned(most: int, 
         if not missing_ms:
             taken.append(now)
         else:
-            assert buckets.take("a", now + missing_ms - 1) == 1, "it says exactly when"
+            assert buckets.take("a", now + missing_ms - 1) == 1, "the time to wait is exact"
     for n, first in enumerate(taken):
         since = [at for at in taken[n:] if at - first < MINUTE_MS]
         assert len(since) <= 2 * most

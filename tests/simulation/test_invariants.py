@@ -154,7 +154,7 @@ def leave_a_stream_open(evidence: Evidence) -> None:
         (change_what_was_seen, "Streams tell the record"),
         (arrive_later, "Fair clocks"),
         (leave_a_stream_open, "A stream that the server ends is over"),
-        (lambda evidence: evidence.history.results.clear(), "Every result is told"),
+        (lambda evidence: evidence.history.results.clear(), "Every result is received"),
         (lambda evidence: evidence.history.unforeseen.append("a callback raised"), "Nothing unforeseen"),
         (lambda evidence: evidence.history.unfinished.append("m000001"), "Every match ends"),
     ],

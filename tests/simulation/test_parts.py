@@ -60,17 +60,17 @@ class TestStreams:
 
     @virtually
     async def test_messages_on_their_way_are_lost_when_the_stream_is_cut(self) -> None:
-        link, heard, told = Link(delays(rtt_ms=100)), list[int](), list[str]()
+        link, heard, losses = Link(delays(rtt_ms=100)), list[int](), list[str]()
         link.on_message_above = link.on_message_below = heard.append
-        link.on_loss_above, link.on_loss_below = lambda: told.append("above"), lambda: told.append("below")
+        link.on_loss_above, link.on_loss_below = lambda: losses.append("above"), lambda: losses.append("below")
         link.up.send(1)
         link.down.send(2)
         link.cut(below_after_s=2.0, above_after_s=None)
         link.up.send(3)
         await settle_for(1)
-        assert told == []
+        assert losses == []
         await settle_for(2)
-        assert (heard, told) == ([], ["below"])
+        assert (heard, losses) == ([], ["below"])
 
     @virtually
     async def test_a_sender_waits_for_a_reader_that_stalls(self) -> None:

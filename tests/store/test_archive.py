@@ -325,14 +325,14 @@ async def test_a_backup_has_the_archive(url: str, ring: Path, before: Read, tmp_
 async def everything(stubs: Stubs, count: int) -> list[bytes]:
     """Return what an observer of all matches receives from the first record on."""
     request = match_pb2.ObserveRequest(all=match_pb2.ObserveAll(after_token="0"), with_record=True)
-    told: list[bytes] = []
+    received: list[bytes] = []
     stream = stubs.matches.Observe(request, metadata=stubs.org)
     async for part in stream:
-        told += [item.event.record for item in part.items if item.WhichOneof("item") == "event"]
-        if len(told) >= count:
+        received += [item.event.record for item in part.items if item.WhichOneof("item") == "event"]
+        if len(received) >= count:
             break
     stream.cancel()
-    return told[:count]
+    return received[:count]
 
 
 @pytest.mark.long
@@ -349,10 +349,10 @@ async def test_players_and_observers_see_no_difference(url: str, tmp_path: Path)
         seen = await transcript(stubs, match.match_id, stubs.org)
         with opened(url) as engine, engine.connect() as connection:
             head = int(connection.execute(text("SELECT max(sequence) FROM event")).scalar_one())
-        told = await everything(stubs, head)
+        received = await everything(stubs, head)
         archive_store(url, keys, FUTURE, NOON, silent)
         assert in_log(url) == {other.match_id}
-        assert await everything(stubs, head) == told
+        assert await everything(stubs, head) == received
         assert await signed_transcript(stubs, match.match_id) == signed
         assert await transcript(stubs, match.match_id, stubs.org) == seen
         again = await stubs.matches.Resign(resign, metadata=stubs.bob)  # a repeated request has its answer
@@ -363,7 +363,7 @@ async def test_players_and_observers_see_no_difference(url: str, tmp_path: Path)
         assert await signed_transcript(fresh, match.match_id) == signed
         assert await transcript(fresh, match.match_id, fresh.org) == seen
         assert await fresh.matches.Resign(resign, metadata=fresh.bob) == again
-        assert await everything(fresh, head) == told
+        assert await everything(fresh, head) == received
         await play(fresh, other, 2)  # and the others go on
 
 

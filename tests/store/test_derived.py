@@ -70,7 +70,7 @@ async def test_rows_derived_with_the_events_are_those_derived_from_the_log(url: 
     assert done == [(number, 16) for number in range(1, 17)]
     ends = Counter(append.closed.result for append in everything if append.closed)
     assert set(ends) == {"win", "draw", "void"}
-    assert sum(ends.values()) < 16, "some matches go on"
+    assert sum(ends.values()) < 16, "some matches have not ended"
 
 
 @pytest.mark.parametrize("harm", HARM)

@@ -59,7 +59,7 @@ async def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path
             assert acknowledged > 3
             with pytest.raises(StoreFailed, match="its disk"):
                 await store.directory.add_player(Player("alice", 1, about="x" * 50_000), None)
-            assert await revisions(store, "a") == list(range(1, acknowledged + 1)), "reading goes on"
+            assert await revisions(store, "a") == list(range(1, acknowledged + 1)), "reading still works"
             disk.enlarge()
             await store.journal.append(big("a", acknowledged + 1))
             await store.directory.add_player(Player("alice", 1), None)

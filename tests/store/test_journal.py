@@ -74,10 +74,10 @@ async def test_callbacks_come_in_the_order_of_the_calls_each_with_its_own_result
     """One append that fails, and one callback that fails, keep nothing from the others of their commit."""
     loop, raised = asyncio.get_running_loop(), list[BaseException]()
     loop.set_exception_handler(lambda _, context: raised.append(context["exception"]))
-    told, done = list[tuple[str, int, str]](), loop.create_future()
+    outcomes, done = list[tuple[str, int, str]](), loop.create_future()
 
     def tell(name: str, last: int, error: BaseException | None) -> None:
-        told.append((name, last, type(error).__name__))
+        outcomes.append((name, last, type(error).__name__))
         if name == "raises":
             raise RuntimeError("in a callback")
         if name == "last":
@@ -93,7 +93,7 @@ async def test_callbacks_come_in_the_order_of_the_calls_each_with_its_own_result
     for name, append in asked:
         store.journal.append_then(append, partial(tell, name))
     await done
-    assert told == [
+    assert outcomes == [
         ("opens", 2, "NoneType"),
         ("taken", 0, "JournalConflict"),
         ("raises", 3, "NoneType"),

@@ -157,7 +157,7 @@ async def test_a_player_goes_on_at_another_server_when_its_own_has_died(postgres
         assert any(isinstance(item, TurnItem) for item in await items_of(alice.session))
         await one.die()
         again = await other.connect("alice")  # before any server knows that the other one has died
-        while b'"interrupted"' not in b"".join(await bodies_of(there, match.id)):  # noqa: ASYNC110 - nobody tells
+        while b'"interrupted"' not in b"".join(await bodies_of(there, match.id)):  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.01)
         assert await asyncio.gather(play_to_the_end(again, 1), play_to_the_end(bob, 1)) == [[match.id], [match.id]]
         ended = await other.arbiter.matches.match(match.id)
@@ -341,13 +341,13 @@ def test_an_inspected_database_is_not_changed(cluster: Cluster) -> None:
     url = cluster.fresh()
     empty = look(url)
     assert (empty.version, empty.records, empty.served) == ("", 0, False)
-    assert look(url) == empty._replace(round_trip_ms=ANY, clock_ms=ANY), "looking makes no tables"
+    assert look(url) == empty._replace(round_trip_ms=ANY, clock_ms=ANY), "an inspection makes no tables"
     with opened(url, alone=True):
         state = look(url)
     assert state.database.startswith("PostgreSQL ")
     assert state.version == state.newest
     assert state.served
     assert not look(url).served
-    assert state.unsafe == ("fsync is off",), "as the tests start it"
+    assert state.unsafe == ("fsync is off",), "the tests start PostgreSQL with this setting"
     assert state.clock_ms is not None
     assert abs(state.clock_ms) < 5_000

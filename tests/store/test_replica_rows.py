@@ -46,7 +46,7 @@ async def test_a_silent_replica_counts_as_dead_and_one_other_handles_it(replicas
         assert heartbeat is not None
         assert heartbeat.gone == ()
     assert "a" in await gone(replicas, "b")
-    assert await replicas.beat("a", A_LONG_TIME_MS) is None, "it is told so itself"
+    assert await replicas.beat("a", A_LONG_TIME_MS) is None, "the dead replica learns it too"
     await replicas.forget("a")
     again = await replicas.beat("b", A_LONG_TIME_MS)
     assert again is not None
@@ -67,7 +67,7 @@ async def test_a_player_has_one_stream_which_is_the_last_one(replicas: Replicas)
     for name in ("a", "b"):
         await replicas.enter(name)
     assert await replicas.take("alice", "a", "1.0", 3, A_LONG_TIME_MS) == (1, False)
-    assert await replicas.take("alice", "b", "1.1", 0, A_LONG_TIME_MS) == (2, True), "a may be gone"
+    assert await replicas.take("alice", "b", "1.1", 0, A_LONG_TIME_MS) == (2, True), "a may be dead"
     assert await replicas.take("alice", "b", "1.2", 4, A_LONG_TIME_MS) == (3, True), "as far as anybody knows"
     assert not await replicas.give_back("alice", "a", 1)
     assert not await replicas.give_back("alice", "b", 2)
@@ -109,7 +109,7 @@ async def directory(request: pytest.FixtureRequest) -> AsyncIterator[Directory]:
 async def test_a_notice_is_written_in_the_transaction_of_its_change(directory: Directory) -> None:
     assert await directory.last_notice() == 0
     await directory.add_player(ALICE, TOKEN)
-    assert await directory.last_notice() == 0, "a new player concerns nobody who is connected"
+    assert await directory.last_notice() == 0, "a new player concerns no connected one"
     await directory.change_player("alice", about="new")
     await directory.change_player("alice", suspended=True)
     await directory.change_player("alice", suspended=False)
@@ -139,7 +139,7 @@ async def test_limits_hold_and_notices_are_in_order_with_several_writers(postgre
                 store.directory.add_player(Player(name, 1), None) for store, name in zip(stores, pair, strict=True)
             ]
             found = await asyncio.gather(*asked, return_exceptions=True)
-            assert sorted(isinstance(each, AlreadyThere) for each in found) == [False, True], "they look alike"
+            assert sorted(isinstance(each, AlreadyThere) for each in found) == [False, True], "the names look alike"
         tokens = [replace(TOKEN, token_id=f"t{n}", digest=f"d{n}") for n in range(20)]
         added = await asyncio.gather(*(stores[n % 2].directory.add_token(token, 5) for n, token in enumerate(tokens)))
         assert sum(added) == 5

@@ -101,7 +101,7 @@ async def test_an_edited_record_is_refused_by_name(url: str, ring: Path, edit: s
             await store.journal.read_all(0, 10)
         assert refused.value.reason is Reason.RECORD_DAMAGED
         assert "retry_after_ms" not in refused.value.facts
-        assert len(await store.journal.read_all(1, 10)) == 10, "others are read"
+        assert len(await store.journal.read_all(1, 10)) == 10, "other records are read"
     assert check_store(url, silent, ring).faults
 
 

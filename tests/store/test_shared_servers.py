@@ -152,7 +152,7 @@ async def check(client: arb.Client, made: dict[str, tuple[str, str]], observer: 
         events = stored[match_id] = events_of(text)
         assert events[-1]["reason"] not in ENDS_OF_AN_OUTAGE, "nobody is charged"
         plies = [event["ply"] for event in events if event["kind"] == "moved"]
-        assert plies == list(range(len(plies))), "a move is lost, or there twice"
+        assert plies == list(range(len(plies))), "a move is lost, or recorded twice"
     await observer.until(lambda: len(observer.seen) >= sum(map(len, stored.values())))
     kept([Received(event.match_id, event.revision) for event in observer.seen])
     for event in observer.seen:

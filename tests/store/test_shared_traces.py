@@ -33,5 +33,5 @@ async def test_a_trace_goes_on_at_the_server_of_the_opponent(postgres: str, tmp_
     for revision, move in moves.items():
         trace = traces[ids_of(match.match_id, revision).trace]
         check(trace, match.match_id, revision, move)
-        decided, told = (trace[name].resource.attributes["service.instance.id"] for name in ("move", "hand_over"))
-        assert (decided, told) == (("one", "other") if move.seat == 1 else ("other", "one"))
+        decided, sent = (trace[name].resource.attributes["service.instance.id"] for name in ("move", "hand_over"))
+        assert (decided, sent) == (("one", "other") if move.seat == 1 else ("other", "one"))

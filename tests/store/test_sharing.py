@@ -54,7 +54,9 @@ async def test_servers_that_start_at_once_on_a_new_store_make_one_key_and_one_se
     starts = [asyncio.to_thread(start_in_thread, url, tmp_path / "machine", match_id) for match_id in "abc"]
     assert len(set(await asyncio.gather(*starts))) == 1
     async with server(url, tmp_path / "machine") as (store, _):
-        assert len(await store.journal.read_all(0, 10)) == 3, "each reads what the others have sealed"
+        assert len(await store.journal.read_all(0, 10)) == 3, (
+            "each server reads the records that the others have sealed"
+        )
 
 
 async def test_a_server_on_another_machine_needs_the_keys_of_the_first_one(postgres: str, tmp_path: Path) -> None:
@@ -62,7 +64,7 @@ async def test_a_server_on_another_machine_needs_the_keys_of_the_first_one(postg
         with pytest.raises(OperatorError, match=r"use signing key .* not in .*other.arbiter.keys: copy their file"):
             async with server(postgres, tmp_path / "other"):
                 pass
-        assert not (tmp_path / "other" / "arbiter.keys").exists(), "none is made"
+        assert not (tmp_path / "other" / "arbiter.keys").exists(), "no key is made"
         shutil.copy(tmp_path / "one" / "arbiter.keys", tmp_path / "other")
         async with server(postgres, tmp_path / "other") as (beside, _):
             await store.journal.append(opening("a"))

@@ -38,7 +38,7 @@ def test_the_files_are_up_to_date() -> None:
     files = dict(transcripts.generated())
     assert sorted(files) == sorted(path.name for path in GOLDEN.iterdir())
     for name, content in files.items():
-        assert (GOLDEN / name).read_bytes() == content, f"{name} changed: make golden, and look"
+        assert (GOLDEN / name).read_bytes() == content, f"{name} changed: run make golden, and review the difference"
 
 
 @pytest.mark.parametrize("name", NAMES)

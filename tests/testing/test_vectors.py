@@ -37,9 +37,11 @@ def load(name: str) -> Any:
 @pytest.mark.long
 def test_the_vectors_are_up_to_date(made: Path) -> None:
     found, kept = ({path.relative_to(top) for path in top.rglob("*.json*")} for top in (made, VECTORS))
-    assert found == kept, "there are others now: make golden, and look"
+    assert found == kept, "the list of files changed: run make golden, and review the difference"
     for path in found:
-        assert (made / path).read_bytes() == (VECTORS / path).read_bytes(), f"{path} changed: make golden, and look"
+        assert (made / path).read_bytes() == (VECTORS / path).read_bytes(), (
+            f"{path} changed: run make golden, and review the difference"
+        )
 
 
 @pytest.mark.long

@@ -161,13 +161,13 @@ def test_two_players_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less
     end(short)
     [again] = meet(two)
     end(again)
-    assert meet(two) == [], "those two are in play, and nobody has met them"
+    assert meet(two) == [], "the other two are playing, and the free ones have not met them"
     assert meet(two, HELD_S * 1_000 - 1) == []
     [third] = meet(two, HELD_S * 1_000)
     end(third)
     assert meet(two) == []
     end(long)
-    assert len(meet(two)) == 1, "nobody is in play: there is nobody to wait for"
+    assert len(meet(two)) == 1, "no game is running, so there is no player to wait for"
 
 
 def test_a_slow_game_delays_only_its_own_players() -> None:
@@ -178,7 +178,7 @@ def test_a_slow_game_delays_only_its_own_players() -> None:
         tournament_run.tournament.waiting()
     ):
         ready = [game for game in tournament_run.tournament.ready() if game != slow]
-        assert ready, "everybody else can go on"
+        assert ready, "all other players can go on"
         game = ready[0]
         tournament_run.act(Begin(game.number, 1, f"m{game.number}"))
         tournament_run.act(ReportResult(game.number, f"m{game.number}", 1, "by lot", "rules"))
@@ -212,8 +212,8 @@ def test_the_checker_names_players_whom_a_round_of_a_swiss_left_out() -> None:
     number, event = next((n, event) for n, event in enumerate(log) if isinstance(event, ev.Paired))
     short = dataclasses.replace(event, meetings=event.meetings[:-1])
     left_out = sorted((event.meetings[-1].first, event.meetings[-1].second))
-    told = violations([*log[:number], short])
-    assert f"round 1: not everybody who plays was paired, or others were: {', '.join(left_out)}" in told
+    found = violations([*log[:number], short])
+    assert f"round 1: not everybody who plays was paired, or others were: {', '.join(left_out)}" in found
 
 
 def test_the_checker_finds_a_seat_three_times_in_a_row() -> None:
@@ -307,7 +307,7 @@ def test_a_proposal_for_an_arena_is_valid_while_its_players_are_free() -> None:
     assert late is not None
     tournament_run.withdraw(names[3])  # another player
     assert tournament_run.act(arrange).events
-    assert not tournament_run.act(late).events, "two of them play already, one has gone"
+    assert not tournament_run.act(late).events, "two of them are playing, one has left"
 
 
 def test_a_proposal_for_a_round_is_valid_only_while_nothing_has_happened() -> None:

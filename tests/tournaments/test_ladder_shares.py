@@ -66,8 +66,8 @@ def test_bots_of_unequal_speed_play_about_equally_often(seeds: int) -> None:
 def test_nobody_waits_until_a_newcomer_has_as_many_games() -> None:
     games, alone = evening(1, 1_200, late=True), evening(1, 600)
     newcomer = games.pop("p008")
-    assert newcomer >= 0.8 * (min(games.values()) - max(alone.values())), "it has its share from then on"
-    assert min(games.values()) >= 1.5 * max(alone.values()), "and so have the others"
+    assert newcomer >= 0.8 * (min(games.values()) - max(alone.values())), "the newcomer has its share from then on"
+    assert min(games.values()) >= 1.5 * max(alone.values()), "the others have theirs"
 
 
 @pytest.mark.long

@@ -40,7 +40,7 @@ def test_the_reason_is_one_of_matches() -> None:
 def test_two_players_may_meet_again_if_one_did_not_come() -> None:
     tournament_run = swiss(rounds=2, players=2)
     end(tournament_run, 1, 1, came=False)
-    assert tournament_run.tournament.rounds == 2, "they have not met yet"
+    assert tournament_run.tournament.rounds == 2, "the two have not met yet"
     assert violations(tournament_run.log) == []
     end(tournament_run, 2, 1, came=True)
     tournament_run.act(do.Tick())

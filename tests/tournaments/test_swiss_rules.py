@@ -28,7 +28,7 @@ def started(format_: Format) -> ev.Started:
 
 def test_the_library_has_the_recorded_version() -> None:
     assert RULES.endswith("py4swiss 0.3")
-    assert version("py4swiss").startswith("0.3."), "with another version, see which edition it follows, and say so"
+    assert version("py4swiss").startswith("0.3."), "find out which edition a new version follows, and record that"
 
 
 @pytest.mark.parametrize("format_", list(Format))

@@ -57,13 +57,13 @@ async def test_a_match_is_streamed_in_order_from_any_revision(page: Site) -> Non
     whole = await page.get(path)
     assert whole.headers["content-type"].startswith("text/event-stream")
     assert whole.text.endswith("event: over\ndata:\n\n")
-    told = events(whole.text)
-    assert [number for number, _ in told] == list(range(1, match.revision + 1))
-    assert [data["move"]["move"] for _, data in told if "move" in data] == list(match.moves)
-    assert told[-1][1]["result"] == "bob wins: resignation"
-    assert events((await page.get(f"{path}?after=5")).text) == told[5:]
+    received = events(whole.text)
+    assert [number for number, _ in received] == list(range(1, match.revision + 1))
+    assert [data["move"]["move"] for _, data in received if "move" in data] == list(match.moves)
+    assert received[-1][1]["result"] == "bob wins: resignation"
+    assert events((await page.get(f"{path}?after=5")).text) == received[5:]
     back = await page.get(f"{path}?after=1", **{"Last-Event-ID": "7"})
-    assert events(back.text) == told[7:]
+    assert events(back.text) == received[7:]
 
 
 async def test_an_event_that_is_in_the_journal_before_the_live_match_has_it_is_sent_correctly(
@@ -78,10 +78,10 @@ async def test_an_event_that_is_in_the_journal_before_the_live_match_has_it_is_s
 
     monkeypatch.setattr(matches, "match", behind)
     monkeypatch.setattr(matches, "begun", behind)
-    told = events((await page.get(f"/matches/{match.id}/events")).text)
-    assert [data["revision"] for _, data in told] == [number for number, _ in told]
-    assert [data["move"]["move"] for _, data in told if "move" in data] == list(match.moves)
-    assert told[-1][1]["result"] == "bob wins: resignation"
+    received = events((await page.get(f"/matches/{match.id}/events")).text)
+    assert [data["revision"] for _, data in received] == [number for number, _ in received]
+    assert [data["move"]["move"] for _, data in received if "move" in data] == list(match.moves)
+    assert received[-1][1]["result"] == "bob wins: resignation"
 
 
 @pytest.mark.parametrize("game", ["circle-of-life", "elevation", "hop-it", "pods", "pondlife"])
@@ -136,14 +136,14 @@ async def test_the_events_of_a_match_lead_to_its_state_whenever_each_of_them_is_
             async def found(drawn_at: Match = drawn_at) -> Match:
                 return drawn_at
 
-            told = json.loads(await Drawings().of(event, found, 0))
-            assert told["revision"] == number
+            received = json.loads(await Drawings().of(event, found, 0))
+            assert received["revision"] == number
             if isinstance(event.event, Moved):
-                assert told["move"]["ply"] == state["ply"], "a page has been told of a move before it is there"
+                assert received["move"]["ply"] == state["ply"], "a page has received a move before the match has it"
             else:
-                assert told.get("ply", state["ply"]) == state["ply"]
+                assert received.get("ply", state["ply"]) == state["ply"]
             event.forms.clear()
-            state |= told
+            state |= received
             assert state["over"] == (over and number == last.revision)
         whole = json.loads(orjson.dumps(state_of(last, 0)))
         assert {name: state[name] for name in whole} == whole
@@ -161,12 +161,12 @@ async def test_a_stream_of_several_matches_begins_with_their_states() -> None:
         ]
         query = "&".join(f"match={match.id}" for match in matches[:2])
         async with browser.stream("GET", f"{server.running.page}live?{query}") as answer:
-            told = (json.loads(line[6:]) async for line in answer.aiter_lines() if line.startswith("data: "))
-            found = [await anext(told) for _ in range(2)]
+            received = (json.loads(line[6:]) async for line in answer.aiter_lines() if line.startswith("data: "))
+            found = [await anext(received) for _ in range(2)]
             assert {state["match"] for state in found} == {match.id for match in matches[:2]}
             assert all(state["board"]["pieces"] for state in found)
             with arbiter.sessions.attending("ann"), arbiter.sessions.attending("ben"):
-                assert (await anext(told))["match"] in {match.id for match in matches[:2]}
+                assert (await anext(received))["match"] in {match.id for match in matches[:2]}
 
 
 @pytest.mark.parametrize("label", ["", "cup"])
@@ -189,10 +189,10 @@ async def test_a_stream_of_several_matches_says_when_another_match_has_begun(lab
                 await begin(2, "elsewhere")
                 await begin(3, "cup")
                 await arbiter.matches.request("ann", first.id, lambda seat: Resign(seat, "enough"))
-                told = []
+                received = []
                 while '"over":true' not in (line := await anext(lines)):
-                    told.append(line)
-        assert told.count("event: begun") == (1 if label else 2)
+                    received.append(line)
+        assert received.count("event: begun") == (1 if label else 2)
 
 
 async def test_refusals_before_a_stream_are_answers(page: Site) -> None:

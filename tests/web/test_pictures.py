@@ -78,7 +78,7 @@ async def test_a_page_looks_as_in_its_picture(comparison: PictureComparison, nam
     (picture,) = [each for each in comparison.shown.pictures if each.name == name]
     now = await taken(comparison.browser, comparison.shown, picture)
     share = await difference(comparison, now, (PICTURES / f"{name}.webp").read_bytes())
-    assert share <= MOST, f"{share:.1%} of {name} differ: look at it, and run make pictures if it is meant"
+    assert share <= MOST, f"{share:.1%} of {name} differ: look at it, and run make pictures if the change is wanted"
 
 
 async def test_a_different_page_is_noticed(comparison: PictureComparison) -> None:

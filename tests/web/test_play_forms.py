@@ -65,7 +65,7 @@ async def test_challenges_are_declined_and_withdrawn(page: Site) -> None:
         assert (await post(page, waiting, form=form, answer="decline", onward="/play")).headers["location"] == "/play"
         closed = (await page.get(waiting)).text
         assert "not open any more" in closed
-        assert "data-renew" in closed, "it may have been accepted, and its match is about to be there"
+        assert "data-renew" in closed, "it may have been accepted, and its match is about to begin"
 
 
 @pytest.mark.parametrize("path", ["/challenges", "/challenges/c1", "/matches/m1/moves", "/matches/m1/acts"])

@@ -104,7 +104,9 @@ async def test_a_ladder_marks_what_is_not_known(tmp_path: Path, monkeypatch: pyt
         page = await shown(served, run.tournament, monkeypatch, ratings=ratings)
     table = page.partition("<h2>Standings</h2>")[2].partition("<tbody>")[2].partition("</tbody>")[0]
     lines = ['class="group"' in row.partition(">")[0] for row in table.split("<tr")[1:]]
-    assert lines == [False, False, True, True], "lines: above who is told apart, and above who is provisional"
+    assert lines == [False, False, True, True], (
+        "lines above players whose order is established, and above provisional ones"
+    )
     assert table.count("(provisional)") == 1
     assert "Provisional: has met fewer than three others." in page
 

@@ -194,7 +194,7 @@ def test_whole_tournaments_and_their_standings_are_converted(seed: int) -> None:
     assert {each.player for each in message.entrants} == set(tournament.entrants)
     assert (message.games, message.games_ended) == (len(tournament.games), len(tournament.results))
     table = standings(tournament)
-    told = standings_message(tournament.id, table)
-    assert [row.player for row in told.rows] == [row.player for row in table.rows]
-    assert [row.half_points for row in told.rows] == [row.points for row in table.rows]
-    assert all(len(row.tie_break_quarters) == len(told.tie_breaks) for row in told.rows)
+    converted = standings_message(tournament.id, table)
+    assert [row.player for row in converted.rows] == [row.player for row in table.rows]
+    assert [row.half_points for row in converted.rows] == [row.points for row in table.rows]
+    assert all(len(row.tie_break_quarters) == len(converted.tie_breaks) for row in converted.rows)

@@ -77,7 +77,7 @@ class Line:
 
     def extend(self, moves: list[str]) -> None:
         """Continue with a longer line; the moves played so far must be its beginning."""
-        assert moves[: len(self.moves)] == self.moves, "a move that was there is gone, or another"
+        assert moves[: len(self.moves)] == self.moves, "an earlier move is missing or changed"
         for move in moves[len(self.moves) :]:
             self.positions.append(self.game.play(self.positions[-1], move))
             self.moves.append(move)
@@ -192,11 +192,11 @@ class ExactlyOnce(RuleBasedStateMachine):
         elif request.kind is Play:
             bot.play(self.match_id, request.ply, request.move, request.request_id)
         else:
-            acts, told = server.arbiter.acts, (bot.session, request.request_id, self.match_id)
+            acts, arguments = server.arbiter.acts, (bot.session, request.request_id, self.match_id)
             if request.kind is AnswerDraw:
-                acts.answer_draw(*told, request.accept)
+                acts.answer_draw(*arguments, request.accept)
             else:
-                {OfferDraw: acts.offer_draw, ClaimDraw: acts.claim_draw, Resign: acts.resign}[request.kind](*told)
+                {OfferDraw: acts.offer_draw, ClaimDraw: acts.claim_draw, Resign: acts.resign}[request.kind](*arguments)
 
     @rule(pick=st.integers(0, 999))
     @precondition(lambda self: self.under_way)
@@ -276,7 +276,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         self.line.extend([*self.opening, *(event.move for event in events if isinstance(event, Moved))])
         self.check_record(events)
         for ply, request in self.acknowledged.items():
-            assert self.line.moves[ply] == request.move, f"an acknowledged move is not there: {request}"
+            assert self.line.moves[ply] == request.move, f"an acknowledged move is missing: {request}"
 
     async def receive(self) -> None:
         """Read all answers, on streams and to calls."""
@@ -325,7 +325,7 @@ class ExactlyOnce(RuleBasedStateMachine):
             assert answer is None or isinstance(answer, expected), f"{request} was answered {answer}, on record {event}"
         for name, answer in self.answers.items():
             after_the_end = isinstance(answer, Refusal) and answer.facts.get("phase") == "ended"
-            assert (name in seen) != after_the_end, f"{self.asked[name]} was answered, and has left no trace"
+            assert (name in seen) != after_the_end, f"{self.asked[name]} was answered, and is not on record"
 
     def teardown(self) -> None:
         """Repeat every request after a last restart, and verify the record as an auditor does."""

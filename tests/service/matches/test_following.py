@@ -60,7 +60,9 @@ async def test_players_on_two_servers_play_each_other() -> None:
             request = mover.reply(await mover.turn())
             await mover.receive()
             assert isinstance(mover.answer(request), Receipt)
-            assert not any(isinstance(item, TurnItem) for item in await waiting.receive()), "it hears of it by the log"
+            assert not any(isinstance(item, TurnItem) for item in await waiting.receive()), (
+                "it learns of the match from the log"
+            )
     assert (await kinds(one, match.id))[-6:] == ["moved"] * 6
     assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == []
 
@@ -71,9 +73,9 @@ async def test_a_match_created_elsewhere_is_sent_to_its_players_here() -> None:
     bob = await other.connect("bob")
     match = await one.create("pondlife", ("bob", "alice"), policy=AT_ONCE)
     await asyncio.sleep(SOON_S)
-    told = await bob.receive()
-    assert [item.match.id for item in told if isinstance(item, StateItem)] == [match.id]
-    assert [item.match.ply for item in told if isinstance(item, TurnItem)] == [0]
+    received = await bob.receive()
+    assert [item.match.id for item in received if isinstance(item, StateItem)] == [match.id]
+    assert [item.match.ply for item in received if isinstance(item, TurnItem)] == [0]
     assert other.arbiter.matches.live.find(match.id) is not None
 
 
@@ -98,10 +100,10 @@ async def test_a_player_who_connects_receives_the_matches_of_other_servers() -> 
     await one.arbiter.matches.answer(ended.id, Abort("org", "end"))
     await asyncio.sleep(SOON_S)
     bob = await other.connect("bob")
-    told = await bob.receive()
-    assert [item.match.id for item in told if isinstance(item, StateItem)] == [match.id]
+    received = await bob.receive()
+    assert [item.match.id for item in received if isinstance(item, StateItem)] == [match.id]
     assert [result.match_id for result in bob.results] == [ended.id]
-    assert [item.match.id for item in told if isinstance(item, TurnItem)] == [match.id]
+    assert [item.match.id for item in received if isinstance(item, TurnItem)] == [match.id]
 
 
 @virtually
@@ -147,7 +149,7 @@ async def test_observers_receive_events_of_other_servers(here: bool) -> None:
     async with asyncio.TaskGroup() as group, third.arbiter.feed.of_all(0, "") as stream:
         match = await one.create("pondlife", policy=AT_ONCE)
         async with third.arbiter.feed.of_match(match.id, 0) as of_one:
-            told = group.create_task(observed(of_one, of_match))
+            received = group.create_task(observed(of_one, of_match))
             told_all = group.create_task(observed(stream, everything))
             for number in range(4):
                 await asyncio.sleep(SOON_S if number % 2 else LOOK_S / 3)
@@ -156,7 +158,7 @@ async def test_observers_receive_events_of_other_servers(here: bool) -> None:
                 reader.play(match.id, now.ply, min(now.game.moves(with_position(now).position)))
                 await asyncio.sleep(SOON_S)
             await other.arbiter.matches.answer(match.id, Abort("org", "end"))
-            await told
+            await received
             await asyncio.sleep(SOON_S)
             told_all.cancel()
     assert of_match == [stored.sequence for stored in await one.journal.read(match.id)]
@@ -190,9 +192,9 @@ async def test_matches_are_played_to_their_end_with_players_on_any_servers(seed:
         server.journal.mute = False
     await asyncio.sleep(3)
     for match_id in ids:
-        told = await kinds(made[0], match_id)
-        assert told.count("ended") == 1
-        assert "interrupted" not in told
+        received = await kinds(made[0], match_id)
+        assert received.count("ended") == 1
+        assert "interrupted" not in received
     for reader, name in zip(readers, names, strict=True):
         await reader.receive()
         mine = [match.id for match in matches if name in match.players]

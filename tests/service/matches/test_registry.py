@@ -194,10 +194,10 @@ class TestDurability:
         server = InMemoryArbiter()
         match = await server.create(policy=AT_ONCE)
         server.journal.hold = True
-        told: list[str] = []
+        order: list[str] = []
 
         def ask(name: str, player: str, request: str, move: str, ply: int) -> None:
-            submit(server, player, match, request, move, ply).add_done_callback(lambda _: told.append(name))
+            submit(server, player, match, request, move, ply).add_done_callback(lambda _: order.append(name))
 
         first = first_move(match)
         second = min(match.game.moves(match.game.play(match.position, first)))
@@ -207,10 +207,10 @@ class TestDurability:
         ask("answered", "bob", "m3", second, 1)
         ask("again, later", "alice", "m1", first, 0)
         await settle()
-        assert told == []
+        assert order == []
         server.journal.release()
         await settle()
-        assert told == ["moved", "again", "refused", "answered", "again, later"]
+        assert order == ["moved", "again", "refused", "answered", "again, later"]
 
     @virtually
     async def test_a_listener_that_fails_keeps_no_answer_back(self) -> None:
@@ -267,7 +267,7 @@ class TestStoreFailures:
         assert again.match.clocks == turn.match.clocks  # neither the outage nor the time before it is charged
         asked = alice.play(match.id, 0, first_move(turn.match), asked)
         await alice.receive()
-        assert alice.told[-1].answer.ply == 1  # type: ignore[union-attr]
+        assert alice.received[-1].answer.ply == 1  # type: ignore[union-attr]
         assert (await bob.turn()).match.ply == 1
         stored = await kinds(server, match)
         assert stored[stored.index("interrupted") :] == ["interrupted", "arrived", "resumed", "arrived", "moved"]
@@ -312,7 +312,7 @@ class TestStoreFailures:
         assert (await bob.turn()).match.ply == 1
         alice.play(match.id, 0, first_move(turn.match), asked)
         await alice.receive()
-        answers = [item.answer for item in alice.told if isinstance(item, AnswerItem)]
+        answers = [item.answer for item in alice.received if isinstance(item, AnswerItem)]
         assert [isinstance(answer, Receipt) for answer in answers] == [False, True]
 
     @virtually

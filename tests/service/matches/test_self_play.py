@@ -32,7 +32,7 @@ async def begun(server: InMemoryArbiter, game: str = "pods(size=3)", time: str =
 
 async def played_out(bot: StreamReader, match: Match) -> list[TurnItem]:
     """Let a bot play the match to its end, and return all turns that it received."""
-    turns = [item for item in bot.told if isinstance(item, TurnItem)]
+    turns = [item for item in bot.received if isinstance(item, TurnItem)]
     while not bot.results:
         bot.reply(turns[-1])
         turns += [item for item in await bot.receive() if isinstance(item, TurnItem)]
@@ -55,8 +55,10 @@ async def test_a_bot_plays_both_seats_on_one_stream() -> None:
     assert {turn.seat for turn in turns} == {1, 2}
     (ended,) = bot.results
     assert (ended.seat, ended.opponent, ended.end.cause) == (1, "alice", "rules")
-    assert not [item for item in bot.told if isinstance(item, OfferItem)]
-    assert len([item for item in bot.told if isinstance(item, StateItem)]) == 2  # as it was created, and as it started
+    assert not [item for item in bot.received if isinstance(item, OfferItem)]
+    assert (
+        len([item for item in bot.received if isinstance(item, StateItem)]) == 2
+    )  # as it was created, and as it started
     assert (await server.stuck_matches()) == []
 
 
@@ -76,7 +78,7 @@ async def test_both_seats_have_their_own_credit_and_charge() -> None:
 
 
 def last_turn(bot: StreamReader) -> TurnItem:
-    return next(item for item in reversed(bot.told) if isinstance(item, TurnItem))
+    return next(item for item in reversed(bot.received) if isinstance(item, TurnItem))
 
 
 async def replied(bot: StreamReader, turn: TurnItem) -> str:

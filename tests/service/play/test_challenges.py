@@ -24,7 +24,7 @@ OPERATOR = Caller("", "", frozenset({"admin"}))
 
 
 def of(kind: type[Any], bot: StreamReader) -> list[Any]:
-    return [item for item in bot.told if isinstance(item, kind)]
+    return [item for item in bot.received if isinstance(item, kind)]
 
 
 async def pair(server: InMemoryArbiter) -> tuple[Caller, Caller]:
@@ -365,7 +365,7 @@ class TestSeeksOnStreams:
         for bot in (alice, bob, carol):
             await bot.receive()
         assert of(SeekItem, bob) == [SeekItem(first), SeekItem(second)]
-        assert of(SeekItem, alice) == [SeekItem(second)], "not of its own"
+        assert of(SeekItem, alice) == [SeekItem(second)], "not the player's own seeks"
         assert of(SeekItem, carol) == []
         assert of(ChallengeItem, bob) == []
 
@@ -378,10 +378,10 @@ class TestSeeksOnStreams:
             for _ in range(rounds):
                 await asyncio.sleep(0)
             seek = await server.arbiter.challenges.seek(alice, f"r{rounds}", TERMS)
-            told = StreamReader(server, await opening)
-            await told.receive()
-            assert of(SeekItem, told).count(SeekItem(seek)) == 1, rounds
-            assert len(of(SeekItem, told)) == rounds + 1
+            reader = StreamReader(server, await opening)
+            await reader.receive()
+            assert of(SeekItem, reader).count(SeekItem(seek)) == 1, rounds
+            assert len(of(SeekItem, reader)) == rounds + 1
 
     @virtually
     async def test_the_rate_of_seeks_is_limited(self) -> None:

@@ -296,7 +296,7 @@ class TestSweep:
             for bot in live:
                 await bot.receive()
         for bot in live:
-            assert [item.number for item in bot.told if isinstance(item, PingItem)] == [1, 2]
+            assert [item.number for item in bot.received if isinstance(item, PingItem)] == [1, 2]
 
     @virtually
     async def test_a_single_stream_is_pinged_as_often_as_one_of_many(self) -> None:

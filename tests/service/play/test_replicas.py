@@ -82,8 +82,8 @@ class TestOneStreamAPlayer:
         old.leave()
         await asyncio.sleep(2)
         assert new.session.ended is None
-        told = await kinds(one, match.id)
-        assert "left" not in told, "its matches are not told that it has gone"
+        received = await kinds(one, match.id)
+        assert "left" not in received, "its matches record no departure"
         request = new.reply(await new.turn())
         await new.receive()
         assert isinstance(new.answer(request), Receipt)
@@ -144,7 +144,7 @@ class TestAServerThatIsGone:
         assert (await alice.turn()).match.ply == 0
         await one.die()
         await asyncio.sleep(NOTICED_S)
-        assert (await kinds(other, match.id))[-2:] == ["interrupted", "arrived"], "bob is there all the time"
+        assert (await kinds(other, match.id))[-2:] == ["interrupted", "arrived"], "bob is connected all the time"
         await asyncio.sleep(10)  # longer than the clock has left
         again = await other.connect("alice")
         await asyncio.sleep(0.1)
@@ -196,9 +196,9 @@ class TestAServerThatIsGone:
         await asyncio.sleep(1)
         await one.die()
         await asyncio.sleep(10)
-        told = await kinds(other, match.id)
-        assert told.count("moved") > 20
-        assert "interrupted" not in told
+        received = await kinds(other, match.id)
+        assert received.count("moved") > 20
+        assert "interrupted" not in received
         assert gone.session.ended is None  # no server could record it
         for task in tasks:
             task.cancel()
@@ -302,7 +302,9 @@ class TestADrainAndAStall:
             await again.receive()
             assert isinstance(again.answer(request), Receipt)
             await asyncio.sleep(2 * NOTICED_S)
-        assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == [], "nobody takes it for gone"
+        assert [entry for entry in logs if entry["log_level"] in ("warning", "error")] == [], (
+            "no server takes it for dead"
+        )
         assert carol.session.ended is None
 
     @virtually
@@ -344,17 +346,17 @@ async def test_servers_die_one_after_the_other_and_no_clock_runs_out(seed: int) 
     await asyncio.sleep(5)
     for task in tasks.values():
         task.cancel()
-    told = await events(alive[0], match.id)
-    ended = [event for event in told if event.kind.value == "ended"]
+    received = await events(alive[0], match.id)
+    ended = [event for event in received if event.kind.value == "ended"]
     assert [event.cause.value for event in ended] in ([], ["rules"])
-    answers = [item for reader in readers.values() for item in reader.told if isinstance(item, AnswerItem)]
+    answers = [item for reader in readers.values() for item in reader.received if isinstance(item, AnswerItem)]
     acknowledged = {item.request_id for item in answers if isinstance(item.answer, Receipt)}
-    assert acknowledged <= {event.request for event in told if isinstance(event, Moved)}
-    assert len([event for event in told if isinstance(event, Moved)]) > 10
+    assert acknowledged <= {event.request for event in received if isinstance(event, Moved)}
+    assert len([event for event in received if isinstance(event, Moved)]) > 10
 
 
 def items(reader: StreamReader, kind: type[Any]) -> list[Any]:
-    return [item for item in reader.told if isinstance(item, kind)]
+    return [item for item in reader.received if isinstance(item, kind)]
 
 
 class TestNotices:
@@ -416,6 +418,6 @@ class TestNotices:
         seek = await one.arbiter.challenges.seek(alice.session.caller, "r", TERMS)
         dave = await other.connect("dave", seeks=True)  # dave receives it with the open ones
         await asyncio.sleep(1)
-        for reader, told in ((bob, [seek.challenge_id]), (carol, []), (dave, [seek.challenge_id])):
+        for reader, received in ((bob, [seek.challenge_id]), (carol, []), (dave, [seek.challenge_id])):
             await reader.receive()
-            assert [item.challenge.challenge_id for item in items(reader, SeekItem)] == told
+            assert [item.challenge.challenge_id for item in items(reader, SeekItem)] == received

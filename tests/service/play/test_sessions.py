@@ -170,13 +170,13 @@ class TestFirstMessages:
         made = await server.arbiter.challenges.challenge(dave, "r", "alice", Terms("pods", "1m", False, 1))
         await server.arbiter.challenges.seek(dave, "s", Terms("pods", "1m", False, 1))
         alice = await server.connect("alice")
-        told = await alice.receive()
-        assert of(PingItem, told) == [PingItem(1)]
-        assert [item.match.id for item in of(StateItem, told)] == [goes_on.id, waits.id]
-        result = of(EndedItem, told)[0]
+        received = await alice.receive()
+        assert of(PingItem, received) == [PingItem(1)]
+        assert [item.match.id for item in of(StateItem, received)] == [goes_on.id, waits.id]
+        result = of(EndedItem, received)[0]
         assert (result.match_id, result.seat, result.opponent, result.end.winner) == (over.id, 1, "bob", 1)
-        assert of(ChallengeItem, told) == [ChallengeItem(made)]
-        turns = of(TurnItem, told)
+        assert of(ChallengeItem, received) == [ChallengeItem(made)]
+        turns = of(TurnItem, received)
         assert [(turn.match.id, turn.seat, turn.first_ply) for turn in turns] == [(goes_on.id, 1, 0)]
 
     @virtually
@@ -252,7 +252,7 @@ class TestTurns:
             alice.reply(await alice.turn())
             bob.reply(await bob.turn())
         await alice.receive()
-        turns = of(TurnItem, alice.told)
+        turns = of(TurnItem, alice.received)
         assert [(turn.first_ply, turn.match.ply) for turn in turns] == [(0, 0), (0, 2), (2, 4), (4, 6)]
         assert all(turn.listing is None for turn in turns)
 
@@ -543,7 +543,7 @@ class TestFloods:
         assert alice.session.ended is None
         assert bob.session.ended is None
         await alice.receive()
-        assert len(of(AnswerItem, alice.told)) == 20
+        assert len(of(AnswerItem, alice.received)) == 20
 
     @virtually
     async def test_temporarily_refused_moves_and_repeated_ones_do_not_count(self) -> None:
@@ -604,7 +604,7 @@ class TestFloods:
             bob.play("nowhere", 0, "a1", f"{n}")
         assert reason_of(bob) is Reason.RATE_LIMITED
         await bob.receive()
-        assert [item.request_id for item in of(AnswerItem, bob.told)] == []  # the stream ended first
+        assert [item.request_id for item in of(AnswerItem, bob.received)] == []  # the stream ended first
         assert len(asyncio.all_tasks()) < 10
 
 

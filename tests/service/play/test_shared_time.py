@@ -61,8 +61,8 @@ class Machine(VirtualClock):
             await asyncio.sleep(self._dice.uniform(0.0005, 0.0015) * slow)
             theirs = self.database_ms * 1_000_000 + int(asyncio.get_running_loop().time() * 1e9)
             await asyncio.sleep(self._dice.uniform(0.0005, 0.0015) * slow)
-            told = self._own_ns()
-            found.append(TimeReading(theirs, (asked + told) // 2, told - asked))
+            answered = self._own_ns()
+            found.append(TimeReading(theirs, (asked + answered) // 2, answered - asked))
         return found
 
     async def follow(self) -> None:
@@ -105,7 +105,7 @@ async def charges(server: InMemoryArbiter, match_id: str) -> list[int]:
 async def played(reader: StreamReader) -> None:
     """Play the turn that the reader has received."""
     await reader.receive()
-    match = next(item.match for item in reversed(reader.told) if isinstance(item, TurnItem))
+    match = next(item.match for item in reversed(reader.received) if isinstance(item, TurnItem))
     move = min(match.game.moves(match.position))
     request = reader.play(match.id, match.ply, move, f"{reader.session.player} {match.ply}")
     await asyncio.sleep(0.1)  # the other servers read the move
@@ -150,7 +150,7 @@ async def one_game(
 async def test_the_charge_does_not_depend_on_the_servers_of_the_players() -> None:
     made, _ = await servers()
     want = await one_game(made, (0, 0), None)
-    assert want[2] == pytest.approx(2_000, abs=150), "what the others hear later is waited for, too"
+    assert want[2] == pytest.approx(2_000, abs=150), "the wait includes the delay until the others have read the log"
     for seats in ((0, 1), (1, 2), (2, 1)):
         assert await one_game(made, seats, None) == pytest.approx(want, abs=SAME_MS), seats
 
@@ -182,9 +182,9 @@ async def test_nobody_is_charged_when_the_clock_of_the_database_is_set_forward()
         clock.database_ms += 3_600_000
     await asyncio.sleep(2)
     await played(alice)
-    told = await events(made[0], match.id)
-    assert any(isinstance(event, Interrupted) for event in told)
-    [moved] = [event for event in told if isinstance(event, Moved)]
+    stored = await events(made[0], match.id)
+    assert any(isinstance(event, Interrupted) for event in stored)
+    [moved] = [event for event in stored if isinstance(event, Moved)]
     assert moved.ledger.charged < 4_000
     times = [clock.now_ms() for clock in clocks]
     assert max(times) - min(times) <= SAME_MS

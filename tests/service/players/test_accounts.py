@@ -380,14 +380,14 @@ class TestRevocation:
     async def test_a_cancelled_call_does_not_leave_a_revocation_half_done(self) -> None:
         accounts = make_accounts()
         alice, secret = await registered(accounts, "alice")
-        told: list[tuple[str, str]] = []
-        accounts.on_shut_out(lambda player, token_id: told.append((player, token_id)))
+        notified: list[tuple[str, str]] = []
+        accounts.on_shut_out(lambda player, token_id: notified.append((player, token_id)))
         revoking = asyncio.create_task(accounts.revoke(alice, alice.token_id))
         for _ in range(3):  # the token is being marked
             await asyncio.sleep(0)
         revoking.cancel()
         await settle()
-        assert told == [("alice", alice.token_id)]
+        assert notified == [("alice", alice.token_id)]
         with pytest.raises(Refusal):
             await accounts.authenticate(secret)
 
@@ -402,11 +402,11 @@ class TestRevocation:
     async def test_a_removed_listener_is_not_called(self) -> None:
         accounts = make_accounts()
         alice, _ = await registered(accounts, "alice")
-        told: list[tuple[str, str]] = []
-        stop = accounts.on_shut_out(lambda player, token_id: told.append((player, token_id)))
+        notified: list[tuple[str, str]] = []
+        stop = accounts.on_shut_out(lambda player, token_id: notified.append((player, token_id)))
         stop()
         await accounts.revoke(alice, alice.token_id)
-        assert told == []
+        assert notified == []
 
 
 class TestSuspension:

@@ -103,7 +103,7 @@ async def test_ratings_are_current_after_every_game_and_computed_once_between_tw
     await rated.play("ann", "ben")
     boards = await asyncio.gather(*(rated.ratings.rating_list(("pods",)) for _ in range(5)))
     assert {found.games for found in boards} == {4}
-    assert rated.worker.boards == done + 1, "all who ask wait for the same"
+    assert rated.worker.boards == done + 1, "all callers wait for one computation"
 
 
 @virtually
@@ -111,7 +111,7 @@ async def test_a_request_during_a_computation_gets_the_games_until_then() -> Non
     rated = RatedArbiter()
     await rated.play("ann", "ben")
     asked = asyncio.create_task(rated.ratings.rating_list())
-    while not rated.worker.boards:  # noqa: ASYNC110 - nobody tells
+    while not rated.worker.boards:  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0)
     await rated.play("ann", "ben")
     assert (await rated.ratings.rating_list()).games == 2
@@ -163,7 +163,7 @@ async def test_a_history_has_the_ratings_of_each_time() -> None:
 
     done = len(rated.worker.periods)
     assert await rated.ratings.of_player("ben", "pods", 20)
-    assert len(rated.worker.periods) == done, "what has been is worked out once"
+    assert len(rated.worker.periods) == done, "past ratings are computed once"
     await rated.play("ann", "cat", versions=("2", ""))
     newer = await rated.ratings.of_player("ann", "pods", 20)
     assert [row.player for row in newer.versions] == ["ann@2", "ann@1"]

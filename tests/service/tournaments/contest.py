@@ -93,7 +93,7 @@ class Contest:
     async def ended(self, tournament_id: str, most_s: float = 4_000) -> StoredLog:
         """Wait until a tournament has ended; return its log after checking its invariants."""
         async with asyncio.timeout(most_s):
-            while (await self.tournament(tournament_id)).phase is not Phase.ENDED:  # noqa: ASYNC110 - nobody tells
+            while (await self.tournament(tournament_id)).phase is not Phase.ENDED:  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(1)
         await asyncio.sleep(5)  # its remaining matches have ended too
         return await self.checked(tournament_id)
@@ -107,12 +107,12 @@ class Contest:
         assert violations(log.events) == []
         check_matches(log.events, rows)
         kept = await self.tournament(tournament_id)
-        assert kept.phase is not Phase.ENDED or not kept.running, "nothing is under way after the end"
+        assert kept.phase is not Phase.ENDED or not kept.running, "no game goes on after the end"
         assert (kept.results, kept.revision, kept.phase) == (
             log.tournament.results,
             log.tournament.revision,
             log.tournament.phase,
-        ), "what is in memory follows from the log"
+        ), "the state in memory follows from the log"
         return log
 
     async def _play(self, bot: StreamReader) -> None:
@@ -138,12 +138,12 @@ def check_matches(events: Iterable[ev.Event], rows: Iterable[MatchSummary]) -> N
     by_id = {row.match_id: row for row in rows}
     begun = [event for event in events if isinstance(event, ev.Begun)]
     ended = {event.game: event for event in events if isinstance(event, ev.EndedGame)}
-    assert len(begun) == len({event.match for event in begun}), "a match stands for one game"
+    assert len(begun) == len({event.match for event in begun}), "a match belongs to one game"
     over = any(isinstance(event, ev.Ended) for event in events)
     known = {event.match for event in begun}
     for row in by_id.values():
         if row.match_id not in known:
-            assert row.end is None or row.end.result == "void", f"{row.match_id} was played for nothing"
+            assert row.end is None or row.end.result == "void", f"{row.match_id} belongs to no game"
         if over:
             assert row.end is not None, f"{row.match_id} goes on after its tournament"
     counting: Counter[int] = Counter()

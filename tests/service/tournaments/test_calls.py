@@ -25,9 +25,9 @@ async def act(server: InMemoryArbiter, tournament: str, command: do.Request) -> 
 
 async def calls(bot: StreamReader) -> list[tuple[str, Phase, bool]]:
     """Return the calls that a bot has received now."""
-    told = [item for item in await bot.receive() if isinstance(item, CallItem)]
-    assert all(item.player == bot.session.player for item in told)
-    return [(item.created.tournament, item.phase, item.entered) for item in told]
+    items = [item for item in await bot.receive() if isinstance(item, CallItem)]
+    assert all(item.player == bot.session.player for item in items)
+    return [(item.created.tournament, item.phase, item.entered) for item in items]
 
 
 @virtually
@@ -44,7 +44,7 @@ async def test_an_open_tournament_is_sent_once_to_streams_that_ask_for_calls() -
     await act(server, cup, do.Withdraw("other", "org", "w1"))
     assert await calls(eager) == await calls(late) == []
     again = await server.connect("eager", tournaments=True)
-    assert await calls(again) == [(cup, Phase.ENTRY, False)], "a new stream is told again"
+    assert await calls(again) == [(cup, Phase.ENTRY, False)], "a new stream receives it again"
 
 
 @virtually
@@ -76,7 +76,7 @@ async def test_a_place_that_becomes_free_is_sent_as_a_call() -> None:
     assert await calls(ann) == [(cup, Phase.ENTRY, True)]
     await act(server, cup, do.Withdraw("ann", "org", "w"))
     assert await calls(bot) == [(cup, Phase.ENTRY, False)]
-    assert await calls(ann) == [], "who has left is not called back"
+    assert await calls(ann) == [], "a player who has withdrawn gets no call"
     assert await calls(await server.connect("ann", tournaments=True)) == []
 
 
@@ -90,8 +90,8 @@ async def test_a_player_receives_the_state_of_its_tournaments() -> None:
     assert await calls(ann) == await calls(ben) == [(cup, Phase.ENTRY, True)]
     await act(server, cup, do.Start("org", "start"))
     await act(server, cup, do.Pause("org", "pause"))
-    told = [phase for _, phase, _ in await calls(ann)]
-    assert told == [Phase.RUNNING, Phase.PAUSED]
+    items = [phase for _, phase, _ in await calls(ann)]
+    assert items == [Phase.RUNNING, Phase.PAUSED]
     again = await server.connect("ann")
     heard = await again.receive()
     kinds = [type(item) for item in heard if isinstance(item, CallItem | StateItem | TurnItem)]
@@ -100,7 +100,7 @@ async def test_a_player_receives_the_state_of_its_tournaments() -> None:
     await act(server, cup, do.Continue("org", "continue"))
     await act(server, cup, do.Cancel("org", "cancel"))
     assert [phase for _, phase, _ in await calls(again)] == [Phase.RUNNING, Phase.ENDED]
-    assert await calls(await server.connect("ann", tournaments=True)) == [], "it is over"
+    assert await calls(await server.connect("ann", tournaments=True)) == [], "the tournament has ended"
 
 
 @virtually

@@ -104,7 +104,7 @@ async def _crashed_after(format_: Format, most: int | None) -> int:
     journal.append = counted  # type: ignore[method-assign]
     await asyncio.wait([asyncio.create_task(contest.act(tournament_id, do.Start("org", "start")))], timeout=1)
     if most is not None:
-        while not journal.hold:  # noqa: ASYNC110 - nobody tells
+        while not journal.hold:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.001)
         await contest.crash()
         with suppress(Refusal):  # if it came so far
@@ -117,7 +117,7 @@ async def _crashed_after(format_: Format, most: int | None) -> int:
 async def test_a_game_whose_match_has_a_damaged_record_is_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
     contest = Contest(4)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, at_once=2))
-    while not (under_way := (await contest.tournament(tournament_id)).running):  # noqa: ASYNC110 - nobody tells
+    while not (under_way := (await contest.tournament(tournament_id)).running):  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0.001)
     game, damaged = next((number, running.match) for number, running in under_way.items())
     read, read_many = MemoryJournal.read, MemoryJournal.read_many
@@ -134,7 +134,7 @@ async def test_a_game_whose_match_has_a_damaged_record_is_played_again(monkeypat
     monkeypatch.setattr(MemoryJournal, "read_many", found_many)
     await contest.crash()
     async with asyncio.timeout(4_000):
-        while (await contest.tournament(tournament_id)).phase is not Phase.ENDED:  # noqa: ASYNC110 - nobody tells
+        while (await contest.tournament(tournament_id)).phase is not Phase.ENDED:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(1)
     records = await contest.server.journal.read(tournament_id, subject=Subject.TOURNAMENT)
     log = tournament_log.load(tournament_id, records)
@@ -197,7 +197,7 @@ async def test_matches_whose_game_is_decided_are_ended_after_a_crash() -> None:
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     await contest.act(tournament_id, do.Start("org", "start"))
     matches = contest.server.arbiter.matches
-    while not len(matches.live):  # noqa: ASYNC110 - nobody tells
+    while not len(matches.live):  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0)
     journal = contest.server.journal
     append = journal.append
@@ -215,7 +215,7 @@ async def test_a_match_created_before_the_crash_is_used_for_its_game_after_it() 
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     await contest.act(tournament_id, do.Start("org", "start"))
     matches = contest.server.arbiter.matches
-    while not len(matches.live):  # noqa: ASYNC110 - nobody tells
+    while not len(matches.live):  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0)
     [made] = matches.live
     assert not (await contest.tournament(tournament_id)).attempts

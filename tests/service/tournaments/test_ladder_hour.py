@@ -192,16 +192,16 @@ def failed(contest: LadderContest, match: Match, seat: Seat) -> bool:
 def check_ratings(rows: Sequence[Row]) -> None:
     """Assert that the leaderboard agrees with the strengths of the bots, and claims no more than that."""
     by_name = {row.player: row for row in rows}
-    assert set(by_name) == {*TRUTH, LATE}, "who never played is not rated"
+    assert set(by_name) == {*TRUTH, LATE}, "a player without games is not rated"
     known = [row for row in rows if row.player in TRUTH]
     covered = [row.player for row in known if row.low <= TRUTH[row.player] <= row.high]
-    assert len(covered) >= len(TRUTH) - 1, "of 95 % intervals nearly all hold the truth"
+    assert len(covered) >= len(TRUTH) - 1, "nearly all 95 % intervals contain the true strength"
     assert all(not row.provisional and row.high - row.low < 150 for row in known)
     late = by_name[LATE]
     assert late.provisional
     assert late.high - late.low > PROVISIONAL_ELO
     assert late.low <= 0 <= late.high
-    assert by_name["b05"].group == by_name["b06"].group, "nobody knows which of two equals is better"
+    assert by_name["b05"].group == by_name["b06"].group, "the order of two equal bots is not established"
     for upper, lower in pairwise(rows):
         assert upper.above_next is not None
         established = upper.above_next >= ESTABLISHED
@@ -222,7 +222,7 @@ async def _hour(folder: Path) -> None:
     assert log.tournament.end.end is ev.End.TIME
     played = await matches(contest, tournament_id)
     ends = Counter(check_end(contest, match, log.tournament.ends_at or 0) for match in played)
-    assert ends["time"] >= len(TRUTH), "bots did crash in the middle of games"
+    assert ends["time"] >= len(TRUTH), "some bots crashed in the middle of games"
     assert ends["resignation"] > 1_000
 
     ratings = await contest.server.arbiter.ratings.rating_list((GAME,))
@@ -240,7 +240,7 @@ async def _hour(folder: Path) -> None:
     record = read_record([exported], [str(keys)], lambda done, of: None)
     assert len(record.games) == len(played)
     again = rating_list([game.result for game in record.games], {}, GAME)
-    assert repr(again) == repr(ratings), "whoever has the transcripts finds the same numbers, to the last digit"
+    assert repr(again) == repr(ratings), "the transcripts give the same numbers, to the last digit"
 
 
 def lost_without_a_word(match: Match) -> str:

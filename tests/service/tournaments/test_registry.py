@@ -123,7 +123,7 @@ async def test_no_game_begins_during_a_pause() -> None:
     tournament = await contest.tournament(tournament_id)
     begun = len(tournament.attempts)
     assert 0 < begun < len(tournament.games)
-    assert not tournament.running, "those under way are played to their end"
+    assert not tournament.running, "running games are played to their end"
     await asyncio.sleep(1_000)
     assert len((await contest.tournament(tournament_id)).attempts) == begun
     await contest.act(tournament_id, do.Continue("org", "go on"))
@@ -139,7 +139,7 @@ async def test_a_tournament_that_is_cancelled_ends_its_matches() -> None:
     await contest.act(tournament_id, do.Cancel("org", "cancel", "rain"))
     log = await contest.ended(tournament_id)
     voided = {event.match for event in log.events if isinstance(event, ev.Voided)}
-    assert voided, "some were under way"
+    assert voided, "some matches were running"
     assert isinstance(log.events[-1], ev.Ended), "the end is the last event"
     rows = await contest.server.journal.summaries(Filter(label=tournament_id), 0, 100)
     assert {row.end.result for row in rows if row.end is not None and row.match_id in voided} == {"void"}
@@ -158,7 +158,7 @@ async def test_a_player_who_withdraws_loses_its_games_that_have_not_begun() -> N
 
 async def faulted(matches: MatchRegistry, contest: Contest, tournament_id: str) -> str:
     """End a match of a tournament by a fault of the arbiter; return its id."""
-    while not (running := (await contest.tournament(tournament_id)).running):  # noqa: ASYNC110 - nobody tells
+    while not (running := (await contest.tournament(tournament_id)).running):  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0.01)
     match_id = next(iter(running.values())).match
     await matches.act(match_id, ReportFault("a test asked for it"))
@@ -247,7 +247,7 @@ async def test_games_that_are_too_long_are_drawn() -> None:
     assert all((played.winner, played.cause) == (0, "organiser") for played in drawn)
     for played in drawn:
         match = await contest.server.arbiter.matches.match(played.match)
-        assert (match.ply, match.created.adjudication) == (6, AdjudicationRules(plies=6)), "not one ply more"
+        assert (match.ply, match.created.adjudication) == (6, AdjudicationRules(plies=6)), "no ply after that"
 
 
 @virtually

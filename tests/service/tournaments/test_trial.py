@@ -135,6 +135,6 @@ def test_it_waits_for_earlier_pairs_and_keeps_its_first_verdict() -> None:
     for game in rest[len(rest) // 2 :]:
         end(game, "p001")
     end(second, "p000")
-    assert test.verdict is Verdict.H1, "the second half of the pairs comes after the verdict"
+    assert test.verdict is Verdict.H1, "later pairs do not change the verdict"
     assert test.pairs.two < len(rest) // 2
-    assert PairTest(tournament).answer() == test.answer(), "it follows from the log"
+    assert PairTest(tournament).answer() == test.answer(), "the verdict follows from the log"

@@ -95,7 +95,7 @@ def results_reach_everybody(case: RunEvidence) -> Iterator[Violation]:
             continue
         for player in entries[0].event["players"]:
             if (player, match_id) not in told:
-                yield Violation("Every result is told", f"{player} was never told of the end of {match_id}")
+                yield Violation("Every result is received", f"{player} never received the end of {match_id}")
 
 
 def turns_reach_their_player(case: RunEvidence) -> Iterator[Violation]:
@@ -116,7 +116,9 @@ def turns_reach_their_player(case: RunEvidence) -> Iterator[Violation]:
             for stream in case.history.streams
         )
         if there and (player, match_id, ply, begun.event["at"]) not in told:
-            yield Violation("Every turn is told", f"{player} lost {match_id} on time at ply {ply}, never told")
+            yield Violation(
+                "Every turn is received", f"{player} lost {match_id} on time at ply {ply}, whose turn it never received"
+            )
 
 
 def ended_streams_are_over(case: RunEvidence) -> Iterator[Violation]:
