@@ -1,4 +1,4 @@
-"""Traces: a move is one trace, with the instants of the record, and the servers of a store agree on its ids."""
+"""Traces: a move is one trace with the times of the record, and the servers of a store agree on its ids."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOVES = 6
 async def traced_world(
     settings: Settings, spans: InMemorySpanExporter, share: float = 1.0, shared: bool = False, name: str = "one"
 ) -> AsyncIterator[World]:
-    """Open the usual world, with traces that are kept here."""
+    """Open the usual world, with traces that are collected here."""
     async with open_world(settings, shared=shared) as world:
         now_ns = world.clock.now_ns  # type: ignore[attr-defined]
         yield world._replace(traces=Traces(SimpleSpanProcessor(spans), now_ns, share, name))
@@ -119,12 +119,12 @@ async def test_a_move_is_one_trace_from_its_arrival_to_the_opponents_turn(tmp_pa
         handed_over = {revision: event.ledger.handed_over for revision, event in moves.items()}
         for (before, _), (revision, _) in zip(list(moves.items()), list(moves.items())[1:], strict=False):
             ended = found[ids_of(match.match_id, before).trace]["hand_over"].end_time or 0
-            assert 0 <= ended // MS - (handed_over[revision] or 0) <= 1_000  # as the ledger of the next move has it
+            assert 0 <= ended // MS - (handed_over[revision] or 0) <= 1_000  # from the ledger of the next move
         assert stubs.served.running.arbiter.matches.live.find(match.match_id) is not None
 
 
 @pytest.mark.long
-async def test_a_single_call_is_traced_until_it_is_durable_and_an_end_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_unary_call_is_traced_until_it_is_durable_and_leaves_no_state(tmp_path: Path) -> None:
     spans = InMemorySpanExporter()
     world: list[World] = []
 
@@ -169,7 +169,7 @@ def _act(fields: dict[str, Any]) -> Any:
 
 
 @pytest.mark.long
-async def test_only_the_share_is_traced_as_every_server_draws_it(tmp_path: Path) -> None:
+async def test_only_a_share_is_traced_and_every_server_chooses_the_same(tmp_path: Path) -> None:
     spans = InMemorySpanExporter()
     async with traced(tmp_path, spans, share=0.5) as stubs:
         bots = [await connected(stubs.served, name) for name in ("alice", "bob")]
@@ -184,7 +184,7 @@ async def test_only_the_share_is_traced_as_every_server_draws_it(tmp_path: Path)
     assert set(by_trace(spans)) == drawn
 
 
-def test_a_hundredth_of_the_moves_is_drawn() -> None:
+def test_a_hundredth_of_the_moves_is_chosen() -> None:
     bound = round(0.01 * traces_module.DRAWS)
     matches = [f"01JD3K5Q8Z7Y6X5W4V3T2{number:05X}" for number in range(1_000)]
     drawn = sum(traces_module.is_drawn(match, revision, bound) for match in matches for revision in range(1, 101))
@@ -248,7 +248,7 @@ async def test_a_server_sends_its_traces_to_a_collector(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-async def test_a_collector_that_is_gone_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_collector_that_does_not_answer_delays_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracing, "SEND_S", 0.2)
     given = {"traces": f"http://127.0.0.1:{free_port()}", "traces_share": 1.0, "rules_workers": 1}
     with structlog.testing.capture_logs() as logged:
@@ -265,7 +265,7 @@ def test_the_settings_of_the_page(tmp_path: Path) -> None:
     config.write_text(block("deploy/METRICS.md", "traces_share"))
     settings = load(config)
     assert settings.traces.startswith("http://")
-    assert settings.traces_share == load(None).traces_share  # the page says that it is the default
+    assert settings.traces_share == load(None).traces_share  # the page calls this the default
 
 
 def _open(settings: Settings) -> None:
@@ -273,7 +273,7 @@ def _open(settings: Settings) -> None:
         pass
 
 
-def test_what_is_no_address_is_refused() -> None:
+def test_a_malformed_address_is_refused() -> None:
     with pytest.raises(OperatorError, match=r"'collector:4318' is no address for traces: write the URL"):
         _open(load(None, traces="collector:4318"))
 

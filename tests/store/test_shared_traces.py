@@ -1,4 +1,4 @@
-"""Traces where servers share a store: the server that hands a turn over adds to the trace of the one that decided."""
+"""Traces with several servers: the server that hands a turn over adds to the trace of the one that decided."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.runtime.test_traces import MOVES, by_trace, check, moves_of, play, tr
 pytestmark = pytest.mark.long
 
 
-async def test_a_trace_goes_on_at_the_server_of_the_opponent(postgres: str, tmp_path: Path) -> None:
+async def test_a_trace_continues_at_the_server_of_the_opponent(postgres: str, tmp_path: Path) -> None:
     spans = InMemorySpanExporter()
     given: dict[str, Any] = {"store": postgres, "keys": tmp_path / "arbiter.keys", "rules_workers": 1}
     one, other = (partial(traced_world, spans=spans, shared=True, name=name) for name in ("one", "other"))

@@ -1,4 +1,4 @@
-"""A scripted peer: a real gRPC server whose every word is the test's own."""
+"""A scripted peer: a real gRPC server whose messages the test chooses."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from google.protobuf import any_pb2
 from google.rpc import status_pb2
 
 PLAYER = "alice"
-WAIT_S = 240.0  #: only a test that hangs takes that long, however busy the machine
+WAIT_S = 240.0  #: seconds; only a hanging test takes that long, however busy the machine
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _interruptible() -> None:
-    """Let programs that tests start be interrupted, though the tests run in a shell's background, where nothing is."""
+    """Let programs that tests start be interrupted: a shell runs background jobs with SIGINT ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -58,7 +58,7 @@ async def abort(context: Any, refused: refusal_pb2.Refusal) -> None:
 
 
 class Stream:
-    """One Play stream, seen from the server."""
+    """A Play stream, seen from the server."""
 
     def __init__(self, context: Any) -> None:
         self.context = context
@@ -67,12 +67,12 @@ class Stream:
         self.over = asyncio.Event()
 
     async def say(self, **items: Any) -> None:
-        """Send items, each named by its arm."""
+        """Send items, each named by its field in the oneof."""
         response = play_pb2.PlayResponse(items=[play_pb2.PlayItem(**{arm: item}) for arm, item in items.items()])
         await self.context.write(response)
 
     async def read(self, arm: str) -> play_pb2.PlayAct:
-        """Return the next thing that the bot says, which must be of this kind."""
+        """Return the next act of the bot, which must be of this kind."""
         act = await asyncio.wait_for(self.acts.get(), WAIT_S)
         assert act is not None, f"the bot ended the stream instead of saying {arm}"
         assert act.WhichOneof("act") == arm, f"expected {arm}, got {act}"
@@ -83,7 +83,7 @@ class Stream:
         await asyncio.wait_for(self.over.wait(), WAIT_S)
 
     async def closed(self) -> None:
-        """Wait until the bot has ended its side; anything that it says before is a failure."""
+        """Wait until the bot has closed its side; an act before that is a failure."""
         assert await asyncio.wait_for(self.acts.get(), WAIT_S) is None
 
     async def meet(self, silence_most_ms: int = 60_000) -> play_pb2.ClientHello:
@@ -93,7 +93,7 @@ class Stream:
         return act.hello
 
     async def receipt(self, act: play_pb2.PlayAct) -> None:
-        """Say that a move was played."""
+        """Send the receipt of a move."""
         done = match_pb2.Receipt(request_id=act.request_id, match_id=act.match_id, ply=act.move.ply + 1)
         await self.say(answer=match_pb2.MoveAnswer(request_id=act.request_id, match_id=act.match_id, receipt=done))
 
@@ -113,8 +113,8 @@ class Peer(
 ):
     """A server that answers as the test says.
 
-    Challenges and seeks are kept as a server keeps them: `seeks` are those that are open. What is in `refusals` under a
-    method's name is refused, each once.
+    Challenges and seeks are stored as a server stores them: `seeks` are the open ones. `refusals` has refusals by
+    method, each of which is used once.
     """
 
     def __init__(self) -> None:
@@ -130,13 +130,13 @@ class Peer(
         self._noted = asyncio.Condition()
 
     def note(self, method: str, request: Any, context: Any) -> None:
-        """Remember what was asked, and with which metadata."""
+        """Record a request and its metadata."""
         copy = type(request)()
         copy.CopyFrom(request)
         self.asked.append((method, copy, dict(context.invocation_metadata())))
 
     async def answer(self, method: str, request: Any, context: Any) -> None:
-        """Remember what was asked, tell who waits for it, and refuse it if that is what the test wants."""
+        """Record a request, notify tests that wait for it, and refuse it if the test wants that."""
         self.note(method, request, context)
         async with self._noted:
             self._noted.notify_all()
@@ -144,7 +144,7 @@ class Peer(
             await abort(context, self.refusals[method].pop(0))
 
     async def until(self, held: Callable[[], bool]) -> None:
-        """Wait until something holds, looking whenever a call comes in."""
+        """Wait until a condition holds; it is checked at each call."""
 
         async def look() -> None:
             async with self._noted:
@@ -153,12 +153,12 @@ class Peer(
         await asyncio.wait_for(look(), WAIT_S)
 
     async def until_asked(self, method: str, times: int = 1) -> Any:
-        """Wait until a method has been asked so many times, and return the last request."""
+        """Wait until a method has been called this many times, and return the last request."""
         await self.until(lambda: len(self.requests(method)) >= times)
         return self.requests(method)[times - 1]
 
     def requests(self, method: str) -> list[Any]:
-        """Return what a method was asked so far."""
+        """Return the requests of a method so far."""
         return [request for name, request, _ in self.asked if name == method]
 
     async def stream(self) -> Stream:
@@ -169,7 +169,7 @@ class Peer(
         await self.play(request_iterator, context)
 
     async def play(self, request_iterator: Any, context: Any) -> None:
-        """Hold a stream as the test says; a test may put another one in its place."""
+        """Handle a stream as the test says; a test may replace this method."""
         stream = Stream(context)
 
         async def listen() -> None:
@@ -267,7 +267,7 @@ class Peer(
 
 @pytest.fixture(autouse=True)
 def no_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Keep the environment and the credentials file of whoever runs the tests out of them."""
+    """Hide the environment and the credentials file of the user who runs the tests."""
     for name in [name for name in os.environ if name.startswith("ARBITER_")] + ["XDG_CONFIG_HOME"]:
         monkeypatch.delenv(name, raising=False)
     file = tmp_path / "credentials.toml"
@@ -301,19 +301,19 @@ async def peer() -> AsyncIterator[Peer]:
 
 @pytest.fixture
 async def other() -> AsyncIterator[Peer]:
-    """Another one."""
+    """Another peer that listens."""
     async with listening() as peer:
         yield peer
 
 
 @pytest.fixture
 def refuse() -> Callable[..., refusal_pb2.Refusal]:
-    """Make refusals."""
+    """Build refusals."""
     return refusal
 
 
 def turn_message(ply: int = 0, match_id: str = "m1", **more: Any) -> play_pb2.Turn:
-    """Return a turn whose line is a, b, c, … so far."""
+    """Return a turn whose line so far is a, b, c, …"""
     moves = [play_pb2.RecentMove(ply=i, seat=1 + i % 2, move=chr(97 + i)) for i in range(ply)]
     told = {"game": "pods", "seat": 1 + ply % 2, "position": f"after {ply}", "last_moves": moves, "opponent": "bob"}
     return play_pb2.Turn(match_id=match_id, ply=ply, **{**told, **more})
@@ -334,7 +334,7 @@ def ended_message(match_id: str = "m1", cursor: str = "c1", **more: Any) -> play
 
 @pytest.fixture
 def message() -> type:
-    """Make what the server says."""
+    """Build messages of the server."""
 
     class Messages:
         turn = staticmethod(turn_message)

@@ -1,4 +1,4 @@
-"""Several addresses of one arbiter: the next one is tried where one is gone or about to stop."""
+"""Several addresses of one arbiter: the client tries the next one if one does not answer or is about to stop."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 
 
 class First(arb.Bot):
-    """Plays a."""
+    """Plays the move a."""
 
     name = "first"
 
@@ -39,7 +39,7 @@ class First(arb.Bot):
 
 @pytest.fixture
 def nowhere() -> Iterator[str]:
-    """An address that nobody listens on, and that nobody else is given."""
+    """Return an address where no server listens, and which no other test gets."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{held.getsockname()[1]}"
@@ -55,7 +55,7 @@ async def playing(server: str, **more: Any) -> Any:
         await asyncio.wait([task])
 
 
-# ---- what is written -------------------------------------------------------------------------------------------------
+# ---- syntax ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ async def playing(server: str, **more: Any) -> Any:
         (" a:1 , [::1]:2,a:1", ("a:1", "[::1]:2")),
     ],
 )
-def test_addresses_stand_between_commas(text: str, found: tuple[str, ...]) -> None:
+def test_addresses_are_separated_by_commas(text: str, found: tuple[str, ...]) -> None:
     assert server_addresses(text) == found
 
 
@@ -81,7 +81,7 @@ def test_addresses_stand_between_commas(text: str, found: tuple[str, ...]) -> No
         ("a:1,b:70000,c:3", "'b:70000' (number 2 of 3) is no address"),
     ],
 )
-def test_what_is_no_address_is_named(text: str, which: str) -> None:
+def test_a_malformed_address_is_named(text: str, which: str) -> None:
     with pytest.raises(arb.ConnectionFailed) as error:
         arb.Client(text)
     assert str(error.value).startswith(which)
@@ -95,31 +95,31 @@ def draining(asked_ms: int) -> arb.ArbiterError:
     return arb.ArbiterError(arb.Reason.DRAINING, "about to stop", "UNAVAILABLE", {"retry_after_ms": str(asked_ms)})
 
 
-def test_all_addresses_are_tried_before_there_is_a_pause() -> None:
+def test_all_addresses_are_tried_before_a_pause() -> None:
     addresses = Addresses(("a:1", "b:1", "c:1"))
     tries = Tries(addresses)
     gone = arb.ConnectionFailed("gone")
     assert (tries.failed("a:1", gone), addresses.current) == (0.0, "b:1")
     assert (tries.failed("b:1", draining(9_000)), addresses.current) == (0.0, "c:1")
-    assert 0.05 <= tries.failed("c:1", gone) <= 0.1  # nobody asks for more than the one that asks for least
+    assert 0.05 <= tries.failed("c:1", gone) <= 0.1  # the shortest of the requested pauses
     assert addresses.current == "a:1"
     assert (tries.failed("a:1", gone), addresses.current) == (0.0, "b:1")
 
 
-def test_where_all_ask_for_a_pause_the_shortest_one_is_made() -> None:
+def test_if_all_addresses_ask_for_a_pause_the_shortest_one_is_made() -> None:
     tries = Tries(Addresses(("a:1", "b:1")))
     assert tries.failed("a:1", draining(9_000)) == 0.0
     assert 3.0 < tries.failed("b:1", draining(3_000)) <= 3.1
 
 
-def test_what_is_refused_to_one_caller_is_no_reason_to_leave() -> None:
+def test_a_refusal_of_one_caller_is_no_reason_to_change_the_address() -> None:
     addresses = Addresses(("a:1", "b:1"))
     limited = arb.ArbiterError(arb.Reason.RATE_LIMITED, "slower", "RESOURCE_EXHAUSTED", {"retry_after_ms": "1000"})
     assert 1.0 < Tries(addresses).failed("a:1", limited) <= 1.1
     assert addresses.current == "a:1"
 
 
-def test_two_callers_that_fail_at_an_address_leave_it_once() -> None:
+def test_two_callers_that_fail_at_an_address_change_it_once() -> None:
     addresses = Addresses(("a:1", "b:1", "c:1"))
     gone = arb.ConnectionFailed("gone")
     assert Tries(addresses).failed("a:1", gone) == Tries(addresses).failed("a:1", gone) == 0.0
@@ -129,35 +129,35 @@ def test_two_callers_that_fail_at_an_address_leave_it_once() -> None:
 # ---- calls, streams, bots --------------------------------------------------------------------------------------------
 
 
-async def test_a_call_goes_on_at_the_next_address(peer: Any, nowhere: str) -> None:
+async def test_a_call_continues_at_the_next_address(peer: Any, nowhere: str) -> None:
     peer.tokens["secret"] = "alice"
     async with arb.Client(f"{nowhere},{peer.address}", token="secret", patience_s=0) as client:
         assert (await client.myself()).player.name == "alice"
         assert client.server == peer.address
 
 
-async def test_a_call_goes_on_where_no_server_is_about_to_stop(peer: Any, other: Any, refuse: Any) -> None:
+async def test_a_call_continues_at_a_server_that_is_not_about_to_stop(peer: Any, other: Any, refuse: Any) -> None:
     peer.refusals["EnterTournament"] = [refuse("DRAINING", UNAVAILABLE, retry_after_ms="60000")]
     async with arb.Client(f"{peer.address},{other.address}", patience_s=0) as client:
         await client.enter_tournament("t1")
     assert len(other.requests("EnterTournament")) == 1
 
 
-async def test_the_same_request_goes_to_the_next_address(peer: Any, other: Any, refuse: Any) -> None:
+async def test_the_same_request_is_sent_to_the_next_address(peer: Any, other: Any, refuse: Any) -> None:
     peer.refusals["CreateSeek"] = [refuse("STORE_UNAVAILABLE", UNAVAILABLE)]
     async with arb.Client(f"{peer.address},{other.address}") as client:
         await client.create_seek(arb.Terms("pods", "1m+1s"))
     assert peer.requests("CreateSeek") == other.requests("CreateSeek")
 
 
-async def test_what_is_sent_once_is_sent_to_an_address_that_answers(peer: Any, nowhere: str) -> None:
+async def test_a_request_that_may_be_sent_only_once_is_sent_to_an_address_that_answers(peer: Any, nowhere: str) -> None:
     peer.answers["GetServerInfo"] = [server_pb2.GetServerInfoResponse()]
     async with arb.Client(f"{nowhere},{peer.address}") as client:
         assert (await client.register_player("alice")).token == "token-1"
     assert len(peer.requests("RegisterPlayer")) == 1
 
 
-async def test_where_none_answers_each_address_and_its_reason_are_named(nowhere: str, peer: Any, refuse: Any) -> None:
+async def test_if_none_answers_each_address_and_its_reason_are_named(nowhere: str, peer: Any, refuse: Any) -> None:
     peer.refusals["EnterTournament"] = [refuse("DRAINING", UNAVAILABLE)] * 9
     async with arb.Client(f"{nowhere},{peer.address}", patience_s=0) as client:
         with pytest.raises(arb.ConnectionFailed) as error:
@@ -169,7 +169,9 @@ async def test_where_none_answers_each_address_and_its_reason_are_named(nowhere:
     assert text.endswith("is one running there, are hosts and ports right, and does it speak TLS or not as you do?")
 
 
-async def test_watching_goes_on_at_the_next_address_after_the_last_revision(peer: Any, other: Any, refuse: Any) -> None:
+async def test_an_observation_continues_at_the_next_address_after_the_last_revision(
+    peer: Any, other: Any, refuse: Any
+) -> None:
     def item(revision: int) -> match_pb2.ObserveItem:
         return match_pb2.ObserveItem(event=match_pb2.MatchEvent(match_id="m1", revision=revision))
 
@@ -180,7 +182,7 @@ async def test_watching_goes_on_at_the_next_address_after_the_last_revision(peer
     assert other.requests("Observe")[0].match.after_revision == 2
 
 
-async def test_a_bot_goes_on_at_the_next_address_with_the_move_that_was_not_answered(
+async def test_a_bot_continues_at_the_next_address_with_its_unanswered_move(
     peer: Any, other: Any, message: Any, refuse: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with playing(f"{peer.address},{other.address}"):
@@ -194,7 +196,7 @@ async def test_a_bot_goes_on_at_the_next_address_with_the_move_that_was_not_answ
         assert await stream.read("move") == lost
         await stream.receipt(lost)
         stream.end.set_result(refuse("DRAINING", UNAVAILABLE))
-        assert await (await peer.stream()).meet()  # and back
+        assert await (await peer.stream()).meet()  # and back again
     assert f"trying again at {other.address} in 0.0 s" in caplog.text
 
 

@@ -1,4 +1,4 @@
-"""Pauses between tries."""
+"""Pauses between attempts."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ def test_pauses_double_up_to_the_longest():
     assert backoff.next_s() == 0.1
 
 
-def test_chance_cuts_up_to_a_half():
+def test_jitter_shortens_a_pause_by_at_most_half():
     backoff = Backoff(first_s=1.0, most_s=1.0, chance=iter([0.5, 1.0]).__next__)
     assert [backoff.next_s(), backoff.next_s()] == [0.75, 0.5]
 
 
-def test_a_pause_comes_on_top_of_what_the_server_asks_for():
+def test_a_pause_is_added_to_the_one_that_the_server_asks_for():
     assert Backoff(first_s=0.1, chance=lambda: 0.0).next_s(at_least_s=3.0) == 3.1
 
 
-def test_a_thousand_tries_do_not_overflow():
+def test_a_thousand_attempts_do_not_overflow():
     backoff = Backoff(chance=lambda: 0.0)
     assert [backoff.next_s() for _ in range(1000)][-1] == 5.0

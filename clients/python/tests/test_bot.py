@@ -1,4 +1,4 @@
-"""The bot's methods: what its answers become, and what its errors and refusals cost."""
+"""The bot's methods: what is sent for their results, and what their errors and refusals cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ILLEGAL = ("MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
 
 
 class Scripted(arb.Bot):
-    """Chooses what it was given, in order; an exception among it is raised."""
+    """Plays the given moves in order; an exception among them is raised."""
 
     name = "scripted"
 
@@ -35,7 +35,7 @@ class Scripted(arb.Bot):
 
 @asynccontextmanager
 async def stream_of(peer: Any, bot: arb.Bot, **more: Any) -> Any:
-    """Play a bot on the peer, and yield its stream once both have said hello."""
+    """Connect a bot to the peer, and yield its stream after both hellos."""
     task = asyncio.create_task(arb.play(bot, peer.address, token="secret", **more))
     try:
         stream = await peer.stream()
@@ -47,7 +47,7 @@ async def stream_of(peer: Any, bot: arb.Bot, **more: Any) -> Any:
         await asyncio.wait([task])
 
 
-async def test_a_bot_says_what_it_expects(peer, message):
+async def test_a_bot_sends_its_evaluation(peer, message):
     bot = Scripted(arb.Move("a1", evaluation=612, line=["a1", "b2"]), arb.OfferDraw(arb.Move("c3", line=("c3",))), "d4")
     async with stream_of(peer, bot) as stream:
         moves = []
@@ -68,7 +68,7 @@ async def test_a_bot_says_what_it_expects(peer, message):
     ("evaluation", "line"),
     [(-1, ()), (1_001, [7]), (0.5, ["\ud800"]), ("much", ["é"]), (2**99, ["x" * 501]), (None, [None])],
 )
-async def test_a_comment_that_does_not_fit_costs_nothing(peer, message, evaluation, line):
+async def test_a_comment_that_is_too_long_does_not_stop_a_move(peer, message, evaluation, line):
     bot = Scripted(arb.Move("a1", evaluation=evaluation, line=line))
     async with stream_of(peer, bot) as stream:
         await stream.say(turn=message.turn(0))
@@ -77,7 +77,7 @@ async def test_a_comment_that_does_not_fit_costs_nothing(peer, message, evaluati
     assert not move.HasField("comment")
 
 
-async def test_a_refused_move_is_chosen_again_with_the_refusal(peer, message):
+async def test_after_a_refused_move_the_bot_chooses_again_with_the_refusal(peer, message):
     bot = Scripted("bad", "good")
     async with stream_of(peer, bot) as stream:
         await stream.say(turn=message.turn(0))
@@ -111,7 +111,7 @@ async def test_the_bots_own_answer_to_a_refusal_is_sent(peer, message):
         assert (await stream.read("move")).move.move == "other"
 
 
-async def test_a_refusal_that_passes_sends_the_same_request_again(peer, message):
+async def test_after_a_temporary_refusal_the_same_request_is_sent_again(peer, message):
     async with stream_of(peer, Scripted("a")) as stream:
         await stream.say(turn=message.turn(0))
         sent = await stream.read("move")
@@ -119,7 +119,7 @@ async def test_a_refusal_that_passes_sends_the_same_request_again(peer, message)
         assert await stream.read("move") == sent
 
 
-async def test_an_unknown_reason_is_treated_by_its_code(peer, message):
+async def test_an_unknown_reason_is_handled_by_its_status_code(peer, message):
     async with stream_of(peer, Scripted("a")) as stream:
         await stream.say(turn=message.turn(0))
         sent = await stream.read("move")
@@ -131,7 +131,7 @@ async def test_an_unknown_reason_is_treated_by_its_code(peer, message):
         assert await stream.read("move") == sent
 
 
-async def test_a_refusal_that_passes_and_does_not_say_when_is_repeated_soon(peer, message, monkeypatch):
+async def test_a_temporary_refusal_without_a_time_is_repeated_soon(peer, message, monkeypatch):
     monkeypatch.setattr(runner, "REPEAT_S", 0.001)
     async with stream_of(peer, Scripted("a")) as stream:
         await stream.say(turn=message.turn(0))
@@ -142,7 +142,7 @@ async def test_a_refusal_that_passes_and_does_not_say_when_is_repeated_soon(peer
 
 
 @pytest.mark.parametrize("reason", ["PLY_MISMATCH", "NOT_YOUR_TURN", "MATCH_NOT_ACTIVE"])
-async def test_a_move_that_came_too_late_costs_nothing(peer, message, reason):
+async def test_a_late_move_causes_no_resignation(peer, message, reason):
     async with stream_of(peer, Scripted("a", "b")) as stream:
         await stream.say(turn=message.turn(0))
         await stream.refuse(await stream.read("move"), reason, grpc.StatusCode.FAILED_PRECONDITION)
@@ -150,7 +150,7 @@ async def test_a_move_that_came_too_late_costs_nothing(peer, message, reason):
         assert (await stream.read("move")).move.move == "b"
 
 
-async def test_an_exception_resigns_that_match_loudly(peer, message, caplog):
+async def test_an_exception_resigns_that_match_with_a_message(peer, message, caplog):
     async with stream_of(peer, Scripted(ZeroDivisionError("oops"), "a")) as stream:
         await stream.say(turn=message.turn(0))
         assert (await stream.read("resign")).match_id == "m1"
@@ -166,7 +166,7 @@ async def test_an_exception_resigns_that_match_loudly(peer, message, caplog):
     [arb.ConnectionFailed("nobody answers"), arb.ArbiterError(arb.Reason.DRAINING, "later", "UNAVAILABLE")],
     ids=["away", "stopping"],
 )
-async def test_a_server_that_was_away_as_the_bot_asked_it_is_no_error_of_the_bots(peer, message, error):
+async def test_an_unavailable_server_is_no_error_of_the_bot(peer, message, error):
     async with stream_of(peer, Scripted(error, "a")) as stream:
         await stream.say(turn=message.turn(0))
         assert (await stream.read("move")).move.move == "a"
@@ -189,7 +189,7 @@ def as_a_text(error: Exception) -> None:
 
 
 class Asks(arb.Bot):
-    """Asks the server at each turn, or as a move is refused, and wraps what goes wrong in some way."""
+    """Calls the server at each turn, or when a move is refused, and wraps the error in some way."""
 
     name = "asks"
 
@@ -210,7 +210,7 @@ class Asks(arb.Bot):
 
 
 class AsksAtOnce(Asks):
-    """Asks at each turn."""
+    """Calls the server at each turn."""
 
     async def choose(self, turn: arb.Turn) -> str:
         return await self.refused(turn, ILLEGAL)  # type: ignore[arg-type]
@@ -218,7 +218,7 @@ class AsksAtOnce(Asks):
 
 @pytest.mark.parametrize("wrapped", [from_it, in_its_handling, in_a_group, as_a_text])
 @pytest.mark.parametrize("kind", [AsksAtOnce, Asks])
-async def test_an_error_that_comes_of_an_outage_is_none_of_the_bots_however_it_is_wrapped(
+async def test_an_error_caused_by_an_outage_is_no_error_of_the_bot_however_it_is_wrapped(
     peer, message, refuse, wrapped, kind
 ):
     away = refuse("STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="60000")  # longer than patience
@@ -233,7 +233,7 @@ async def test_an_error_that_comes_of_an_outage_is_none_of_the_bots_however_it_i
 
 
 @pytest.mark.parametrize("wrapped", [from_it, in_a_group])
-async def test_an_error_that_wraps_that_of_another_client_is_known_too(peer, message, wrapped):
+async def test_a_wrapped_error_of_another_client_is_recognised_too(peer, message, wrapped):
     class Elsewhere(Asks):
         async def choose(self, turn: arb.Turn) -> str:
             if peer.asked:
@@ -250,14 +250,14 @@ async def test_an_error_that_wraps_that_of_another_client_is_known_too(peer, mes
         assert (await stream.read("move")).move.move == "b"
 
 
-async def test_something_that_is_no_move_resigns(peer, message, caplog):
+async def test_a_choice_that_is_no_move_resigns(peer, message, caplog):
     async with stream_of(peer, Scripted(5)) as stream:
         await stream.say(turn=message.turn(0))
         await stream.read("resign")
     assert "choose returned 5" in caplog.text
 
 
-async def test_an_exception_ends_the_run_where_that_is_wanted(peer, message):
+async def test_an_option_makes_an_exception_end_the_run(peer, message):
     async with stream_of(peer, Scripted(ZeroDivisionError("oops")), on_error="raise") as stream:
         await stream.say(turn=message.turn(0))
         with pytest.raises(arb.BotFailed, match="ZeroDivisionError: oops") as caught:
@@ -265,7 +265,7 @@ async def test_an_exception_ends_the_run_where_that_is_wanted(peer, message):
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-async def test_an_exception_may_leave_the_clock_running(peer, message):
+async def test_an_option_makes_an_exception_leave_the_clock_running(peer, message):
     async with stream_of(peer, Scripted(ZeroDivisionError("oops"), "a"), on_error="wait") as stream:
         await stream.say(turn=message.turn(0))
         await stream.say(turn=message.turn(0, "m2"))
@@ -296,7 +296,7 @@ async def test_an_offer_is_declined_by_default(peer, message):
         assert not (await stream.read("answer_draw")).answer_draw.accept
 
 
-async def test_matches_are_played_at_once_up_to_the_limit(peer, message):
+async def test_matches_are_played_simultaneously_up_to_the_limit(peer, message):
     go_on = asyncio.Event()
     thinking: list[str] = []
     enough = asyncio.Event()
@@ -322,8 +322,8 @@ async def test_matches_are_played_at_once_up_to_the_limit(peer, message):
     assert all(move.move.move == move.match_id for move in moves)
 
 
-async def test_a_turn_may_come_before_the_receipt_of_the_move_that_led_to_it(peer, message):
-    """Where a seat moves twice in a row; a turn that is told again, by contrast, gets no second choice."""
+async def test_a_turn_may_arrive_before_the_receipt_of_the_move_before_it(peer, message):
+    """This happens if a seat moves twice in a row; a turn that is only sent again gets no second choice."""
     bot = Scripted("a", "b", "c")
     async with stream_of(peer, bot) as stream:
         await stream.say(turn=message.turn(0))
@@ -337,11 +337,12 @@ async def test_a_turn_may_come_before_the_receipt_of_the_move_that_led_to_it(pee
         await stream.say(turn=message.turn(2, seat=1))
         third = await stream.read("move")
     assert [(act.move.ply, act.move.move) for act in (first, second, third)] == [(0, "a"), (1, "b"), (2, "c")]
-    assert [turn.match.moves for turn in bot.turns] == [("a", "b")] * 3  # all of one match: the line of its last turn
+    # The turns share one match, which has the moves up to the last turn.
+    assert [turn.match.moves for turn in bot.turns] == [("a", "b")] * 3
 
 
 async def test_both_seats_of_a_match_against_itself(peer, message):
-    """Each has a match of its own to remember things in; an answer reaches the seat that asked."""
+    """Each seat has its own match object for its state; an answer reaches the seat that sent the request."""
     told: list[Any] = []
 
     class Twofold(arb.Bot):
@@ -361,7 +362,7 @@ async def test_both_seats_of_a_match_against_itself(peer, message):
         for ply in range(4):
             await stream.say(turn=message.turn(ply, opponent="alice"))
             acts.append(await stream.read("move"))
-            if ply:  # the answer to a move comes after the turn that it led to
+            if ply:  # the answer to a move comes after the turn that follows it
                 await stream.receipt(acts[ply - 1])
         assert [act.move.comment.line for act in acts] == [["seat1"], ["seat2"], ["seat1"], ["seat2"]]
         await stream.refuse(acts[3], *ILLEGAL)
@@ -374,7 +375,7 @@ async def test_both_seats_of_a_match_against_itself(peer, message):
     assert told == [("started", 1, "alice", 1), ("started", 2, "alice", 1), ("ended", 1, {"plies": [0, 2]}, True)]
 
 
-async def test_the_end_of_a_match_stops_its_thought(peer, message):
+async def test_the_end_of_a_match_cancels_a_running_choice(peer, message):
     thinking, stopped = asyncio.Event(), asyncio.Event()
 
     class Endless(arb.Bot):
@@ -395,7 +396,7 @@ async def test_the_end_of_a_match_stops_its_thought(peer, message):
         await asyncio.wait_for(stopped.wait(), 240)
 
 
-async def test_plain_methods_may_ask_the_server(peer, message):
+async def test_methods_that_are_no_coroutines_may_call_the_server(peer, message):
     class Asking(arb.Bot):
         def choose(self, turn: arb.Turn) -> str:
             return self.legal_moves(turn)[-1].text
@@ -409,7 +410,7 @@ async def test_plain_methods_may_ask_the_server(peer, message):
     assert metadata["authorization"] == "Bearer secret"
 
 
-async def test_asking_as_a_plain_method_does_from_the_loop_is_named(peer, message, caplog):
+async def test_a_blocking_call_in_the_event_loop_is_refused_with_a_message(peer, message, caplog):
     class Wrong(arb.Bot):
         async def choose(self, turn: arb.Turn) -> str:
             return self.legal_moves(turn)[0].text
@@ -420,7 +421,7 @@ async def test_asking_as_a_plain_method_does_from_the_loop_is_named(peer, messag
     assert "await the calls of `client` instead" in caplog.text
 
 
-def test_a_turn_knows_how_long_it_may_think():
+def test_a_turn_has_the_time_that_the_bot_may_use():
     turn = arb.Turn("pods", 1, 0, "", (), (), 1_000, 1_200, "", False, "bob", (), None, (), 5_000, 1)
     left_ms = turn.time_left_ms
     assert left_ms is not None

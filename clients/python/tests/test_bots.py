@@ -1,4 +1,4 @@
-"""The bots that come with the client: each plays a legal move in every game, within its time."""
+"""The bundled bots: each plays a legal move in every game, within its time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_greedy_plays_a_legal_move_in_every_game(game):
     assert GreedyBot(seed=1).choose(turn) in [move.text for move in turn.legal_moves]
 
 
-def test_greedy_answers_at_once_when_its_clock_is_nearly_down():
+def test_greedy_moves_at_once_when_its_clock_has_nearly_run_out():
     turn = turn_in("elevation", available_ms=25)
     start_s = time.monotonic()
     move = GreedyBot(seed=1).choose(turn)
@@ -75,7 +75,7 @@ def test_greedy_wins_when_it_can():
     assert tried >= 3
 
 
-def test_the_engine_replays_only_what_is_new(monkeypatch):
+def test_the_engine_replays_only_new_moves(monkeypatch):
     first = turn_in("circle-of-life")
     opening = tuple(move.text for move in first.legal_moves[:1])
     standing(first)
@@ -96,14 +96,14 @@ def _counting(play, played):
     return counted
 
 
-def test_an_engine_that_disagrees_is_named():
+def test_an_engine_that_disagrees_with_the_server_is_named():
     with pytest.raises(arb.BotFailed, match="are the versions the same"):
         standing(turn_in("pods", position="something else"))
     with pytest.raises(arb.BotFailed, match="can't follow match m1: GAME_UNKNOWN"):
         standing(turn_in("pods", game="chess"))
 
 
-def test_a_seeded_bot_repeats_itself_match_by_match():
+def test_a_bot_with_a_seed_repeats_its_choices_in_each_match():
     def run() -> list[str]:
         bot = RandomBot(seed=4)
         turns = [turn_in("pods", match=LiveMatch(f"m{n}", "pods", 1, "bob")) for n in range(5)]
@@ -126,7 +126,7 @@ class AnsweringClient:
         return arb.PlayedLine((final,), arb.GameOutcome(*position.outcome) if position.outcome else None)
 
 
-def test_the_wire_bot_sees_wins_and_losses_through_the_server():
+def test_the_bot_without_rules_finds_wins_and_losses_with_the_server():
     rules = registry.game("circle-of-life")
     dice = Random(7)
     bot = WireBot(seed=1)
@@ -140,7 +140,7 @@ def test_the_wire_bot_sees_wins_and_losses_through_the_server():
     assert bot.choose(turn) in [move.text for move in turn.legal_moves]
 
 
-def test_a_bots_command_line_reads_well(capsys):
+def test_a_bots_command_line_has_readable_help(capsys):
     with pytest.raises(SystemExit) as done:
         cli.main(RandomBot, "Plays.", ["--help"])
     assert done.value.code == 0
@@ -154,7 +154,7 @@ def test_a_mistake_on_the_command_line_gets_one_line(capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_command_line_makes_the_bot(monkeypatch):
+def test_the_command_line_builds_the_bot(monkeypatch):
     made = []
     monkeypatch.setattr(cli, "run", lambda bot, server, **more: made.append((bot, server, more)))
     cli.main(

@@ -1,4 +1,4 @@
-"""Programs that read and write lines: both languages, and what their failures cost."""
+"""Programs that read and write lines: both formats, and what their failures cause."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from arbiter_protos.v1.play_pb2 import RecentMove
 from hypothesis import given
 from hypothesis import strategies as st
 
-# A program that does at each turn what a file says in its next line, and notes all that it reads.
+# At each turn the program does what the next line of a file says; it records everything that it reads.
 PROGRAM = """
 import os, pathlib, sys, time
 here = pathlib.Path(sys.argv[1])
@@ -45,7 +45,7 @@ with (here / "read").open("a") as notes:
 
 
 class ScriptedProgram:
-    """A folder with a program that follows orders and notes what it reads."""
+    """A folder with a program that follows orders and records what it reads."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -57,7 +57,7 @@ class ScriptedProgram:
         (self.folder / "todo").write_text("\n".join(todo))
 
     async def silent(self) -> None:
-        """Wait until the program has been asked and says nothing."""
+        """Wait until the program has a turn and writes nothing."""
         await asyncio.to_thread((self.folder / "silent").read_text)
 
     def read(self) -> list[str]:
@@ -71,7 +71,7 @@ def program(tmp_path: Path) -> ScriptedProgram:
 
 @asynccontextmanager
 async def playing(peer: Any, program: ScriptedProgram, called: str = "", **limits: Any) -> Any:
-    """Play the program on the peer, and yield its stream once both have said hello."""
+    """Connect the program to the peer, and yield its stream after both hellos."""
     introduction = await bridge.introduce(program.command)
     async with bridge.ProgramBot(program.command, introduction, None, bridge.Limits(**limits), called) as bot:
         task = asyncio.create_task(arb.play(bot, peer.address, token="secret"))
@@ -88,7 +88,7 @@ def listed(*moves: str) -> list[game_pb2.LegalMove]:
     return [game_pb2.LegalMove(text=move) for move in moves]
 
 
-async def test_a_program_is_told_of_a_match_its_turns_and_its_end(peer, message, program):
+async def test_a_program_receives_a_match_its_turns_and_its_end(peer, message, program):
     program.order("move b1 evaluation 612 line b1 c2", "offer d4")
     async with playing(peer, program) as stream:
         hello = stream.hello
@@ -112,7 +112,7 @@ async def test_a_program_is_told_of_a_match_its_turns_and_its_end(peer, message,
     assert read[begin + 5 :] == [*second, "end won territory", "quit"]
 
 
-async def test_a_program_that_crashed_is_started_again_and_asked_the_same_turn(peer, message, program, caplog):
+async def test_a_crashed_program_is_restarted_and_gets_the_same_turn(peer, message, program, caplog):
     program.order("crash", "move a1")
     async with playing(peer, program) as stream:
         await stream.say(match=message.match())
@@ -128,7 +128,7 @@ async def test_a_program_that_crashed_is_started_again_and_asked_the_same_turn(p
     ("does", "told"),
     [("silence", "it did not answer within 0.2 s"), ("sing", "'sing': expected move TEXT"), ("crash", "exit code 3")],
 )
-async def test_a_program_that_fails_too_often_resigns_its_match_alone(peer, message, program, caplog, does, told):
+async def test_a_program_that_fails_too_often_resigns_only_its_match(peer, message, program, caplog, does, told):
     program.order(does, does, "move a1")
     async with playing(peer, program, restarts=1, move_s=0.2) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
@@ -141,7 +141,7 @@ async def test_a_program_that_fails_too_often_resigns_its_match_alone(peer, mess
     assert "the match is resigned" in caplog.text
 
 
-async def test_the_end_of_a_match_ends_a_thought_and_the_next_match_gets_a_new_process(peer, message, program):
+async def test_the_end_of_a_match_ends_a_running_choice_and_the_next_match_gets_a_new_process(peer, message, program):
     program.order("silence", "move a1")
     async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("z9")))
@@ -153,7 +153,7 @@ async def test_the_end_of_a_match_ends_a_thought_and_the_next_match_gets_a_new_p
     assert program.read().count("arbiter 1") == 3  # one for the introduction
 
 
-async def test_a_process_is_used_for_match_after_match(peer, message, program):
+async def test_a_process_is_used_for_one_match_after_another(peer, message, program):
     program.order("move a1", "move a1")
     async with playing(peer, program) as stream:
         for match in ("m1", "m2"):
@@ -164,7 +164,7 @@ async def test_a_process_is_used_for_match_after_match(peer, message, program):
     assert program.read().count("arbiter 1") == 2
 
 
-async def test_matches_at_once_have_a_process_each(peer, message, program):
+async def test_simultaneous_matches_have_a_process_each(peer, message, program):
     program.order("silence", "move a1")
     async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, "m1", legal_moves=listed("a1")))
@@ -173,7 +173,7 @@ async def test_matches_at_once_have_a_process_each(peer, message, program):
         assert (await stream.read("move")).match_id == "m2"
 
 
-async def test_a_long_list_of_moves_is_asked_for_and_left_out(peer, message, program):
+async def test_a_long_list_of_moves_is_requested_or_left_out(peer, message, program):
     program.order("move a1")
     peer.answers["LegalMoves"] = ["a1", "b1", "c1"]
     async with playing(peer, program) as stream:
@@ -182,7 +182,7 @@ async def test_a_long_list_of_moves_is_asked_for_and_left_out(peer, message, pro
     assert not [line for line in program.read() if line.startswith("moves")]
 
 
-async def test_a_refusal_is_told_with_the_turn(peer, message, program):
+async def test_a_refusal_is_sent_with_the_turn(peer, message, program):
     program.order("move bad", "move good")
     async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("good")))
@@ -201,14 +201,14 @@ async def test_a_refusal_is_told_with_the_turn(peer, message, program):
         ("print('x' * 2_000_000, flush=True); input(); input()", "more than 1000000 bytes"),
     ],
 )
-async def test_a_program_that_can_not_introduce_itself_is_named(tmp_path, text, why):
+async def test_a_program_without_an_introduction_is_named(tmp_path, text, why):
     file = tmp_path / "program.py"
     file.write_text(text)
     with pytest.raises(bridge.ProgramFailed, match=why):
         await bridge.introduce([sys.executable, str(file)], limit_s=0.5 if "0.5" in why else 240)
 
 
-async def test_a_program_that_is_not_there_can_not_be_started():
+async def test_a_missing_program_can_not_be_started():
     with pytest.raises(bridge.ProgramFailed, match="it can't be started: No such file"):
         await bridge.introduce(["/nowhere"])
 
@@ -231,13 +231,13 @@ async def test_failures_in_a_match_name_the_program_and_not_its_wrapper(peer, me
 @pytest.mark.parametrize(
     "text",
     [
-        # What it writes waits in a buffer.
+        # Its output waits in a buffer.
         "import sys\nout = open(1, 'w')\nfor line in sys.stdin: print('ready', file=out)",
-        # What it reads does: it takes all that there is before it answers.
+        # Its input does: it reads until the end of the stream before it answers.
         "import sys\nsys.stdin.read(); print('ready', flush=True)",
     ],
 )
-async def test_a_program_that_reads_or_writes_through_a_buffer_is_told_so(tmp_path, caplog, text):
+async def test_a_program_with_buffered_input_or_output_gets_a_hint(tmp_path, caplog, text):
     file = tmp_path / "program.py"
     file.write_text(text)
     with pytest.raises(
@@ -247,7 +247,7 @@ async def test_a_program_that_reads_or_writes_through_a_buffer_is_told_so(tmp_pa
     assert "./buffered has not introduced itself for 0.5 s: if it has written its lines, they wait" in caplog.text
 
 
-async def test_a_program_that_answers_its_first_turn_through_a_buffer_is_told_so(peer, message, program, caplog):
+async def test_a_program_that_answers_only_its_first_turn_gets_the_hint_too(peer, message, program, caplog):
     program.order("silence", "move a1", "silence", "move a2")
     async with playing(peer, program, move_s=1) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
@@ -257,10 +257,10 @@ async def test_a_program_that_answers_its_first_turn_through_a_buffer_is_told_so
         answer = RecentMove(ply=1, seat=2, move="c2")
         await stream.say(turn=message.turn(2, last_moves=[answer], legal_moves=listed("a2")))
         assert (await stream.read("move")).move.move == "a2"
-    assert "it did not answer within 1 s; it is started again" in caplog.text  # it has answered, so it only thinks
+    assert "it did not answer within 1 s; it is started again" in caplog.text  # it is only thinking
 
 
-async def test_a_program_enters_tournaments_where_the_bot_is_told_to(peer, program):
+async def test_a_program_enters_tournaments_as_its_options_say(peer, program):
     introduction = await bridge.introduce(program.command)
     async with bridge.ProgramBot(program.command, introduction) as bot:
         bot.enter_tournaments = True
@@ -284,12 +284,12 @@ CHOICES = {
 
 
 @pytest.mark.parametrize(("words", "json"), CHOICES.items())
-def test_both_languages_say_the_same(words, json):
+def test_both_formats_have_the_same_content(words, json):
     assert WORDS.choice(words) == JSON.choice(json)
 
 
 @pytest.mark.parametrize("line", ["", "move", "move a1 b2", "move a1 evaluation x", "claim now", "MOVE a1"])
-def test_words_that_are_none_are_not_understood(line):
+def test_malformed_lines_are_refused(line):
     if line:
         with pytest.raises(bridge.NotUnderstood, match="expected"):
             WORDS.choice(line)
@@ -301,7 +301,7 @@ def test_words_that_are_none_are_not_understood(line):
     st.text(max_size=60)
     | st.sampled_from(['{"kind":"move","move":7}', "[]", "[" * 100_000, '{"kind":"move","line":1}'])
 )
-def test_whatever_a_program_says_is_understood_or_not(line):
+def test_any_line_of_a_program_is_read_or_refused(line):
     for language in (WORDS, JSON):
         with suppress(bridge.NotUnderstood):
             language.choice(line)

@@ -1,4 +1,4 @@
-"""The calls: answers as values, refusals as named errors, streams that go on after a lost connection."""
+"""The calls: answers as values, refusals as named errors, streams that continue after a lost connection."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ async def test_a_refusal_is_a_named_error_with_facts(peer):
     assert not caught.value.temporary
 
 
-async def test_a_call_that_this_server_does_not_have_says_so(peer):
+async def test_a_call_that_the_server_does_not_have_is_reported(peer):
     async with arb.Client(peer.address) as client:
         with pytest.raises(arb.ArbiterError, match="another version") as caught:
             await client.get_game("pods")
     assert (caught.value.reason, caught.value.code) == (arb.Reason.UNKNOWN, "UNIMPLEMENTED")
 
 
-async def test_what_passes_is_asked_again(peer, refuse):
+async def test_a_temporary_failure_is_retried(peer, refuse):
     draining = refuse("DRAINING", UNAVAILABLE, retry_after_ms="1")
     peer.answers["GetServerInfo"] = [draining, server_pb2.GetServerInfoResponse(software="arbiter")]
     async with arb.Client(peer.address, patience_s=10) as client:
@@ -57,7 +57,7 @@ async def test_what_passes_is_asked_again(peer, refuse):
     assert len(peer.asked) == 2
 
 
-async def test_a_list_that_was_not_given_whole_is_asked_for_again(peer, refuse):
+async def test_an_incomplete_list_is_requested_again(peer, refuse):
     peer.answers["LegalMoves"] = ["a1", refuse("RATE_LIMITED", RESOURCE_EXHAUSTED, retry_after_ms="1"), "b1"]
     async with arb.Client(peer.address, patience_s=10) as client:
         moves = await client.legal_moves(arb.MatchPly("m1", 0))
@@ -65,7 +65,7 @@ async def test_a_list_that_was_not_given_whole_is_asked_for_again(peer, refuse):
     assert len(peer.asked) == 2
 
 
-async def test_patience_ends(peer, refuse):
+async def test_retries_end_after_the_given_patience(peer, refuse):
     peer.answers["GetServerInfo"] = [refuse("DRAINING", UNAVAILABLE, retry_after_ms="5000")]
     async with arb.Client(peer.address, patience_s=1) as client:
         with pytest.raises(arb.ArbiterError) as caught:
@@ -73,7 +73,7 @@ async def test_patience_ends(peer, refuse):
     assert (caught.value.reason, caught.value.temporary, caught.value.retry_after_s) == (arb.Reason.DRAINING, True, 5)
 
 
-async def test_pages_are_put_together(peer):
+async def test_pages_are_joined(peer):
     peer.matches = {f"m{n}": match_pb2.Match(match_id=f"m{n}", phase=2) for n in range(5)}
     async with arb.Client(peer.address) as client:
         assert [match.match_id for match in await client.list_matches()] == ["m0", "m1", "m2", "m3", "m4"]
@@ -81,7 +81,7 @@ async def test_pages_are_put_together(peer):
         assert (await client.list_matches(most=1))[0].phase is arb.Phase.ACTIVE
 
 
-async def test_watching_a_match_goes_on_after_the_last_revision(peer, refuse):
+async def test_observing_a_match_continues_after_the_last_revision(peer, refuse):
     moved = match_pb2.MovePlayed(ply=0, seat=1, move="a")
     peer.answers["Observe"] = [
         [event(1), event(2, "moved", moved=moved), refuse("READER_TOO_SLOW", grpc.StatusCode.ABORTED)],
@@ -96,7 +96,7 @@ async def test_watching_a_match_goes_on_after_the_last_revision(peer, refuse):
     assert isinstance(events[3].what, arb.Result)
 
 
-async def test_watching_everything_goes_on_after_the_last_token(peer, refuse):
+async def test_observing_all_matches_continues_after_the_last_token(peer, refuse):
     bookmark = match_pb2.ObserveItem(token="t2", bookmark=match_pb2.Bookmark())
     peer.answers["Observe"] = [
         [event(1, token="t1"), bookmark, refuse("DRAINING", UNAVAILABLE, retry_after_ms="1")],
@@ -131,7 +131,7 @@ async def test_the_blocking_client_gives_the_same_answers(peer, refuse):
     assert await asyncio.to_thread(without_a_loop) == ("pods", [1, 2, 3])
 
 
-def test_a_closed_client_says_so():
+def test_a_closed_client_raises_a_clear_error():
     client = arb.BlockingClient("127.0.0.1:1")
     client.close()
     client.close()
@@ -172,6 +172,6 @@ def test_certificates_are_checked_before_anything_is_sent(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "pause_s"), [("250", 0.25), ("9" * 15, 999_999_999_999.999), ("9" * 5_000, 0.0)])
-def test_a_pause_that_no_clock_can_count_is_none(text, pause_s):
+def test_a_pause_that_is_too_long_for_a_clock_is_ignored(text, pause_s):
     error = arb.ArbiterError(arb.Reason.DRAINING, "back soon", "UNAVAILABLE", {"retry_after_ms": text})
     assert error.retry_after_s == pause_s

@@ -1,4 +1,4 @@
-"""Credentials: where a token comes from, and the file that keeps it."""
+"""Credentials: the sources of a token, and the file that stores it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Idle(arb.Bot):
         raise AssertionError(turn)
 
 
-def test_a_token_is_kept_for_its_owner_alone(no_surroundings):
+def test_only_the_owner_can_read_a_stored_token(no_surroundings):
     credentials.save("127.0.0.1:7400", "alice", 'se"cret')
     credentials.save("127.0.0.1:7400", "bob.2", "other")
     credentials.save("there:1", "alice", "third")
@@ -34,13 +34,13 @@ def test_a_token_is_kept_for_its_owner_alone(no_surroundings):
     assert credentials.entries() == {"127.0.0.1:7400": {"bob.2": "other"}, "there:1": {"alice": "third"}}
 
 
-def test_tokens_that_are_saved_at_once_are_all_kept():
+def test_tokens_that_are_stored_simultaneously_are_all_kept():
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: credentials.save("here:1", f"bot-{n}", str(n)), range(40)))
     assert credentials.entries()["here:1"] == {f"bot-{n}": str(n) for n in range(40)}
 
 
-def test_the_file_follows_the_environment(monkeypatch, tmp_path):
+def test_the_environment_names_the_file(monkeypatch, tmp_path):
     monkeypatch.delenv("ARBITER_CREDENTIALS")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     assert credentials.path() == tmp_path / "config" / "arbiter" / "credentials.toml"
@@ -49,7 +49,7 @@ def test_the_file_follows_the_environment(monkeypatch, tmp_path):
     assert credentials.path() == tmp_path / ".config" / "arbiter" / "credentials.toml"
 
 
-def test_the_argument_goes_before_the_environment_before_the_file(monkeypatch):
+def test_the_argument_overrides_the_environment_which_overrides_the_file(monkeypatch):
     assert credentials.token_for("here:1", "alice") == ""
     credentials.save("here:1", "alice", "kept")
     assert credentials.token_for("here:1", "alice") == "kept"
@@ -66,7 +66,7 @@ def test_a_broken_file_is_named(no_surroundings: Path, content):
 
 
 async def first_token(peer, **more) -> str:
-    """Play until the stream is open, and return the token that it was opened with."""
+    """Play until the stream is open, and return the token that opened it."""
     task = asyncio.create_task(arb.play(Idle(), peer.address, **more))
     stream = await peer.stream()
     task.cancel()
@@ -74,7 +74,7 @@ async def first_token(peer, **more) -> str:
     return dict(stream.context.invocation_metadata())["authorization"]
 
 
-async def test_a_first_bot_is_registered_and_known_the_next_time(peer):
+async def test_a_new_bot_is_registered_and_recognised_the_next_time(peer):
     assert await first_token(peer, name="alice") == "Bearer token-1"
     assert credentials.find(peer.address, "alice") == "token-1"
     assert await first_token(peer, name="alice") == "Bearer token-1"
@@ -82,20 +82,20 @@ async def test_a_first_bot_is_registered_and_known_the_next_time(peer):
     assert peer.tokens == {"token-1": "alice", "token-2": "idle"}
 
 
-async def test_a_server_that_began_a_new_life_gets_to_know_the_bot_again(peer):
+async def test_a_bot_registers_again_on_a_server_with_a_new_store(peer):
     credentials.save(peer.address, "alice", "of the last life")
     assert await first_token(peer, name="alice") == "Bearer token-1"
     assert credentials.find(peer.address, "alice") == "token-1"
 
 
-async def test_a_name_that_is_taken_asks_for_its_token(peer):
+async def test_a_taken_name_needs_its_token(peer):
     peer.tokens["somebody's"] = "alice"
     with pytest.raises(arb.ArbiterError, match="there is a player alice already: give its token") as caught:
         await arb.play(Idle(), peer.address, name="alice")
     assert caught.value.reason is arb.Reason.PLAYER_EXISTS
 
 
-async def test_nobody_can_play_without_a_name(peer):
+async def test_a_bot_needs_a_name(peer):
     bot = Idle()
     bot.name = ""
     with pytest.raises(arb.CredentialsError, match="who plays"):

@@ -1,4 +1,4 @@
-"""The bot that searches: tactics, time, chance, and strength against the greedy bot; nothing here waits for a clock."""
+"""The bot that searches: tactics, time, randomness, and strength against the greedy bot; no test waits for a clock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from arbiter.matches import time_control
 
 FIVE = tuple(registry.BUNDLED)
 
-# In these positions one move in seven wins at once, or fewer.
+# In these positions at most one move in seven wins at once.
 WINS_IN_ONE = {
     "circle-of-life": ".ss.s/S.ss.s/SS....S/S.sS..../..sSSs.../s.ssSsS./s...sS./S.s..S/.sssS 2 12 18",
     "elevation": "4,3f,3,3,2,3/0,6s,2,4,2,4f/4,4,6,1F,3,3/3,2,0,5,0,7/3,4,10,5,1,2/2,0,2,0d,2,3 2 1",
@@ -31,7 +31,7 @@ WINS_IN_ONE = {
     " 1 F FFH 7 8 7 5 1 0",
 }
 
-# In these positions half of the moves, or more, let the opponent win at once.
+# In these positions at least half of the moves let the opponent win at once.
 LOSSES_IN_ONE = {
     "circle-of-life": ".ss.s/S.ss.s/SS....S/S.sS..ss/..sSSs..s/s.ssS..s/s...sS./S.s..S/.sss. 1 8 18",
     "elevation": "4,3f,3,3,2,3/0,6s,2,4,2,4f/4,4,5,2,3,3/3,2,0F,5,0,7/3,4,10,5,1,2/2,0,2,0d,2,3 1 0",
@@ -44,7 +44,7 @@ LOSSES_IN_ONE = {
 
 
 def searched(variant: str, text: str, most: int, seed: int = 1):
-    """Return the game, a position and the move that the search finds in it with so many moves played."""
+    """Return the game, a position, and the move that the search finds in it after this many simulated moves."""
     game = registry.game(variant)
     position = game.parse(text)
     return game, position, Search(game, Random(seed)).move((), position, lambda played: played >= most)
@@ -69,7 +69,7 @@ def test_it_wins_when_it_can(variant):
 
 @pytest.mark.long
 @pytest.mark.parametrize("variant", LOSSES_IN_ONE)
-def test_it_does_not_lose_at_once_where_it_need_not(variant):
+def test_it_avoids_an_immediate_loss(variant):
     game, position, move = searched(variant, LOSSES_IN_ONE[variant], 4_000)
     after = game.play(position, move)
     assert after.outcome is None
@@ -127,7 +127,7 @@ def test_the_same_seed_and_budget_give_the_same_moves(variant):
 
 
 class Ticking:
-    """A clock that moves on by a millisecond whenever somebody looks at it."""
+    """A clock that goes on by a millisecond at each reading."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -138,18 +138,18 @@ class Ticking:
 
 
 @pytest.mark.parametrize("variant", FIVE)
-def test_it_thinks_no_longer_than_it_may(variant):
+def test_it_keeps_its_time_limit(variant):
     ticking = Ticking()
     MctsBot(1, most_thought_s=0.1, now_s=ticking).choose(turn_in(variant))
     assert 0.09 <= ticking.now_s <= 0.11
-    # With ten seconds on the clock the share of a move is (10,000 - 1,000) / 30 ms.
+    # With ten seconds on the clock a move gets (10,000 - 1,000) / 30 ms.
     ticking = Ticking()
     clock = arb.Clock(10_000, 10_000, 0, 0)
     MctsBot(1, now_s=ticking).choose(turn_in(variant, clocks=(clock, clock), available_ms=10_000))
     assert ticking.now_s <= 0.31
 
 
-def test_a_match_that_is_over_ends_the_search():
+def test_the_end_of_a_match_ends_the_search():
     match = LiveMatch("m1", "pods", 1, "bob", over=True)
     bot = MctsBot(1, now_s=lambda: 0.0)
     game = registry.game("pods")
@@ -157,7 +157,7 @@ def test_a_match_that_is_over_ends_the_search():
 
 
 @pytest.mark.parametrize("variant", FIVE)
-def test_it_says_what_it_expects(variant):
+def test_it_sends_its_evaluation(variant):
     move = MctsBot(1, most_played=600, now_s=lambda: 0.0).choose(turn_in(variant))
     game = registry.game(variant)
     position = game.initial()
@@ -168,7 +168,7 @@ def test_it_says_what_it_expects(variant):
         position = game.play(position, each)
 
 
-def test_what_was_searched_is_kept_for_the_next_turn():
+def test_the_search_tree_is_kept_for_the_next_turn():
     game = registry.game("circle-of-life")
     search = Search(game, Random(1))
     move = search.move((), game.initial(), lambda played: played >= 3_000)
@@ -179,7 +179,7 @@ def test_what_was_searched_is_kept_for_the_next_turn():
     assert search.tree.root is node
 
 
-def test_a_line_that_the_tree_does_not_hold_starts_it_anew():
+def test_an_unknown_line_starts_a_new_tree():
     game = registry.game("hop-it")
     search = Search(game, Random(1))
     first = search.move((), game.initial(), lambda played: played >= 100)
@@ -191,7 +191,7 @@ def test_a_line_that_the_tree_does_not_hold_starts_it_anew():
     assert search.move(line, position, lambda played: played >= 100) in game.moves(position)
 
 
-def test_an_only_move_takes_no_thought():
+def test_a_forced_move_is_played_at_once():
     game = registry.game("hop-it")
     position = game.parse("_...._/_....f_/_.f.._/_..F.._/_...._/_.F..._/_F..._ 2 2")
     assert len(game.moves(position)) == 1
@@ -217,7 +217,7 @@ CONTROLS = (
 
 @pytest.mark.parametrize("notation", CONTROLS)
 def test_the_flag_never_falls(notation):
-    """A hundred moves, each of which also pays for 8 ms on the way and elsewhere."""
+    """A hundred moves; each also loses 8 ms on the network and elsewhere."""
     control = time_control.parse(notation)
     clock = clocks.start(control)
     spent_ms = 0.0
@@ -245,11 +245,11 @@ def test_the_flag_never_falls(notation):
         ("", 0),
     ],
 )
-def test_what_a_control_gives_for_every_move(notation, expected_ms):
+def test_the_time_for_a_move_with_each_control(notation, expected_ms):
     assert each_move_ms(notation) == expected_ms
 
 
-def test_other_matches_in_the_process_end_a_thought_earlier():
+def test_with_other_matches_in_the_process_a_search_ends_earlier():
     assert thought_ms("50ms/move", 50, 0, matches=5) < thought_ms("50ms/move", 50, 0, matches=1)
     assert thought_ms("50ms/move", 10, 0) == 0
 
@@ -272,7 +272,7 @@ def test_it_claims_a_draw_that_is_better_than_its_position():
 def test_the_evaluation_favours_neither_seat(variant):
     game = registry.game(variant)
     evaluation = Evaluation(game, WEIGHTS[variant])
-    if variant != "pondlife":  # Blue has an egg more
+    if variant != "pondlife":  # Blue has one egg more
         assert evaluation(game.initial()) == 0
     dice, position = Random(5), game.initial()
     while position.outcome is None and dice.random() < 0.97:
@@ -280,7 +280,7 @@ def test_the_evaluation_favours_neither_seat(variant):
         assert -1 < evaluation(position) < 1
 
 
-def test_weights_name_counters_and_pieces_that_there_are():
+def test_weights_name_existing_counters_and_pieces():
     for variant, weights in WEIGHTS.items():
         game = registry.game(variant)
         dice, position, names = Random(1), game.initial(), set()
@@ -294,7 +294,7 @@ def test_weights_name_counters_and_pieces_that_there_are():
         assert set(weights.pieces) <= set(game.facts.letters)
 
 
-def test_a_game_without_weights_is_judged_by_its_pieces():
+def test_a_game_without_weights_is_evaluated_by_its_pieces():
     game = registry.game("hop-it")
     evaluation = Evaluation(game, Weights(pieces=dict.fromkeys(game.facts.letters, 1.0)))
     assert evaluation(game.parse("_ffff_/_ttttt_/_...._/_....._/_...._/_TTTTT_/_FFF._ 1 0")) < 0

@@ -1,4 +1,4 @@
-"""Bots that find each other on a real arbiter: by seeks, and in a tournament that calls them."""
+"""Bots find opponents on a real arbiter: by seeks, and in a tournament that is announced to them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ QUICK = "circle-of-life(target=1)"
 
 @pytest.fixture
 async def server() -> AsyncIterator[Served]:
-    """An arbiter in this process."""
+    """Run an arbiter in this process."""
     async with served() as running:
         yield running
 
 
 class First(arb.Bot):
-    """Plays the first legal move, and keeps the ends."""
+    """Plays the first legal move, and records the ends."""
 
     extras = arb.Extras(legal_moves_up_to=100)
 
@@ -42,7 +42,7 @@ async def secret(server: Served, player: str, *scopes: Scope) -> str:
     return bearer.removeprefix("Bearer ")
 
 
-async def test_two_bots_meet_by_a_seek_and_leave_none_behind(server: Served) -> None:
+async def test_two_bots_meet_by_a_seek_and_leave_none_open(server: Served) -> None:
     seeker, other = First("seeker"), First("other")
     seeker.seeks = (arb.Terms(QUICK, "5m"), arb.Terms("pods"))
     seeker.most_matches = 1
@@ -74,7 +74,7 @@ async def test_bots_enter_a_tournament_that_suits_and_play_it(server: Served) ->
         idle = asyncio.create_task(arb.play(bots[2], server.address, token=tokens[2]))
         made = await client.create_tournament(spec)
         while len((await client.get_tournament(made.tournament_id)).entrants) < 2:
-            pass  # each look is a call to the server: nothing is waited for by the clock
+            pass  # each look is a call to the server, so no clock is needed
         await client.start_tournament(made.tournament_id)
         await asyncio.gather(*running)
         idle.cancel()

@@ -1,4 +1,4 @@
-"""Whom a bot plays: challenges, seeks of its own and of others, and tournaments, within the matches that it takes."""
+"""Whom a bot plays: challenges, its own seeks and those of others, and tournaments, within its limit of matches."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ GONE = ("CHALLENGE_NOT_FOUND", grpc.StatusCode.NOT_FOUND)
 
 
 class Sociable(arb.Bot):
-    """Plays the first letter of the alphabet, and remembers what it was told."""
+    """Plays the first letter of the alphabet, and records the closed challenges."""
 
     name = "sociable"
 
     def __init__(self, **said: Any) -> None:
-        self.told: list[Any] = []
+        self.received: list[Any] = []
         vars(self).update(said)
 
     async def choose(self, turn: arb.Turn) -> str:
         return "a"
 
     async def challenge_closed(self, closed: arb.ChallengeClosed) -> None:
-        self.told.append(closed)
+        self.received.append(closed)
 
 
 @asynccontextmanager
 async def stream_of(peer: Any, bot: arb.Bot, **more: Any) -> Any:
-    """Play a bot on the peer, and yield its stream once both have said hello."""
+    """Connect a bot to the peer, and yield its stream after both hellos."""
     task = asyncio.create_task(arb.play(bot, peer.address, token="secret", **more))
     try:
         stream = await peer.stream()
@@ -50,12 +50,17 @@ def challenge(challenge_id: str, game: str = "pods", control: str = "1m+1s", by:
 
 
 def call(tournament_id: str = "t1", **more: Any) -> play_pb2.TournamentCall:
-    told = {"name": "cup", "games": ["pods"], "time_control": "1m+1s", "phase": tournament_pb2.TOURNAMENT_PHASE_ENTRY}
-    return play_pb2.TournamentCall(tournament_id=tournament_id, **{**told, **more})
+    fields = {
+        "name": "cup",
+        "games": ["pods"],
+        "time_control": "1m+1s",
+        "phase": tournament_pb2.TOURNAMENT_PHASE_ENTRY,
+    }
+    return play_pb2.TournamentCall(tournament_id=tournament_id, **{**fields, **more})
 
 
 async def quiet(stream: Any) -> None:
-    """Wait until everything that was said before has reached the bot, and what it does at once has been done."""
+    """Wait until the bot has handled all earlier messages."""
     await stream.say(ping=play_pb2.Ping(number=99))
     await stream.read("pong")
 
@@ -96,7 +101,7 @@ async def test_a_bot_may_take_no_challenges(peer):
     assert said == {"c1": ("DeclineChallenge", "this bot accepts no challenges")}
 
 
-async def test_a_bots_own_word_goes_before_its_policy(peer):
+async def test_a_bots_own_decision_overrides_its_policy(peer):
     class Choosy(Sociable):
         def challenged(self, challenge: arb.Challenge) -> bool | str:
             return True if challenge.challenge_id == "c1" else "not today " * 50
@@ -106,7 +111,7 @@ async def test_a_bots_own_word_goes_before_its_policy(peer):
     assert said["c2"] == ("DeclineChallenge", ("not today " * 50)[:200])
 
 
-async def test_a_bot_that_fails_to_consider_a_challenge_declines_it(peer, caplog):
+async def test_a_bot_with_an_error_in_its_decision_declines_the_challenge(peer, caplog):
     class Failing(Sociable):
         def challenged(self, challenge: arb.Challenge) -> bool:
             raise ZeroDivisionError
@@ -116,7 +121,7 @@ async def test_a_bot_that_fails_to_consider_a_challenge_declines_it(peer, caplog
     assert "sociable failed in challenged" in caplog.text
 
 
-async def test_challenges_that_come_together_fill_no_more_than_the_room_there_is(peer, message):
+async def test_simultaneous_challenges_are_accepted_only_up_to_the_limit(peer, message):
     bot = Sociable(most_matches=2)
     async with stream_of(peer, bot) as stream:
         assert stream.hello.most_matches == 2
@@ -126,7 +131,7 @@ async def test_challenges_that_come_together_fill_no_more_than_the_room_there_is
         declined = await peer.until_asked("DeclineChallenge")
         assert (declined.challenge_id, declined.reason[:23]) == ("c3", "this bot plays 2 matche")
         await quiet(stream)
-        assert bot.playing == 2  # though no stream has told of the matches yet
+        assert bot.playing == 2  # though the matches have not arrived on a stream yet
         await stream.say(match=message.match("of-c1"), ended=message.ended("of-c1"))
         await stream.read("acknowledge")
         assert bot.playing == 1
@@ -134,7 +139,7 @@ async def test_challenges_that_come_together_fill_no_more_than_the_room_there_is
         assert (await peer.until_asked("AcceptChallenge", 3)).challenge_id == "c4"
 
 
-async def test_a_match_that_the_stream_tells_before_the_answer_is_counted_once(peer, message):
+async def test_a_match_that_arrives_on_the_stream_before_the_answer_is_counted_once(peer, message):
     bot = Sociable(most_matches=1)
     async with stream_of(peer, bot) as stream:
         await stream.say(match=message.match("of-c1"))
@@ -146,7 +151,7 @@ async def test_a_match_that_the_stream_tells_before_the_answer_is_counted_once(p
             await quiet(stream)
 
 
-async def test_an_acceptance_that_is_refused_gives_its_place_back(peer, refuse):
+async def test_a_refused_acceptance_does_not_count(peer, refuse):
     bot = Sociable(most_matches=1)
     peer.refusals["AcceptChallenge"] = [refuse(*GONE)]
     async with stream_of(peer, bot) as stream:
@@ -161,18 +166,18 @@ async def test_an_acceptance_that_is_refused_gives_its_place_back(peer, refuse):
 # Seeks of others
 
 
-async def test_seeks_are_accepted_where_the_bot_says_so_and_they_suit(peer):
+async def test_suitable_seeks_are_accepted_if_the_bot_wants_that(peer):
     bot = Sociable(accept_seeks=True, games=("pods",), opponents=("bob",), most_matches=2)
     async with stream_of(peer, bot) as stream:
         assert stream.hello.seeks
         await stream.say(seek=challenge("s1", "hop-it", to=""))
         await stream.say(seek=challenge("s2", by="mallory", to=""))
-        await stream.say(seek=challenge("s3", by="alice", to=""))  # its own
+        await stream.say(seek=challenge("s3", by="alice", to=""))  # its own seek
         await stream.say(seek=challenge("s4", to=""))
         await peer.until_asked("AcceptChallenge")
         await stream.say(seek=challenge("s5", to=""))
         await peer.until_asked("AcceptChallenge", 2)
-        await stream.say(seek=challenge("s6", to=""))  # no room
+        await stream.say(seek=challenge("s6", to=""))  # the bot has as many matches as it takes
         await quiet(stream)
     assert [(method, request.challenge_id) for method, request, _ in peer.asked] == [
         ("AcceptChallenge", "s4"),
@@ -180,7 +185,7 @@ async def test_seeks_are_accepted_where_the_bot_says_so_and_they_suit(peer):
     ]
 
 
-async def test_seeks_are_left_alone_by_default(peer):
+async def test_seeks_are_ignored_by_default(peer):
     async with stream_of(peer, Sociable()) as stream:
         assert not stream.hello.seeks
         await stream.say(seek=challenge("s1", to=""))
@@ -188,7 +193,7 @@ async def test_seeks_are_left_alone_by_default(peer):
     assert peer.asked == []
 
 
-async def test_somebody_else_may_be_faster(peer, refuse, caplog):
+async def test_another_player_may_be_faster(peer, refuse, caplog):
     class Choosy(Sociable):
         async def sought(self, seek: arb.Challenge) -> bool:
             return seek.terms.game == "pods"
@@ -211,7 +216,7 @@ PODS = arb.Terms("pods", "1m+1s", rated=True, seat=2)
 HOP_IT = arb.Terms("hop-it")
 
 
-async def test_seeks_are_open_while_there_is_room(peer, message):
+async def test_seeks_are_open_while_the_bot_takes_more_matches(peer, message):
     bot = Sociable(seeks=(PODS, HOP_IT), most_matches=2)
     async with stream_of(peer, bot) as stream:
         made = [(await peer.until_asked("CreateSeek", times)).terms for times in (1, 2)]
@@ -220,20 +225,20 @@ async def test_seeks_are_open_while_there_is_room(peer, message):
             ("hop-it", "", False, 0),
         ]
         taken, other = list(peer.seeks)
-        del peer.seeks[taken]  # one is accepted: it is made again, for there is room for a second match
+        del peer.seeks[taken]  # one is accepted: the bot makes it again, because it takes a second match
         await stream.say(challenge_closed=play_pb2.ChallengeClosed(challenge_id=taken, match_id="m1"))
         await peer.until_asked("CreateSeek", 3)
         await stream.say(match=message.match("m1"))
-        await stream.say(match=message.match("m2"))  # it came from elsewhere: the bot has its two matches
+        await stream.say(match=message.match("m2"))  # this match came from elsewhere: the bot has its two matches
         await peer.until(lambda: not peer.seeks)
         await stream.say(ended=message.ended("m2"))
         await stream.read("acknowledge")
         await peer.until(lambda: len(peer.seeks) == 2)
-    assert [closed.challenge_id for closed in bot.told] == [taken]
+    assert [closed.challenge_id for closed in bot.received] == [taken]
     assert other in {request.challenge_id for request in peer.requests("DeclineChallenge")}
 
 
-async def test_a_seek_that_brought_the_last_match_is_not_made_again(peer, message):
+async def test_a_seek_is_not_repeated_after_the_last_match(peer, message):
     bot = Sociable(seeks=(PODS,), most_matches=1)
     async with stream_of(peer, bot) as stream:
         await peer.until_asked("CreateSeek")
@@ -254,11 +259,11 @@ async def test_seeks_are_withdrawn_at_the_end(peer):
     assert len(peer.requests("DeclineChallenge")) == 2
 
 
-async def test_after_a_lost_connection_only_what_is_gone_is_sought_again(peer):
+async def test_after_a_lost_connection_only_missing_seeks_are_made_again(peer):
     async with stream_of(peer, Sociable(seeks=(PODS, HOP_IT))) as stream:
         await peer.until_asked("CreateSeek", 2)
         kept, taken = list(peer.seeks)
-        del peer.seeks[taken]  # while the bot was away: nobody told it
+        del peer.seeks[taken]  # while the bot was disconnected, so that it got no message
         stream.end.set_result(None)
         await (await peer.stream()).meet()
         assert (await peer.until_asked("CreateSeek", 3)).terms.game == "hop-it"
@@ -266,8 +271,8 @@ async def test_after_a_lost_connection_only_what_is_gone_is_sought_again(peer):
     assert len(peer.requests("CreateSeek")) == 3
 
 
-async def test_a_seek_of_a_run_that_did_not_end_well_is_kept(peer):
-    terms = player_pb2.Terms(game="hop-it", time_control="5m", seat=1)  # what the server made of ("hop-it", "", 0)
+async def test_a_seek_of_a_run_that_crashed_is_used(peer):
+    terms = player_pb2.Terms(game="hop-it", time_control="5m", seat=1)  # the server's form of ("hop-it", "", 0)
     peer.seeks["old"] = player_pb2.Challenge(challenge_id="old", challenger="alice", terms=terms)
     terms = player_pb2.Terms(game="hop-it", time_control="5m", rated=True)
     peer.seeks["strange"] = player_pb2.Challenge(challenge_id="strange", challenger="alice", terms=terms)
@@ -278,7 +283,7 @@ async def test_a_seek_of_a_run_that_did_not_end_well_is_kept(peer):
     assert len(peer.requests("CreateSeek")) == 1
 
 
-async def test_a_seek_that_the_server_does_not_take_ends_the_run(peer, refuse):
+async def test_a_refused_seek_ends_the_run(peer, refuse):
     peer.refusals["CreateSeek"] = [refuse("GAME_UNKNOWN", grpc.StatusCode.INVALID_ARGUMENT)]
     async with stream_of(peer, Sociable(seeks=(arb.Terms("go"),))) as stream:
         with pytest.raises(arb.ArbiterError, match="said GAME_UNKNOWN") as refused:
@@ -297,7 +302,7 @@ async def test_no_more_seeks_are_open_than_matches_may_be_played(peer, message):
         await stream.say(challenge_closed=play_pb2.ChallengeClosed(challenge_id="s1", match_id="m1"))
         await stream.say(match=message.match("m1", game=taken.terms.game))
         await quiet(stream)
-        assert len(peer.requests("CreateSeek")) == 2  # one match is under way, one sought
+        assert len(peer.requests("CreateSeek")) == 2  # one match is running, one seek is open
         await stream.say(ended=message.ended("m1"))
         await stream.read("acknowledge")
         await quiet(stream)
@@ -313,7 +318,7 @@ async def test_no_more_seeks_are_open_than_matches_may_be_played(peer, message):
         await asyncio.wait_for(stream.task, 240)
 
 
-async def test_what_was_taken_on_is_finished(peer, message):
+async def test_accepted_matches_are_finished(peer, message):
     async with stream_of(peer, Sociable(), matches=1) as stream:
         await stream.say(match=message.match("m1"))
         await stream.say(match=message.match("m2"))
@@ -328,7 +333,7 @@ async def test_what_was_taken_on_is_finished(peer, message):
 
 
 @pytest.mark.parametrize("method", ["CreateSeek", "ListChallenges"])
-async def test_a_server_that_is_busy_is_asked_again(peer, refuse, method):
+async def test_a_busy_server_is_asked_again(peer, refuse, method):
     terms = player_pb2.Terms(game="hop-it", time_control="5m", seat=1)
     peer.seeks["old"] = player_pb2.Challenge(challenge_id="old", challenger="alice", terms=terms)
     peer.refusals[method] = [refuse("STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="1")] * 2
@@ -341,7 +346,7 @@ async def test_a_server_that_is_busy_is_asked_again(peer, refuse, method):
 # Tournaments
 
 
-async def test_tournaments_that_suit_are_entered(peer):
+async def test_suitable_tournaments_are_entered(peer):
     bot = Sociable(enter_tournaments=True, games=("pods", "hop-it"), time_controls=("1m+1s",))
     async with stream_of(peer, bot) as stream:
         assert stream.hello.tournaments
@@ -355,7 +360,7 @@ async def test_tournaments_that_suit_are_entered(peer):
     assert len(peer.requests("EnterTournament")) == 1
 
 
-async def test_tournaments_are_left_alone_by_default(peer):
+async def test_tournaments_are_ignored_by_default(peer):
     async with stream_of(peer, Sociable()) as stream:
         assert not stream.hello.tournaments
         await stream.say(tournament=call())
@@ -363,7 +368,7 @@ async def test_tournaments_are_left_alone_by_default(peer):
     assert peer.asked == []
 
 
-async def test_a_tournament_that_refuses_entry_is_told_and_left(peer, refuse, caplog):
+async def test_a_refused_entry_is_reported_and_not_repeated(peer, refuse, caplog):
     seen: list[arb.TournamentCall] = []
 
     class Asked(Sociable):
@@ -378,7 +383,7 @@ async def test_a_tournament_that_refuses_entry_is_told_and_left(peer, refuse, ca
         stream.end.set_result(None)
         second = await peer.stream()
         await second.meet()
-        await second.say(tournament=call("t1"))  # told again
+        await second.say(tournament=call("t1"))  # the call again
         await second.say(tournament=call("t2", format=tournament_pb2.TOURNAMENT_FORMAT_SWISS))
         assert (await peer.until_asked("EnterTournament", 2)).tournament_id == "t2"
     assert "the tournament cup can't be entered: said TOURNAMENT_CLOSED" in caplog.text
@@ -389,6 +394,6 @@ async def test_a_tournament_that_refuses_entry_is_told_and_left(peer, refuse, ca
 
 
 @pytest.mark.parametrize("matches", [None, 1])
-async def test_the_defaults_ask_for_nothing(peer, matches):
+async def test_the_defaults_send_no_requests(peer, matches):
     async with stream_of(peer, Sociable(), matches=matches) as stream:
         assert (stream.hello.seeks, stream.hello.tournaments, stream.hello.most_matches) == (False, False, 0)

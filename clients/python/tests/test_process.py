@@ -1,4 +1,4 @@
-"""A bot as a process of its own: it ends cleanly at a signal."""
+"""A bot as a process: it ends in order at a signal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def start(peer) -> asyncio.subprocess.Process:
 
 
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
-async def test_a_bot_that_is_interrupted_ends_without_a_word(peer, told):
+async def test_an_interrupted_bot_ends_without_a_message(peer, told):
     process = await start(peer)
     stream = await peer.stream()
     hello = await stream.meet()
@@ -38,7 +38,7 @@ async def test_a_bot_that_is_interrupted_ends_without_a_word(peer, told):
     assert (process.returncode, said) == (0, b"")
 
 
-async def test_a_bot_that_is_not_wanted_says_why_in_one_line(peer, refuse):
+async def test_a_refused_bot_says_why_in_one_line(peer, refuse):
     process = await start(peer)
     stream = await peer.stream()
     await stream.meet()

@@ -1,4 +1,4 @@
-"""Bots on a real arbiter: from an opening, against themselves, and where one seat moves several times in a row."""
+"""Bots on a real arbiter: after an opening, against themselves, and with several moves in a row."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from arbiter.testing.server import Served, served
 
 @pytest.fixture
 async def server() -> AsyncIterator[Served]:
-    """An arbiter in this process."""
+    """Run an arbiter in this process."""
     async with served() as running:
         yield running
 
 
 class Following(arb.Bot):
-    """Plays the first legal move after the line that it has followed, which must lead to the turn's position."""
+    """Plays the first legal move of its own replay, which must lead to the turn's position."""
 
     name = "following"
 
@@ -31,11 +31,11 @@ class Following(arb.Bot):
         self.finished: list[arb.FinishedMatch] = []
 
     async def started(self, match: arb.LiveMatch) -> None:
-        """Keep the seat, and how long the opening was."""
+        """Record the seat, and the length of the opening."""
         self.begun.append((match.seat, match.opening_plies))
 
     async def choose(self, turn: arb.Turn) -> str:
-        """Replay the line, and hold it against the position."""
+        """Replay the line, and compare the position."""
         assert turn.seat == turn.match.seat
         self.turns.append((turn.ply, turn.seat))
         rules = game(turn.game)
@@ -46,7 +46,7 @@ class Following(arb.Bot):
         return min(rules.moves(position))
 
     async def ended(self, finished: arb.FinishedMatch) -> None:
-        """Keep the result."""
+        """Record the result."""
         self.finished.append(finished)
 
 
@@ -70,7 +70,7 @@ async def played(server: Served, players: tuple[str, str], variant: str, opening
     return list(bots.values())
 
 
-async def test_two_bots_play_on_from_an_opening(server: Served) -> None:
+async def test_two_bots_continue_an_opening(server: Served) -> None:
     alice, bob = await played(server, ("alice", "bob"), "pods(size=3)", ("a1", "e3", "b1"))
     assert (alice.begun, bob.begun) == ([(1, 3)], [(2, 3)])
 

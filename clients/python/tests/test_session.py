@@ -1,4 +1,4 @@
-"""The session: connecting, pings, reconnects with resend, and the ends of a stream."""
+"""The session: connecting, pings, repeated requests after a reconnection, and the ends of a stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 
 
 class FixedBot(arb.Bot):
-    """Plays the ply's letter of the alphabet."""
+    """Plays the letter of the alphabet with the number of the ply."""
 
     name = "fixed"
     version = "7"
@@ -25,22 +25,22 @@ class FixedBot(arb.Bot):
     extras = arb.Extras(board=True, legal_moves_up_to=9)
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
 
     def choose(self, turn: arb.Turn) -> arb.Choice:
-        self.told.append(turn)
+        self.calls.append(turn)
         return chr(97 + turn.ply)
 
     def started(self, match: arb.LiveMatch) -> None:
-        self.told.append(("started", match.match_id))
+        self.calls.append(("started", match.match_id))
 
     def ended(self, finished: arb.FinishedMatch) -> None:
-        self.told.append(("ended", finished.match_id, finished.score))
+        self.calls.append(("ended", finished.match_id, finished.score))
 
 
 @asynccontextmanager
 async def playing(peer: Any, bot: arb.Bot, **more: Any) -> Any:
-    """Play a bot on the peer for as long as the block lasts."""
+    """Connect a bot to the peer during the block."""
     task = asyncio.create_task(arb.play(bot, peer.address, token="secret", **more))
     try:
         yield task
@@ -49,7 +49,7 @@ async def playing(peer: Any, bot: arb.Bot, **more: Any) -> Any:
         await asyncio.wait([task])
 
 
-async def test_a_bot_says_who_it_is_and_plays_a_match(peer, message):
+async def test_a_bot_sends_a_hello_and_plays_a_match(peer, message):
     bot = FixedBot()
     async with playing(peer, bot, matches=1) as task:
         stream = await peer.stream()
@@ -74,9 +74,9 @@ async def test_a_bot_says_who_it_is_and_plays_a_match(peer, message):
         assert (await stream.read("acknowledge")).acknowledge.cursor == "c1"
         await stream.closed()
         await task
-    turns = [told for told in bot.told if isinstance(told, arb.Turn)]
-    assert bot.told[0] == ("started", "m1")
-    assert bot.told[-1] == ("ended", "m1", 1.0)
+    turns = [call for call in bot.calls if isinstance(call, arb.Turn)]
+    assert bot.calls[0] == ("started", "m1")
+    assert bot.calls[-1] == ("ended", "m1", 1.0)
     assert [turn.position for turn in turns] == ["after 0", "after 2"]
     assert turns[0].match is turns[1].match
     assert turns[1].match.moves == ("a", "b", "c")
@@ -125,7 +125,7 @@ async def test_pings_are_answered_while_the_bot_thinks(peer, message):
         assert (await stream.read("move")).move.move == "a"
 
 
-async def test_an_unanswered_move_is_sent_again_under_the_same_id(peer, message, refuse):
+async def test_an_unanswered_move_is_sent_again_with_the_same_id(peer, message, refuse):
     bot = FixedBot()
     async with playing(peer, bot):
         first = await peer.stream()
@@ -139,14 +139,14 @@ async def test_an_unanswered_move_is_sent_again_under_the_same_id(peer, message,
         again = await second.read("move")
         assert again == sent
         await second.receipt(again)
-        await second.receipt(again)  # told twice
-        await second.say(turn=message.turn(0))  # told late
+        await second.receipt(again)  # received twice
+        await second.say(turn=message.turn(0))  # received late
         await second.say(turn=message.turn(2))
         assert (await second.read("move")).move.ply == 2
-    assert [turn.ply for turn in bot.told if isinstance(turn, arb.Turn)] == [0, 2]
+    assert [turn.ply for turn in bot.calls if isinstance(turn, arb.Turn)] == [0, 2]
 
 
-async def test_a_thought_outlives_its_stream(peer, message, refuse):
+async def test_a_running_choice_survives_its_stream(peer, message, refuse):
     thinking, done = threading.Event(), threading.Event()
     calls = []
 
@@ -172,7 +172,7 @@ async def test_a_thought_outlives_its_stream(peer, message, refuse):
     assert calls == [0]
 
 
-async def test_nothing_but_the_hello_goes_out_before_the_servers(peer, message, refuse):
+async def test_only_the_hello_is_sent_before_the_servers_hello(peer, message, refuse):
     async with playing(peer, FixedBot()):
         first = await peer.stream()
         await first.meet()
@@ -187,7 +187,7 @@ async def test_nothing_but_the_hello_goes_out_before_the_servers(peer, message, 
         assert await second.read("move") == sent
 
 
-async def test_a_silent_server_is_left(peer):
+async def test_a_silent_server_is_given_up(peer):
     async with playing(peer, FixedBot()):
         first = await peer.stream()
         await first.meet(silence_most_ms=20)
@@ -204,7 +204,7 @@ async def test_a_silent_server_is_left(peer):
         ("VERSION_UNSUPPORTED", grpc.StatusCode.FAILED_PRECONDITION),
     ],
 )
-async def test_a_session_that_the_server_does_not_want_ends(peer, refuse, reason, code):
+async def test_a_run_ends_if_the_server_refuses_the_session(peer, refuse, reason, code):
     async with playing(peer, FixedBot()) as task:
         stream = await peer.stream()
         await stream.meet()
@@ -224,8 +224,8 @@ async def test_a_session_that_the_server_does_not_want_ends(peer, refuse, reason
         ("DRAINING", grpc.StatusCode.UNAVAILABLE),
     ],
 )
-async def test_a_bot_that_was_there_once_comes_back(peer, refuse, reason, code):
-    """However impatient it is."""
+async def test_a_bot_that_was_connected_once_reconnects(peer, refuse, reason, code):
+    """However short its patience is."""
     async with playing(peer, FixedBot(), patience_s=0):
         for _ in range(2):
             stream = await peer.stream()
@@ -234,7 +234,7 @@ async def test_a_bot_that_was_there_once_comes_back(peer, refuse, reason, code):
         await (await peer.stream()).meet()
 
 
-async def test_what_the_notice_said_counts_where_the_end_says_nothing(peer, refuse):
+async def test_the_notice_counts_if_the_status_has_no_reason(peer, refuse):
     async with playing(peer, FixedBot()) as task:
         stream = await peer.stream()
         await stream.meet()
@@ -244,7 +244,7 @@ async def test_what_the_notice_said_counts_where_the_end_says_nothing(peer, refu
             await task
 
 
-async def test_a_later_turn_ends_the_thought_of_an_older_one(peer, message):
+async def test_a_later_turn_cancels_the_choice_of_an_earlier_one(peer, message):
     thinking, left = asyncio.Event(), asyncio.Event()
 
     class Endless(FixedBot):
@@ -268,13 +268,13 @@ async def test_a_later_turn_ends_the_thought_of_an_older_one(peer, message):
         assert left.is_set()
 
 
-async def test_the_ends_of_matches_do_not_wait_for_each_other_but_their_acknowledgements_do(peer, message):
-    told: list[str] = []
+async def test_the_ends_of_matches_are_handled_at_once_and_acknowledged_in_order(peer, message):
+    calls: list[str] = []
     second, go_on = asyncio.Event(), asyncio.Event()
 
     class Slow(FixedBot):
         async def ended(self, finished: arb.FinishedMatch) -> None:
-            told.append(finished.match_id)
+            calls.append(finished.match_id)
             if finished.match_id == "m1":
                 await go_on.wait()
             second.set()
@@ -285,15 +285,15 @@ async def test_the_ends_of_matches_do_not_wait_for_each_other_but_their_acknowle
         await stream.say(ended=message.ended("m1", "c1"))
         await stream.say(ended=message.ended("m2", "c2"))
         await asyncio.wait_for(second.wait(), 240)
-        assert told == ["m1", "m2"]
+        assert calls == ["m1", "m2"]
         await stream.say(ping=play_pb2.Ping(number=1))
-        await stream.read("pong")  # and no acknowledgement: the second one's would be the first one's too
+        await stream.read("pong")  # and no acknowledgement: that of the second match would include the first
         go_on.set()
         acknowledged = [await stream.read("acknowledge") for _ in range(2)]
     assert [act.acknowledge.cursor for act in acknowledged] == ["c1", "c2"]
 
 
-async def test_a_result_told_again_is_acknowledged_again_but_not_told_again(peer, message):
+async def test_a_repeated_result_is_acknowledged_again_and_not_passed_to_the_bot_again(peer, message):
     bot = FixedBot()
     async with playing(peer, bot):
         first = await peer.stream()
@@ -305,11 +305,11 @@ async def test_a_result_told_again_is_acknowledged_again_but_not_told_again(peer
         await second.meet()
         await second.say(ended=message.ended())
         assert (await second.read("acknowledge")).acknowledge.cursor == "c1"
-    assert [told for told in bot.told if told[0] == "ended"] == [("ended", "m1", 1.0)]
+    assert [call for call in bot.calls if call[0] == "ended"] == [("ended", "m1", 1.0)]
 
 
 @pytest.mark.parametrize("code", [None, UNAVAILABLE, grpc.StatusCode.INTERNAL])
-async def test_moves_that_a_turn_does_not_carry_are_asked_for(peer, message, refuse, code):
+async def test_moves_that_a_turn_does_not_have_are_requested(peer, message, refuse, code):
     bot = FixedBot()
     peer.refusals["GetMatch"] = [] if code is None else [refuse("UNSPECIFIED", code)] * 2
     peer.matches["m1"] = match_pb2.Match(match_id="m1", moves=["a", "b", "c", "d", "e", "f"])
@@ -320,11 +320,11 @@ async def test_moves_that_a_turn_does_not_carry_are_asked_for(peer, message, ref
         del late.last_moves[:2]
         await stream.say(turn=late)
         await stream.read("move")
-    assert bot.told[-1].match.moves == ("a", "b", "c", "d")
-    assert bot.told[-1].line == arb.Line("pods", "", ("a", "b", "c", "d"))
+    assert bot.calls[-1].match.moves == ("a", "b", "c", "d")
+    assert bot.calls[-1].line == arb.Line("pods", "", ("a", "b", "c", "d"))
 
 
-async def test_unknown_items_and_answers_are_passed_over(peer, message):
+async def test_unknown_items_and_answers_are_ignored(peer, message):
     async with playing(peer, FixedBot()):
         stream = await peer.stream()
         await stream.meet()
@@ -336,12 +336,12 @@ async def test_unknown_items_and_answers_are_passed_over(peer, message):
         assert (await stream.read("move")).move.move == "a"
 
 
-async def test_no_server_is_one_clear_sentence():
+async def test_a_missing_server_gets_one_clear_sentence():
     with pytest.raises(arb.ConnectionFailed, match=r"no arbiter answers at 127\.0\.0\.1:1: is it running"):
         await arb.play(FixedBot(), "127.0.0.1:1", token="secret", patience_s=0)
 
 
-async def test_a_player_registers_once_the_server_is_there(peer):
+async def test_a_player_registers_once_the_server_answers(peer):
     knocked = asyncio.Event()
 
     async def turn_away(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

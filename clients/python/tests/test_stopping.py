@@ -1,4 +1,4 @@
-"""How a run ends: the last requests are sent, the stream is closed, and running choices see that the match is over."""
+"""How a run ends: the last requests are sent, the stream is closed, and running choices are cancelled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 
 
 class Thinker(arb.Bot):
-    """Thinks until it is told that nobody waits for it."""
+    """Thinks until its choice is cancelled."""
 
     name = "thinker"
 
@@ -42,7 +42,7 @@ async def start(peer: Any, bot: arb.Bot, **more: Any) -> tuple[asyncio.Task[None
     return task, stream
 
 
-async def test_who_stops_closes_its_side_and_waits_for_the_servers(peer, message):
+async def test_a_stop_closes_the_bots_side_and_waits_for_the_servers(peer, message):
     bot = Thinker()
     task, stream = await start(peer, bot)
     await stream.say(turn=message.turn(0))
@@ -54,7 +54,7 @@ async def test_who_stops_closes_its_side_and_waits_for_the_servers(peer, message
         await task
 
 
-async def test_what_was_to_be_said_is_said_before_the_end(peer, message):
+async def test_queued_messages_are_sent_before_the_end(peer, message):
     class Many(arb.Bot):
         async def choose(self, turn: arb.Turn) -> str:
             return "a"
@@ -75,7 +75,7 @@ async def test_what_was_to_be_said_is_said_before_the_end(peer, message):
     await task
 
 
-async def test_a_server_that_does_not_end_the_stream_is_not_waited_for_for_ever(peer, message, monkeypatch):
+async def test_a_server_that_does_not_end_the_stream_is_given_up(peer, message, monkeypatch):
     monkeypatch.setattr(playing, "FAREWELL_WAIT_S", 0.05)
     listening = asyncio.Event()
 
@@ -94,7 +94,7 @@ async def test_a_server_that_does_not_end_the_stream_is_not_waited_for_for_ever(
     assert task.cancelled()
 
 
-async def test_a_run_that_is_between_two_connections_stops_at_once(peer, refuse):
+async def test_a_stop_between_two_connections_takes_effect_at_once(peer, refuse):
     class Idle(arb.Bot):
         name = "idle"
 
@@ -105,12 +105,12 @@ async def test_a_run_that_is_between_two_connections_stops_at_once(peer, refuse)
     stream.end.set_result(refuse("DRAINING", grpc.StatusCode.UNAVAILABLE, retry_after_ms="3600000"))
     await stream.gone()
     task.cancel()
-    await asyncio.wait_for(asyncio.wait([task]), 240)  # and not in the hour that it was told
+    await asyncio.wait_for(asyncio.wait([task]), 240)  # and not after the hour that the server asked for
     assert task.cancelled()
 
 
 async def test_a_message_that_is_too_large_ends_the_run(peer, refuse):
-    """It would be sent again, and refused again, on every new stream."""
+    """It would be sent and refused again on every new stream."""
     bot = Thinker()
     task, stream = await start(peer, bot)
     stream.end.set_result(refuse("MESSAGE_TOO_LARGE", grpc.StatusCode.RESOURCE_EXHAUSTED))
@@ -118,7 +118,7 @@ async def test_a_message_that_is_too_large_ends_the_run(peer, refuse):
         await task
 
 
-async def test_a_hello_that_is_not_taken_ends_the_run(peer, refuse):
+async def test_a_refused_hello_ends_the_run(peer, refuse):
     task = asyncio.create_task(arb.play(Thinker(), peer.address, token="secret"))
     stream = await peer.stream()
     await stream.read("hello")
@@ -146,7 +146,7 @@ print("done", flush=True)
 
 
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
-async def test_a_program_ends_though_its_bot_thinks_and_withdraws_its_seeks(peer, message, told):
+async def test_a_stop_ends_a_thinking_bot_and_withdraws_its_seeks(peer, message, told):
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", THINKER, peer.address, stdout=pipe, stderr=pipe

@@ -1,4 +1,4 @@
-"""Where a bot plays and as whom: options, and the environment for each option that is not given."""
+"""Where and as whom a bot plays: options, and the environment for each option that is not given."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("bot", PROGRAMS)
-async def test_a_bot_needs_no_argument_where_the_environment_says_everything(peer, bot):
+async def test_a_bot_needs_no_argument_if_the_environment_has_all(peer, bot):
     said = {"ARBITER_SERVER": peer.address, "ARBITER_TOKEN": "secret", "ARBITER_NAME": "alice"}
     process = await asyncio.create_subprocess_exec(
         sys.executable, *PROGRAMS[bot], env={**os.environ, **said}, stderr=asyncio.subprocess.PIPE
@@ -62,7 +62,7 @@ async def program(*arguments: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(sys.executable, "-c", IDLE, *arguments, stderr=pipe)
 
 
-async def test_a_program_says_where_it_plays_and_how_its_matches_go(peer, message):
+async def test_a_program_prints_where_it_plays_and_the_results(peer, message):
     process = await program(peer.address, "secret", "10")
     stream = await peer.stream()
     await stream.meet()
@@ -90,7 +90,7 @@ async def test_a_program_may_be_quiet(peer, message):
 
 @pytest.mark.long
 @pytest.mark.parametrize("token", ["secret", ""])
-async def test_a_server_that_is_not_there_yet_is_waited_for_with_a_line_and_given_up_with_another(token):
+async def test_a_missing_server_is_waited_for_with_a_line_and_given_up_with_another(token):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
     process = await program(address, token, "600")
@@ -123,7 +123,7 @@ async def test_the_name_of_the_environment_is_registered(peer, monkeypatch):
         assert list(peer.tokens.values())[-1] == expected
 
 
-def test_the_certificates_of_the_environment_are_used_where_no_others_are_given(monkeypatch):
+def test_the_certificates_of_the_environment_are_used_if_no_others_are_given(monkeypatch):
     assert security(None) is NO_TLS
     monkeypatch.setenv("ARBITER_CLIENT_KEY", "")
     assert security(None) is NO_TLS
@@ -138,13 +138,13 @@ def test_the_certificates_of_the_environment_are_used_where_no_others_are_given(
 
 @pytest.fixture
 def runs(monkeypatch) -> list[Any]:
-    """What the command line would have run: bots, servers and options."""
+    """Return what the command line would run: bots, servers and options."""
     runs: list[Any] = []
     monkeypatch.setattr(cli, "run", lambda bot, server, **more: runs.append((bot, server, more)))
     return runs
 
 
-def test_each_certificate_that_is_not_given_is_the_environments(runs, monkeypatch):
+def test_each_missing_certificate_is_taken_from_the_environment(runs, monkeypatch):
     cli.main(RandomBot, "Plays.", [])
     cli.main(RandomBot, "Plays.", ["--tls"])
     monkeypatch.setenv("ARBITER_ROOT_CERTIFICATE", "root.pem")
@@ -153,7 +153,7 @@ def test_each_certificate_that_is_not_given_is_the_environments(runs, monkeypatc
     assert [more["tls"] for _, _, more in runs] == [None, arb.Tls(), arb.Tls("root.pem", "given.pem", "given.key")]
 
 
-def test_the_command_line_says_what_the_bot_does(runs):
+def test_options_of_the_command_line_set_those_of_the_bot(runs):
     cli.main(
         RandomBot,
         "Plays.",
@@ -173,7 +173,7 @@ def test_a_bot_is_described_by_its_class(capsys):
     assert "Chooses among the legal moves at random" in capsys.readouterr().out
 
 
-def test_what_the_command_line_does_not_say_is_the_bots_own(runs):
+def test_options_that_are_not_given_are_the_bots_own(runs):
     class Sociable(RandomBot):
         accept_seeks = True
         enter_tournaments = True
@@ -191,7 +191,7 @@ def test_what_the_command_line_does_not_say_is_the_bots_own(runs):
 @pytest.mark.parametrize(
     "text", ["", "pods rated rated", "pods seat=3", "pods 1m 2m", "pods seat=1 seat=2", "pods colour=red"]
 )
-def test_terms_of_another_form_are_refused(text):
+def test_malformed_terms_are_refused(text):
     with pytest.raises(ValueError, match=re.escape(cli._SEEK)):
         cli.seek_terms(text)
 
@@ -215,7 +215,7 @@ def test_every_mistake_is_one_line_and_exit_code_1(arguments, capsys):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_observer_takes_the_options_of_the_connection():
+def test_the_observer_has_the_options_of_the_connection():
     ran = subprocess.run(
         [sys.executable, SAMPLES / "observer.py", "--help"], capture_output=True, text=True, check=True, timeout=240
     )
@@ -223,7 +223,7 @@ def test_the_observer_takes_the_options_of_the_connection():
         assert option in ran.stdout
 
 
-def test_the_first_sample_stays_short_and_is_the_one_of_the_readme():
+def test_the_first_sample_is_short_and_equals_that_of_the_readme():
     sample = (SAMPLES / "first_move.py").read_text("utf-8")
     assert len(sample.splitlines()) <= 40
     shown = re.findall(r"```python\n(.*?)```", (SAMPLES.parent / "README.md").read_text("utf-8"), re.DOTALL)[0]

@@ -1,4 +1,4 @@
-"""Threads for plain methods: as many as are needed, used again, and none that delays the end of a program."""
+"""Threads for methods that are no coroutines: as many as needed, reused, and none delays the end of a program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from arbiter_client.threads import Threads
 
 
-async def test_what_waits_does_not_hold_up_what_comes_after():
+async def test_a_waiting_function_does_not_delay_others():
     threads, go_on = Threads(), threading.Event()
     waiting = [asyncio.create_task(threads.run(go_on.wait, 240)) for _ in range(40)]
     assert await threads.run(sum, [1, 2]) == 3
@@ -19,16 +19,16 @@ async def test_what_waits_does_not_hold_up_what_comes_after():
     assert await asyncio.gather(*waiting) == [True] * 40
 
 
-async def test_a_thread_that_is_free_is_used_again():
+async def test_an_idle_thread_is_used_again():
     threads = Threads()
     names = set()
     for _ in range(20):
         names.add(await threads.run(lambda: threading.current_thread().name))
         await asyncio.sleep(0)
-    assert len(names) <= 3  # one that is just about to be free may be overlooked
+    assert len(names) <= 3  # a thread that is just about to be idle may be overlooked
 
 
-async def test_what_is_raised_is_raised_there():
+async def test_an_exception_is_raised_in_the_caller():
     def fail() -> None:
         raise ZeroDivisionError("oops")
 
@@ -47,7 +47,7 @@ async def test_an_idle_thread_ends(monkeypatch):
     assert await threads.run(len, "abc") == 3
 
 
-async def test_whoever_is_cancelled_leaves_the_function_running():
+async def test_a_cancelled_caller_leaves_the_function_running():
     threads, go_on, done = Threads(), threading.Event(), threading.Event()
 
     def work() -> None:
@@ -63,7 +63,7 @@ async def test_whoever_is_cancelled_leaves_the_function_running():
 
 
 @pytest.mark.long
-def test_the_program_ends_though_a_thread_thinks():
+def test_the_program_ends_though_a_thread_is_running():
     program = """
 import asyncio, threading
 from arbiter_client.threads import Threads

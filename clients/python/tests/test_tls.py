@@ -1,4 +1,4 @@
-"""Transport security, with certificates made for the occasion."""
+"""TLS, with certificates made for the tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl
 
 
 class Informer(server_pb2_grpc.ServerServiceServicer):
-    """Says what it is."""
+    """Returns its information."""
 
     async def GetServerInfo(self, request, context):  # noqa: N802 - gRPC's name
         return server_pb2.GetServerInfoResponse(software="arbiter")
@@ -24,7 +24,7 @@ class Informer(server_pb2_grpc.ServerServiceServicer):
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory) -> Path:
-    """Return a folder with a root, and a server's and a client's certificate that it signed."""
+    """Return a folder with a root certificate, and certificates of a server and a client that it signed."""
     folder = tmp_path_factory.mktemp("certificates")
 
     def openssl(*arguments: str) -> None:
@@ -42,7 +42,7 @@ def certificates(tmp_path_factory) -> Path:
 
 @pytest.fixture(params=[False, True], ids=["tls", "mtls"])
 async def secure(request, certificates) -> AsyncIterator[tuple[str, bool]]:
-    """A server that speaks TLS, and asks for the client's certificate or not."""
+    """A server with TLS, which asks for the client's certificate or not."""
     pair = ((certificates / "server.key").read_bytes(), (certificates / "server.pem").read_bytes())
     root = (certificates / "root.pem").read_bytes()
     server = grpc.aio.server()
@@ -53,14 +53,14 @@ async def secure(request, certificates) -> AsyncIterator[tuple[str, bool]]:
     await server.stop(grace=None)
 
 
-async def test_a_client_trusts_the_root_and_shows_its_certificate(secure, certificates):
+async def test_a_client_trusts_the_root_and_presents_its_certificate(secure, certificates):
     address, mutual = secure
     shown = (certificates / "client.pem", certificates / "client.key") if mutual else (None, None)
     async with arb.Client(address, tls=arb.Tls(certificates / "root.pem", *shown)) as client:
         assert (await client.server_info()).software == "arbiter"
 
 
-async def test_a_client_without_the_right_papers_is_told(secure, certificates):
+async def test_a_client_without_the_right_certificate_gets_a_clear_error(secure, certificates):
     address, mutual = secure
     wrong = [None] if not mutual else [None, arb.Tls(certificates / "root.pem")]
     for tls in wrong:
@@ -69,7 +69,7 @@ async def test_a_client_without_the_right_papers_is_told(secure, certificates):
                 await client.server_info()
 
 
-async def test_a_server_that_nobody_vouches_for_is_not_trusted(secure):
+async def test_a_server_with_an_unknown_certificate_is_not_trusted(secure):
     address, _ = secure
     async with arb.Client(address, tls=arb.Tls(), patience_s=0) as client:
         with pytest.raises(arb.ConnectionFailed, match="CERTIFICATE_VERIFY_FAILED"):

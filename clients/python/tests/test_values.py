@@ -1,4 +1,4 @@
-"""Values: every message and number of the protocol has its place, and what is newer does no harm."""
+"""Values: every field and number of the protocol is read, and newer ones do no harm."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_value_has_the_fields_of_its_message(value, message):
         (arb.Leaderboard, rating_pb2.GetLeaderboardResponse, {"next_page_token"}),
     ],
 )
-def test_what_a_bot_is_told_has_the_fields_of_its_message(value, message, apart):
+def test_the_items_of_a_bot_have_the_fields_of_their_messages(value, message, apart):
     own = {field.name for field in fields(value) if not field.metadata.get("elsewhere")}
     assert own == {field.name for field in message.DESCRIPTOR.fields} - apart
 
@@ -153,7 +153,7 @@ def test_the_reasons_are_those_of_the_protocol():
     assert {reason.value for reason in arb.Reason} == names - {"UNSPECIFIED"} | {"UNKNOWN"}
 
 
-def test_what_is_absent_is_none():
+def test_absent_fields_are_none():
     assert read(arb.CellContent, game_pb2.CellContent()).facing is None
     assert read(arb.CellContent, game_pb2.CellContent(facing=0)).facing == 0
     assert read(arb.Match, match_pb2.Match()).result is None
@@ -180,14 +180,14 @@ def test_every_kind_of_tournament_event_is_read():
     assert read_tournament_event(match_pb2.TournamentEvent(kind="brand_new"), "").what is None
 
 
-def test_a_strike_says_why():
+def test_a_strike_has_its_reason():
     strike = match_pb2.StrikeCounted(seat=1, reason=refusal_pb2.REFUSAL_REASON_MOVE_ILLEGAL)
     event = read_event(match_pb2.MatchEvent(strike=strike), "")
     assert isinstance(event.what, arb.StrikeCounted)
     assert event.what.reason is arb.Reason.MOVE_ILLEGAL
 
 
-def test_a_rejected_request_says_what_it_asked_and_why():
+def test_a_rejected_request_has_its_content_and_reason():
     refusal = refusal_pb2.Refusal(reason=refusal_pb2.REFUSAL_REASON_PLY_MISMATCH, message="too early")
     rejected = match_pb2.RequestRejected(seat=2, command="Play", ply=7, move="a1", refusal=refusal)
     what = read_event(match_pb2.MatchEvent(rejected=rejected), "").what
@@ -210,7 +210,7 @@ def test_scores(kind, winner, scores):
     assert (result.score(1), result.score(2)) == scores
 
 
-def test_a_specification_is_written_whole_and_read_back():
+def test_a_specification_is_written_completely_and_read_back():
     spec = arb.TournamentSpec(
         name="Cup",
         format=arb.TournamentFormat.SWISS,

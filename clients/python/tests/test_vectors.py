@@ -1,4 +1,4 @@
-"""The shared vectors, which hold for every client: refusals, items, lines, and the rules of the engines."""
+"""The shared vectors, which all clients use: refusals, items, lines, and the rules of the engines."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def load(name: str) -> Any:
 
 
 def named(rows: list[dict[str, Any]]) -> Any:
-    """Return a parametrization with one test a row."""
+    """Return a parametrization with one test for each row."""
     return pytest.mark.parametrize("row", rows, ids=[row["name"] for row in rows])
 
 
@@ -43,8 +43,8 @@ def named(rows: list[dict[str, Any]]) -> Any:
 REFUSALS = load("refusals.json")
 
 
-def told(error: arb.ClientError) -> dict[str, Any]:
-    """Return an error as the vectors tell it."""
+def plain(error: arb.ClientError) -> dict[str, Any]:
+    """Return an error in the form of the vectors."""
     if not isinstance(error, arb.ArbiterError):
         return {"error": type(error).__name__}
     return {
@@ -61,7 +61,7 @@ def told(error: arb.ClientError) -> dict[str, Any]:
 @named(REFUSALS["messages"])
 def test_a_refusal_becomes_an_error(row):
     refusal = refusal_pb2.Refusal.FromString(base64.b64decode(row["refusal"]))
-    assert told(from_refusal(refusal)) == row["expected"]
+    assert plain(from_refusal(refusal)) == row["expected"]
 
 
 @named(REFUSALS["statuses"])
@@ -71,8 +71,8 @@ def test_a_failed_call_becomes_an_error(row):
         trailer.add("grpc-status-details-bin", base64.b64decode(row["details"]))
     code = grpc.StatusCode[row["code"]]
     failure = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailer, details=row["status_message"])
-    error = told(from_rpc(failure, "here:1"))
-    if row["expected"].get("message", "") is None:  # a sentence of the client's own
+    error = plain(from_rpc(failure, "here:1"))
+    if row["expected"].get("message", "") is None:  # a sentence of the client itself
         assert "here:1" in error.pop("message")
         error["message"] = None
     assert error == row["expected"]
@@ -89,11 +89,11 @@ VALUES = {
     "seek": arb.Challenge,
     "tournament": arb.TournamentCall,
 }
-"""The items of which this client makes values; the others it reads where it needs them."""
+"""The items for which this client has values; it reads the others where it needs them."""
 
 
 def compare(value: Any, expected: Any, where: str) -> None:
-    """Compare a value with its plain form, in all fields that it has; what is not set reads as if it were empty."""
+    """Compare a value with its plain form, in all fields of the form; an unset field counts as empty."""
     if is_dataclass(value) and expected is None:
         assert not any(getattr(value, field.name) for field in fields(value)), where
     elif is_dataclass(value):
@@ -130,8 +130,8 @@ def test_a_response_is_read(row):
                     assert getattr(message, field) == value, field
 
 
-async def test_a_bot_lives_through_all_of_it(peer):
-    """Of any player's, and of its own with as many players as there may be one day."""
+async def test_a_bot_handles_all_items(peer):
+    """For any player, and with as many players as a future version may have."""
 
     class Anything(arb.Bot):
         accept_seeks = enter_tournaments = True
@@ -194,7 +194,7 @@ def turn_of(variant: str, moves: list[str], ply: dict[str, Any]) -> arb.Turn:
 
 
 def check(game: Any, position: Any, ply: dict[str, Any]) -> None:
-    """Compare a position of the engine with what a ply of the vectors says."""
+    """Compare a position of the engine with a ply of the vectors."""
     outcome = position.outcome
     moves = sorted(game.moves(position))
     assert game.text(position) == ply["position"]
@@ -240,7 +240,7 @@ def reason_of(judge: Any, *arguments: Any) -> str:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_what_is_refused(game):
+def test_invalid_input_is_refused(game):
     for row in POSITIONS[game]["refused_moves"]:
         rules = registry.game(row["variant"])
         assert reason_of(rules.play, rules.parse(row["position"]), row["move"]) == row["reason"], row
@@ -254,7 +254,7 @@ def test_what_is_refused(game):
         assert row["reason"] or registry.game(row["variant"]).variant == row["canonical"]
 
 
-def test_an_engine_that_does_not_agree_with_the_arbiter_says_so():
+def test_an_engine_that_does_not_agree_with_the_arbiter_is_reported():
     line = POSITIONS["pods"]["lines"][0]
     turn = turn_of(line["variant"], line["moves"][:3], line["plies"][2])
     with pytest.raises(arb.BotFailed, match="are the versions the same"):

@@ -1,4 +1,4 @@
-"""Observing over a network that is cut after every event: the client keeps every promise of a stream of events."""
+"""Observing over a network that is cut after every event: the client keeps all guarantees of a stream of events."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from arbiter.testing.guarantees import Received, kept, resumable
 from arbiter.testing.network import Network
 from arbiter.testing.server import Served, served
 
-MOVES = 6  #: in a match, before somebody gives up
-EVENTS = MOVES + 3  #: of a match: created, started, the moves, ended
+MOVES = 6  #: moves in a match, before a player resigns
+EVENTS = MOVES + 3  #: events of a match: created, started, the moves, ended
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[Served]:
-    """An arbiter in this process."""
+    """Run an arbiter in this process."""
     async with served(limits=Limits(bookmark_ms=100)) as running:
         yield running
 
 
 async def client(server: Served, name: str, *scopes: Scope, address: str = "") -> arb.Client:
-    """Return a client of a player's, by way of another address if one is given."""
+    """Return a client of a player, by default for the server's own address."""
     ((_, bearer),) = await server.token(name, *scopes)
     return arb.Client(address or server.address, token=bearer.removeprefix("Bearer "))
 
 
 async def make(server: Served, label: str) -> str:
-    """Make a match that starts at once; return its id."""
+    """Create a match that starts at once; return its id."""
     for name in ("alice", "bob"):
         await server.token(name)
     async with await client(server, "org", Scope.ORGANISE) as org:
@@ -44,7 +44,7 @@ async def make(server: Served, label: str) -> str:
 
 
 async def play(server: Served, matches: list[str]) -> AsyncGenerator[None, None]:
-    """Play matches side by side to their end, which comes soon; one step each at a time."""
+    """Play matches side by side to their end, which comes soon; each makes one move at a time."""
     rules = game("circle-of-life")
     position = rules.initial()
     async with await client(server, "alice") as alice, await client(server, "bob") as bob:
@@ -60,14 +60,14 @@ async def play(server: Served, matches: list[str]) -> AsyncGenerator[None, None]
 
 
 def watched(watcher: arb.Client, what: str, match_id: str) -> AsyncGenerator[arb.MatchEvent, None]:
-    """Return the stream of one match, of a label or of everything, from its beginning."""
+    """Return the stream of one match, of a label or of all matches, from its beginning."""
     if what == "match":
         return watcher.observe(match_id, with_record=True)
     return watcher.observe_all("0", label="cup" if what == "label" else "", with_record=True)
 
 
 @pytest.mark.parametrize("what", ["match", "label", "all"])
-async def test_every_event_comes_once_in_order_and_without_a_gap(server: Served, what: str) -> None:
+async def test_every_event_is_received_once_in_order_and_without_a_gap(server: Served, what: str) -> None:
     matches = [await make(server, "cup"), await make(server, "")]
     seen = matches if what == "all" else matches[:1]
     events: list[Received] = []
@@ -82,7 +82,7 @@ async def test_every_event_comes_once_in_order_and_without_a_gap(server: Served,
             events.append(Received(event.match_id, event.revision, event.record))
             if len(events) == EVENTS * len(seen):
                 break
-            if len(events) >= (2 + cuts) * len(seen):  # all that has happened so far has come
+            if len(events) >= (2 + cuts) * len(seen):  # all events so far have arrived
                 network.cut()
                 cuts += 1
                 await anext(steps)
