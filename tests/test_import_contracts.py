@@ -44,64 +44,64 @@ def imports(module: str, line: str, contract: str) -> ForbiddenImport:
     return ForbiddenImport(module, line, contract, f"{module} -> {line.split()[1]} (l.1)")
 
 
-PLANTED = (
+FORBIDDEN = (
     *(
-        imports(f"arbiter.matches.planted_{name}", f"import {name}", DOMAIN)
+        imports(f"arbiter.matches.added_{name}", f"import {name}", DOMAIN)
         for name in ("asyncio", "datetime", "logging", "os", "random", "secrets", "socket", "sqlite3", "structlog")
     ),
     *(
-        imports(f"arbiter.{package}.planted_time", "from time import monotonic", DOMAIN)
+        imports(f"arbiter.{package}.added_time", "from time import monotonic", DOMAIN)
         for package in ("boards", "drawing", "games", "matches", "ratings", "tournaments.formats", "tournaments")
     ),
-    imports("arbiter.matches.planted_uuid", "from uuid import uuid4", DOMAIN),
-    imports("arbiter.matches.planted_threading", "import threading", DOMAIN),
-    imports("arbiter.matches.planted_importlib", "import importlib", DOMAIN),
-    imports("arbiter.ratings.planted_config", "import arbiter.config", DOMAIN),
-    imports("arbiter.matches.planted_protos", "import arbiter_protos", DOMAIN),
-    imports("arbiter.games.pods_planted_registry", "import arbiter.games.registry", GAMES),
+    imports("arbiter.matches.added_uuid", "from uuid import uuid4", DOMAIN),
+    imports("arbiter.matches.added_threading", "import threading", DOMAIN),
+    imports("arbiter.matches.added_importlib", "import importlib", DOMAIN),
+    imports("arbiter.ratings.added_config", "import arbiter.config", DOMAIN),
+    imports("arbiter.matches.added_protos", "import arbiter_protos", DOMAIN),
+    imports("arbiter.games.pods_added_registry", "import arbiter.games.registry", GAMES),
     imports("arbiter.games.sixth", "import arbiter.games.line", GAMES),
     imports("arbiter.games.sixth_board", "import arbiter.games.pods_grid", GAMES),
-    imports("arbiter.games.hop_it_planted", "import arbiter.games.pondlife", GAMES),
+    imports("arbiter.games.hop_it_added", "import arbiter.games.pondlife", GAMES),
     ForbiddenImport("arbiter.utils2", "import arbiter.service.ports", LAYERS, "utils2\n"),
-    imports("arbiter.service.planted", "import arbiter.runtime.clock", LAYERS),
-    imports("arbiter.matches.planted_ratings", "import arbiter.ratings.record", LAYERS),
-    imports("arbiter.service.matches.planted_feed", "import arbiter.service.observing.feed", USE_CASE_LAYERS),
-    imports("arbiter.service.matches.planted", "import arbiter.service.play.acts", USE_CASE_LAYERS),
-    imports("arbiter.service.matches.planted_names", "import arbiter.service.players.accounts", USE_CASE_LAYERS),
-    imports("arbiter.service.ratings.planted", "import arbiter.service.play.sessions", USE_CASE_LAYERS),
-    imports("arbiter.service.ports.planted", "import arbiter.service.record.matches", USE_CASE_LAYERS),
+    imports("arbiter.service.added", "import arbiter.runtime.clock", LAYERS),
+    imports("arbiter.matches.added_ratings", "import arbiter.ratings.record", LAYERS),
+    imports("arbiter.service.matches.added_feed", "import arbiter.service.observing.feed", USE_CASE_LAYERS),
+    imports("arbiter.service.matches.added", "import arbiter.service.play.acts", USE_CASE_LAYERS),
+    imports("arbiter.service.matches.added_names", "import arbiter.service.players.accounts", USE_CASE_LAYERS),
+    imports("arbiter.service.ratings.added", "import arbiter.service.play.sessions", USE_CASE_LAYERS),
+    imports("arbiter.service.ports.added", "import arbiter.service.record.matches", USE_CASE_LAYERS),
     ForbiddenImport("arbiter.service.utils3", "import arbiter.errors", USE_CASE_LAYERS, "utils3\n"),
-    imports("arbiter.store.planted", "import grpc", USE_CASES),
-    imports("arbiter.rpc.planted_registry", "import arbiter.service.matches.registry", GRPC_API),
-    imports("arbiter.rpc.planted_accounts", "import arbiter.service.players.accounts", GRPC_API),
-    imports("arbiter.rpc.planted_journal", "import arbiter.service.ports.journal", GRPC_API),
-    imports("arbiter.rpc.planted_policy", "import arbiter.matches.policy", GRPC_API),
-    imports("arbiter.rpc.planted_games", "import arbiter.games.registry", GRPC_API),
-    imports("arbiter.web.planted_registry", "import arbiter.service.matches.registry", PAGES),
-    imports("arbiter.web.planted_journal", "import arbiter.service.ports.journal", PAGES),
-    imports("arbiter.web.planted_games", "import arbiter.games.registry", PAGES),
-    imports("arbiter.tournaments.checks.planted", "import arbiter.tournaments.engine", CHECKER),
-    imports("arbiter.service.matches.planted_log", "import structlog", LOGGERS),
-    imports("arbiter.store.planted_log", "import logging", LOGGERS),
-    imports("arbiter.cli.planted", "import arbiter.wire.matches", COMMAND_LINE),
+    imports("arbiter.store.added", "import grpc", USE_CASES),
+    imports("arbiter.rpc.added_registry", "import arbiter.service.matches.registry", GRPC_API),
+    imports("arbiter.rpc.added_accounts", "import arbiter.service.players.accounts", GRPC_API),
+    imports("arbiter.rpc.added_journal", "import arbiter.service.ports.journal", GRPC_API),
+    imports("arbiter.rpc.added_policy", "import arbiter.matches.policy", GRPC_API),
+    imports("arbiter.rpc.added_games", "import arbiter.games.registry", GRPC_API),
+    imports("arbiter.web.added_registry", "import arbiter.service.matches.registry", PAGES),
+    imports("arbiter.web.added_journal", "import arbiter.service.ports.journal", PAGES),
+    imports("arbiter.web.added_games", "import arbiter.games.registry", PAGES),
+    imports("arbiter.tournaments.checks.added", "import arbiter.tournaments.engine", CHECKER),
+    imports("arbiter.service.matches.added_log", "import structlog", LOGGERS),
+    imports("arbiter.store.added_log", "import logging", LOGGERS),
+    imports("arbiter.cli.added", "import arbiter.wire.matches", COMMAND_LINE),
     ForbiddenImport("arbiter.conformance.added_one", "import arbiter.conformance.added_two", CYCLES, ".added_one"),
     ForbiddenImport("arbiter.conformance.added_two", "import arbiter.conformance.added_one", CYCLES, ".added_two"),
-    ForbiddenImport("arbiter.store.planted_circle", "import arbiter.store.planted_types", CYCLES, ".planted_circle"),
+    ForbiddenImport("arbiter.store.added_cycle", "import arbiter.store.added_types", CYCLES, ".added_cycle"),
     ForbiddenImport(
-        "arbiter.store.planted_types",
-        "import typing\nif typing.TYPE_CHECKING:\n    import arbiter.store.planted_circle",
+        "arbiter.store.added_types",
+        "import typing\nif typing.TYPE_CHECKING:\n    import arbiter.store.added_cycle",
         CYCLES,
-        ".planted_types",
+        ".added_types",
     ),
-    ForbiddenImport("arbiter_client.values.planted", "import arbiter_client.bot", CYCLES, ".bot"),
-    imports("arbiter_client.planted", "import arbiter.errors", CLIENT),
+    ForbiddenImport("arbiter_client.values.added", "import arbiter_client.bot", CYCLES, ".bot"),
+    imports("arbiter_client.added", "import arbiter.errors", CLIENT),
 )
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return import-linter's message on each broken contract, in a copy of the tree with all forbidden imports."""
-    root = tmp_path_factory.mktemp("planted")
+    root = tmp_path_factory.mktemp("tree")
     here = Path(__file__).parent
     for package in (arbiter, arbiter_client):
         folder = Path(package.__file__).parent
@@ -112,10 +112,10 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (root / "tests").mkdir()
     shutil.copy(here / "import_contracts.py", root / "tests")
     shutil.copy(here.parent / "pyproject.toml", root)
-    for planted in PLANTED:
-        file = root.joinpath(*planted.module.split(".")).with_suffix(".py")
+    for forbidden in FORBIDDEN:
+        file = root.joinpath(*forbidden.module.split(".")).with_suffix(".py")
         assert not file.exists()
-        file.write_text(f"{planted.line}\n")
+        file.write_text(f"{forbidden.line}\n")
     command = [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"]
     wide = {**os.environ, "COLUMNS": "300"}  # each import on one line
     done = subprocess.run(command, cwd=root, env=wide, capture_output=True, text=True, check=False)
@@ -125,12 +125,12 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.module)
-def test_a_forbidden_import_breaks_its_contract(said: dict[str, str], planted: ForbiddenImport) -> None:
-    assert planted.said in said.get(planted.contract, ""), said
+@pytest.mark.parametrize("forbidden", FORBIDDEN, ids=lambda forbidden: forbidden.module)
+def test_a_forbidden_import_breaks_its_contract(said: dict[str, str], forbidden: ForbiddenImport) -> None:
+    assert forbidden.said in said.get(forbidden.contract, ""), said
 
 
 def test_every_contract_has_a_violation_here(said: dict[str, str]) -> None:
     text = (Path(__file__).parent.parent / "pyproject.toml").read_text()
     contracts = {contract["name"] for contract in tomllib.loads(text)["tool"]["importlinter"]["contracts"]}
-    assert contracts == {planted.contract for planted in PLANTED}
+    assert contracts == {forbidden.contract for forbidden in FORBIDDEN}

@@ -99,7 +99,7 @@ def on_store(statement: str) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(
-    ("plant", "subject", "text", "advice"),
+    ("damage", "subject", "text", "advice"),
     [
         (lambda folder: (folder / "arbiter.keys").chmod(0o644), "keys", "arbiter.keys", ""),
         (lambda folder: (folder / "arbiter.keys").unlink(), "keys", "but the store has records", "signing keys there"),
@@ -115,12 +115,12 @@ def test_each_fault_of_a_store_is_named(
     arbiter: Arbiter,
     settings: Settings,
     tmp_path: Path,
-    plant: Callable[[Path], object],
+    damage: Callable[[Path], object],
     subject: str,
     text: str,
     advice: str,
 ) -> None:
-    plant(tmp_path)
+    damage(tmp_path)
     code, rows = found(arbiter, "--store", settings.store)
     assert code == 1
     assert rows[subject][0] == "wrong", rows

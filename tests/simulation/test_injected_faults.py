@@ -38,15 +38,15 @@ from arbiter.testing.simulation.summary import simulate
 
 pytestmark = pytest.mark.long
 
-Plant = Callable[[pytest.MonkeyPatch], None]
+Inject = Callable[[pytest.MonkeyPatch], None]
 SEEDS = 12  #: the number of seeds that are tried
 MATCHES = 20
 
 
-def found(promises: set[str], first: int) -> bool:
+def found(invariants: set[str], first: int) -> bool:
     """Return whether one of the seeds from `first` on violates one of the invariants."""
     return any(
-        violation.promise in promises
+        violation.promise in invariants
         for seed in range(first, first + SEEDS)
         for violation in simulate(seed, MATCHES).violations
     )
@@ -263,7 +263,7 @@ def builds_on_what_was_not_stored(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
-    ("plant", "first", "promises"),
+    ("inject", "first", "invariants"),
     [
         (acknowledges_before_it_stores, 1, {"No acknowledged move is lost", "No event is seen before it is durable"}),
         (loses_an_append, 1, {"No acknowledged move is lost"}),
@@ -289,6 +289,6 @@ def builds_on_what_was_not_stored(patch: pytest.MonkeyPatch) -> None:
         (builds_on_what_was_not_stored, 4, {"Every match ends"}),
     ],
 )
-def test_the_fault_is_found(plant: Plant, first: int, promises: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch)
-    assert found(promises, first)
+def test_the_fault_is_found(inject: Inject, first: int, invariants: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    inject(monkeypatch)
+    assert found(invariants, first)

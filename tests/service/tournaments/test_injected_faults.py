@@ -24,7 +24,7 @@ from tests.service.tournaments.test_crashes import ended_together
 
 pytestmark = pytest.mark.long
 
-Plant = Callable[[pytest.MonkeyPatch], None]
+Inject = Callable[[pytest.MonkeyPatch], None]
 SEEDS = 1_000  #: the largest number of seeds that are tried
 
 
@@ -58,14 +58,16 @@ def violations_in(format_: Format) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("plant", "format_", "text"),
+    ("inject", "format_", "text"),
     [
         (seats_follow_from_the_turn, Format.GAUNTLET, "times and seat 2"),
         (a_no_show_counts_as_played, Format.SWISS, "has won without play before"),
     ],
 )
-def test_random_tournaments_find_it(plant: Plant, format_: Format, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch)
+def test_random_tournaments_find_it(
+    inject: Inject, format_: Format, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inject(monkeypatch)
     assert any(text in violation for violation in violations_in(format_))
 
 
