@@ -29,11 +29,11 @@ settings.register_profile("soak", max_examples=5_000, deadline=None)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add options for the long tests: the defaults are their short form, `make soak` asks for the long one."""
-    group = parser.getgroup("arbiter", "how long the proofs are")
+    group = parser.getgroup("arbiter", "how long the long tests are")
     group.addoption("--kills", type=int, default=5, help="how often a server process is killed")
     group.addoption("--seeds", type=int, default=20, help="how many seeds are simulated")
     group.addoption("--players", type=int, default=100, help="how many players the largest tournament has")
-    group.addoption("--soak", action="store_true", help="take the tests that are marked `soak` too")
+    group.addoption("--soak", action="store_true", help="run tests marked `soak` too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

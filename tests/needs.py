@@ -30,7 +30,7 @@ class Need(NamedTuple):
 
 NEEDS = (
     Need("node", "nodejs", "the independent verifier of transcripts"),
-    Need("curl", "curl", "a call over HTTP as the page of the protocol shows it"),
+    Need("curl", "curl", "the call over HTTP on the page of the protocol"),
     Need("chromium", "chromium", "the page in a real browser"),
     Need("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "fonts-dejavu-core", "the pictures of the pages"),
     Need("setpriv", "util-linux", "a PostgreSQL for the tests that does not run as root"),
@@ -41,7 +41,7 @@ NEEDS = (
     Need("lua5.4", "lua5.4", "the sample of a bot in Lua that reads and writes lines"),
     Need("openssl", "openssl", "the certificates for the clients' tests of TLS"),
     Need("g++", "g++", "the C++ client"),
-    Need("ccache", "ccache", "what the compiler of the C++ client made, kept for the next clone"),
+    Need("ccache", "ccache", "a cache of compiled C++ for the next clone"),
     Need("cmake", "cmake", "the build of the C++ client"),
     Need("ninja", "ninja-build", "the build of the C++ client"),
     Need("clang-format", "clang-format", "the format of the C++ client"),

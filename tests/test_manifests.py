@@ -1,4 +1,4 @@
-"""The manifests in deploy/ for containers: Kubernetes and Compose take them, and they fit the server and the image."""
+"""The manifests in deploy/ for containers: valid for Kubernetes and Compose, and consistent with server and image."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SCHEMAS = Path(__file__).parent / "deploy_schemas"
 KINDS: dict[str, Any] = json.loads((SCHEMAS / "kubernetes-1.34.json").read_text())
 COMPOSE_SCHEMA: dict[str, Any] = json.loads((SCHEMAS / "compose-spec.json").read_text())
 USER = 7400  #: of the image
-DRAIN_S = DRAIN_GRACE_S + FAREWELL_S + LAST_S  #: the longest waits of a stop
+DRAIN_S = DRAIN_GRACE_S + FAREWELL_S + LAST_S  #: the longest delays of a stop
 
 
 def documents() -> list[dict[str, Any]]:
-    """Return all that the kustomization applies, but the configuration."""
+    """Return all documents that the kustomization applies, except the configuration."""
     return [
         document
         for name in kustomization()["resources"]
@@ -60,11 +60,11 @@ def compose() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("document", documents(), ids=lambda each: f"{each['kind']} {each['metadata']['name']}")
-def test_a_manifest_is_what_kubernetes_takes(document: dict[str, Any]) -> None:
+def test_a_manifest_is_valid_for_kubernetes(document: dict[str, Any]) -> None:
     check(document)
 
 
-def test_a_wrong_field_would_be_found() -> None:
+def test_a_wrong_field_is_found() -> None:
     for path, name, value in (
         (("spec", "template", "spec", "containers", 0), "redinessProbe", {}),
         (("spec", "template", "spec"), "terminationGracePeriodSeconds", "45s"),
@@ -97,7 +97,7 @@ def server() -> dict[str, Any]:
     return dict(found)
 
 
-def test_the_pod_runs_the_image_as_it_was_made() -> None:
+def test_the_pod_runs_the_image_as_it_was_built() -> None:
     dockerfile = (DEPLOY / "Dockerfile").read_text()
     (image,) = kustomization()["images"]
     assert server()["image"] == image["name"]
@@ -113,7 +113,7 @@ def test_the_pod_runs_the_image_as_it_was_made() -> None:
     assert mounts["/var/lib/arbiter"] == claims[0]["metadata"]["name"]
 
 
-def test_the_configuration_fits_the_pod() -> None:
+def test_the_configuration_is_consistent_with_the_pod() -> None:
     settings = load(KUBERNETES / "arbiter.toml", store="postgresql://arbiter@db/arbiter")
     ports = {each["name"]: each["containerPort"] for each in server()["ports"]}
     assert host_and_port(settings.listen, "", "") == ("0.0.0.0", ports["grpc"])
@@ -127,7 +127,7 @@ def test_the_configuration_fits_the_pod() -> None:
     assert most > workers * settings.limits.rules_memory_bytes + (1 << 30)
 
 
-def test_readiness_is_the_health_of_grpc_and_a_drain_has_time() -> None:
+def test_readiness_uses_the_health_service_and_a_drain_has_enough_time() -> None:
     found, port = server(), next(each["containerPort"] for each in server()["ports"] if each["name"] == "grpc")
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert found[probe]["grpc"] == {"port": port}
@@ -137,7 +137,7 @@ def test_readiness_is_the_health_of_grpc_and_a_drain_has_time() -> None:
     assert alive["periodSeconds"] * alive["failureThreshold"] > grace, "a drain is NOT_SERVING"
 
 
-def test_one_server_holds_the_store() -> None:
+def test_one_server_uses_the_store() -> None:
     assert of_kind("StatefulSet")["spec"]["replicas"] == 1
     assert of_kind("PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
 
@@ -158,14 +158,14 @@ def test_services_and_policies_select_the_pod_and_its_ports() -> None:
     assert all(rule["from"] for rule in policy["ingress"]), "no rule lets everybody in"
 
 
-def test_the_compose_file_is_one() -> None:
+def test_the_compose_file_is_valid() -> None:
     validator = jsonschema.Draft201909Validator(COMPOSE_SCHEMA)
     validator.validate(compose())
     with pytest.raises(jsonschema.ValidationError):
         validator.validate({"services": {"arbiter": {"imagge": "arbiter"}}})
 
 
-def test_the_compose_file_mounts_what_exists_and_pins_what_it_takes() -> None:
+def test_the_compose_file_mounts_existing_files_and_pins_its_images() -> None:
     services, volumes = compose()["services"], compose()["volumes"]
     for name, service in services.items():
         for volume in service.get("volumes", ()):
@@ -177,7 +177,7 @@ def test_the_compose_file_mounts_what_exists_and_pins_what_it_takes() -> None:
     assert (DEPLOY / build["context"] / build["dockerfile"]).resolve() == DEPLOY / "Dockerfile"
 
 
-def test_the_servers_of_the_compose_file_have_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_servers_of_the_compose_file_have_existing_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     service = compose()["services"]["arbiter"]
     for name, value in service["environment"].items():
         monkeypatch.setenv(name, value)
@@ -186,12 +186,12 @@ def test_the_servers_of_the_compose_file_have_settings_that_exist(monkeypatch: p
     published = {int(port.rpartition(":")[2]) for port in service["ports"]}
     assert published == {host_and_port(each, "", "")[1] for each in (settings.listen, settings.web)}
     (scraped,) = yaml.safe_load((DEPLOY / "compose" / "prometheus.yaml").read_text())["scrape_configs"]
-    assert scraped["job_name"] == "arbiter"  # as the alerts have it
+    assert scraped["job_name"] == "arbiter"  # the name in the alerts
     assert scraped["static_configs"][0]["targets"] == [f"arbiter:{host_and_port(settings.metrics, '', '')[1]}"]
     assert settings.key_ring.parent == Path(service["volumes"][0].partition(":")[2])
 
 
-def test_prometheus_takes_its_configuration() -> None:
+def test_prometheus_accepts_its_configuration() -> None:
     file = DEPLOY / "compose" / "prometheus.yaml"
     subprocess.run(["promtool", "check", "config", "--syntax-only", file], check=True, capture_output=True)
 

@@ -11,12 +11,12 @@ WRONG: list[Any] = [0.0, -1.5, 1e300, LARGEST_INTEGER + 1, -LARGEST_INTEGER - 1,
 
 
 @pytest.mark.parametrize("number", WRONG)
-def test_a_number_that_is_none_of_a_record_is_found_wherever_it_stands(number: Any) -> None:
+def test_a_number_that_is_no_canonical_integer_is_found_at_any_depth(number: Any) -> None:
     for value in (number, [number], {"a": number}, {"a": [1, {"b": ["x", number, None]}]}, [[], {}, number]):
         assert not are_integers(value)
 
 
-def test_all_else_has_integers_only() -> None:
+def test_values_with_canonical_integers_are_accepted() -> None:
     value = {"a": [0, -1, LARGEST_INTEGER, -LARGEST_INTEGER, True, False, None], "b": {"c": "1.5", "d": "1e9"}, "e": []}
     assert are_integers(value)
 
@@ -27,5 +27,5 @@ def test_bytes_with_such_a_number_are_refused(number: str) -> None:
         decode(f'{{"a": [1, {{"b": {number}}}]}}'.encode())
 
 
-def test_text_that_looks_like_such_a_number_is_text() -> None:
+def test_a_string_with_such_a_number_is_accepted() -> None:
     assert decode(b'{"a": ":1.5, [1e9"}') == {"a": ":1.5, [1e9"}
