@@ -30,8 +30,10 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
+    NoRoom,
     PlayerResult,
     Record,
+    Room,
     Seals,
     Stored,
     StoredRecord,
@@ -150,6 +152,8 @@ class SqlJournal:
             self._close(connection, append.records[0].match_id, append.closed, last)
         if append.tournament is not None:
             self._list(connection, append.tournament, append.records, last)
+        if append.room is not None:
+            _check_room(connection, append.room)
 
     def _close(self, connection: Connection, match_id: str, end: MatchEnd, last: int) -> None:
         connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))
@@ -233,7 +237,7 @@ class SqlJournal:
             finally:
                 connection.rollback()
 
-        return await self._reader.read(run)
+        return await self._reader.read(run, snapshot=True)
 
     async def unfinished(self) -> list[str]:
         """Return the ids of the matches that have not ended, oldest first."""
@@ -413,6 +417,20 @@ def _lose_basis(append: Append) -> None:
     """Have nothing stored that builds on an append that failed."""
     if append.basis is not None:
         append.basis.lost = True
+
+
+def _check_room(connection: Connection, room: Room) -> None:
+    """Count what is open, including what this transaction stores. Raises NoRoom."""
+    match, tournament = tables.match.c, tables.tournament.c
+    for player, most in room.players:
+        mine = or_(match.player_1 == player, match.player_2 == player)
+        count = select(func.count()).select_from(tables.match).where(mine, match.ended_sequence == 0)
+        if connection.execute(count).scalar_one() > most:
+            raise NoRoom(player, most)
+    if room.tournaments:
+        count = select(func.count()).select_from(tables.tournament).where(tournament.ended_sequence == 0)
+        if connection.execute(count).scalar_one() > room.tournaments:
+            raise NoRoom("", room.tournaments)
 
 
 def _unsealed(*_: object) -> None:

@@ -39,8 +39,15 @@ SHARED: Final = True  #: whether several servers may use a store at the same tim
 BEGIN: Final[tuple[str, ...]] = ()
 """Begins a transaction that changes tables, or reads before it writes: no statement is needed while we hold the store.
 """
-SNAPSHOT: Final = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",)
-"""Begins a transaction that reads a consistent snapshot."""
+SNAPSHOT: Final = (
+    "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
+)
+"""Begins a transaction that reads a consistent snapshot. It may take long over what it reads: it keeps nobody waiting.
+"""
+LONE_READS: Final = {"isolation_level": "AUTOCOMMIT"}
+"""Options of a connection whose reads need no transaction. In one, a busy server could stand still (`STOOD_STILL_MS`).
+"""
 CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 """What a transaction executes before it numbers records."""
 MOST_LONE: Final = (

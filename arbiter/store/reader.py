@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from arbiter.errors import shortened
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
 from arbiter.service.ports.log import Logger
-from arbiter.store.database import WRONG_VALUE
+from arbiter.store.database import WRONG_VALUE, kind_of
 from arbiter.store.failure import damaged, reason, whole
 
 T = TypeVar("T")
@@ -24,16 +24,20 @@ class Reader:
 
     def __init__(self, engine: Engine, log: Logger, threads: int = 2) -> None:
         self._engine = engine
+        self._lone: dict[str, Any] = kind_of(engine).LONE_READS
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
         self._log = log
 
-    async def read(self, query: Callable[[Connection], T]) -> T:
-        """Run a query and return what it returns. Raises StoreFailed."""
+    async def read(self, query: Callable[[Connection], T], snapshot: bool = False) -> T:
+        """Run a query and return what it returns. Raises StoreFailed.
+
+        snapshot: the query begins a transaction, in which it reads a snapshot.
+        """
 
         def run() -> T:
             try:
                 with self._engine.connect() as connection:
-                    return query(connection)
+                    return query(connection if snapshot else connection.execution_options(**self._lone))
             except SQLAlchemyError as error:
                 self._log.error("store_failed", reads=1, error=whole(error))
                 failed = StoreDamaged if damaged(error) else StoreFailed

@@ -19,9 +19,16 @@ _INHERIT: Final = (
     "OR alive.seen_ms >= ({now}) - :silence_ms))"
 )
 _MINE: Final = "SELECT replica FROM replica WHERE heir = :replica ORDER BY replica"
-_SESSIONS: Final = "SELECT player, replica, epoch, bot_version, most_matches FROM play_session ORDER BY player"
+_DOUBTFUL: Final = (
+    "EXISTS (SELECT 1 FROM replica AS before "
+    "WHERE before.replica = play_session.previous AND before.seen_ms <= play_session.taken_ms)"
+)
+_SESSIONS: Final = (
+    f"SELECT player, replica, epoch, bot_version, most_matches, {_DOUBTFUL} FROM play_session "
+    f"WHERE replica <> '' OR {_DOUBTFUL} ORDER BY player"
+)
 _FORGET: Final = (
-    "DELETE FROM play_session WHERE replica = :replica",
+    "DELETE FROM play_session WHERE replica = :replica OR (replica = '' AND previous = :replica)",
     "DELETE FROM replica WHERE replica = :replica",
 )
 # A player may have come to another replica before anybody noticed that the first one was gone.
@@ -29,18 +36,22 @@ _LOST: Final = (
     "SELECT player FROM play_session WHERE replica = :replica OR (previous = :replica AND taken_ms >= "
     "(SELECT seen_ms FROM replica WHERE replica = :replica)) ORDER BY player"
 )
+# As long as a replica is in doubt, it stays the previous one: the player may hurry on to a third.
+_STAYS: Final = f"(play_session.replica IN (excluded.replica, '') OR {_DOUBTFUL})"
 _TAKE: Final = (
     "INSERT INTO play_session (player, replica, epoch, bot_version, most_matches, taken_ms, previous) "
     "VALUES (:player, :replica, 1, :bot_version, :most_matches, ({now}), '') ON CONFLICT (player) DO UPDATE SET "
     "replica = excluded.replica, epoch = play_session.epoch + 1, bot_version = excluded.bot_version, "
     "most_matches = excluded.most_matches, "
-    "taken_ms = CASE WHEN play_session.replica = excluded.replica THEN play_session.taken_ms "
-    "ELSE excluded.taken_ms END, "
-    "previous = CASE WHEN play_session.replica = excluded.replica THEN play_session.previous "
-    "ELSE play_session.replica END "
-    "RETURNING epoch, previous <> '' AND taken_ms >= ({now}) - :silence_ms"
+    f"taken_ms = CASE WHEN {_STAYS} THEN play_session.taken_ms ELSE excluded.taken_ms END, "
+    f"previous = CASE WHEN {_STAYS} THEN play_session.previous ELSE play_session.replica END "
+    f"RETURNING epoch, {_DOUBTFUL}"
 )
-_GIVE_BACK: Final = "DELETE FROM play_session WHERE player = :player AND replica = :replica AND epoch = :epoch"
+_MINE_OF_PLAYER: Final = "WHERE player = :player AND replica = :replica AND epoch = :epoch"
+_GIVE_BACK: Final = (
+    f"UPDATE play_session SET replica = '' {_MINE_OF_PLAYER} AND {_DOUBTFUL}",  # no stream is left
+    f"DELETE FROM play_session {_MINE_OF_PLAYER}",
+)
 
 
 class SqlReplicas:
@@ -91,14 +102,12 @@ class SqlReplicas:
             ]
         )
 
-    async def take(
-        self, player: str, replica: str, bot_version: str, most_matches: int, silence_ms: int
-    ) -> tuple[int, bool]:
+    async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> tuple[int, bool]:
         """Note that a player has opened a Play stream on a replica."""
         row = {"player": player, "replica": replica, "bot_version": bot_version, "most_matches": most_matches}
 
         def write(connection: Connection) -> tuple[int, bool]:
-            epoch, doubtful = connection.execute(self._take, {**row, "silence_ms": silence_ms}).one()
+            epoch, doubtful = connection.execute(self._take, row).one()
             return int(epoch), bool(doubtful)
 
         return await self._writer.write(write)
@@ -106,4 +115,8 @@ class SqlReplicas:
     async def give_back(self, player: str, replica: str, epoch: int) -> bool:
         """Note that a Play stream is over; return whether it was still the player's."""
         row = {"player": player, "replica": replica, "epoch": epoch}
-        return await self._writer.write(lambda connection: connection.execute(text(_GIVE_BACK), row).rowcount > 0)
+
+        def write(connection: Connection) -> bool:
+            return any(connection.execute(text(statement), row).rowcount for statement in _GIVE_BACK)
+
+        return await self._writer.write(write)

@@ -28,6 +28,8 @@ BEGIN: Final = ("BEGIN IMMEDIATE",)
 """Begins a transaction that changes tables, or reads before it writes: Python's driver begins none for them."""
 SNAPSHOT: Final = ("BEGIN",)
 """Begins a transaction that reads a consistent snapshot."""
+LONE_READS: Final[dict[str, str]] = {}
+"""Options of a connection whose reads need no transaction: none, as Python's driver begins none for them."""
 CLAIM: Final[tuple[str, ...]] = ()
 """What a transaction executes before it numbers records: nothing, because SQLite allows one writer at a time."""
 COLUMNS: Final = 7  #: columns of each inserted record

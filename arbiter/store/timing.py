@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -23,6 +23,7 @@ class DatabaseTime:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._query: str = kind_of(engine).NOW_MS
+        self._lone: dict[str, Any] = kind_of(engine).LONE_READS
 
     async def readings(self) -> list[TimeReading]:
         """Read the clock several times in a row. Raises StoreFailed."""
@@ -31,8 +32,8 @@ class DatabaseTime:
     def _read(self) -> list[TimeReading]:
         found = []
         try:
-            with self._engine.connect() as connection:
-                connection.exec_driver_sql(self._query).close()  # this one begins a transaction too
+            with self._engine.connect().execution_options(**self._lone) as connection:
+                connection.exec_driver_sql(self._query).close()  # the first one may take longer
                 for _ in range(ROUND_TRIPS):
                     asked = time.monotonic_ns()
                     answer = connection.exec_driver_sql(self._query)

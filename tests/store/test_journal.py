@@ -19,8 +19,10 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
+    NoRoom,
     PlayerResult,
     Record,
+    Room,
     StoredRecord,
     StoreFailed,
     Subject,
@@ -242,6 +244,32 @@ async def test_a_request_makes_one_match(store: Store) -> None:
     assert await journal.summary_of_request("another", "same") is None
     assert await journal.read("b") == []
     assert await journal.summary("b") is None
+
+
+async def test_open_matches_and_tournaments_are_counted_in_the_transaction(store: Store) -> None:
+    journal, room = store.journal, Room((("alice", 2), ("bob", 9)), tournaments=1)
+    asked = [journal.append(opening(name)._replace(room=room)) for name in ("a", "b", "c", "b")]
+    asked.append(journal.append(opening("d", player_1="carol", player_2="bob")._replace(room=Room((("bob", 3),)))))
+    found = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(each) for each in found] == [int, int, NoRoom, JournalConflict, int]
+    full = found[2]
+    assert isinstance(full, NoRoom)
+    assert (full.player, full.most) == ("alice", 2)
+    assert await journal.summary("c") is None
+    assert await journal.read("c") == []
+    await journal.append(Append(records("a", 2), closed=END))
+    await journal.append(opening("e")._replace(room=room))
+    cups = [
+        Append(
+            (Record(name, 1, b"body", Subject.TOURNAMENT),),
+            tournament=TournamentSummary(name, "cup", "swiss", "entry", "org", name, 1),
+            room=Room(tournaments=1),
+        )
+        for name in ("t1", "t2")
+    ]
+    for cup, outcome in zip(cups, (int, NoRoom), strict=True):
+        [told] = await asyncio.gather(journal.append(cup), return_exceptions=True)
+        assert type(told) is outcome
 
 
 async def test_lists_are_derived_with_the_events(store: Store) -> None:

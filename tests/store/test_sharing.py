@@ -9,7 +9,10 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
+import structlog
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from arbiter.bootstrap import Store, rebuild_store
@@ -22,6 +25,7 @@ from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.store import postgres as adapter
 from arbiter.store.database import may_be_shared, opened
 from arbiter.store.looking import look
+from arbiter.store.reader import Reader
 from tests.store.postgres import Cluster
 from tests.store.test_derived import silent
 from tests.store.test_journal import bodies, opening, records
@@ -128,6 +132,20 @@ async def test_a_server_that_is_suspended_while_it_writes_does_not_block_the_oth
             await store.journal.append(opening("a"))
         with pytest.raises(DBAPIError, match="idle-in-transaction"):
             connection.exec_driver_sql("SELECT 1")
+
+
+async def test_reads_use_no_transaction_that_the_database_could_time_out(postgres: str) -> None:
+    def status(connection: Connection) -> str:
+        connection.exec_driver_sql("SELECT 1").close()
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, psycopg.Connection)
+        return driver.info.transaction_status.name
+
+    with opened(postgres, shared=True) as engine:
+        reader = Reader(engine, structlog.get_logger())
+        assert await reader.read(status) == "IDLE"
+        assert await reader.read(status, snapshot=True) == "INTRANS", "its statements are told apart"
+        reader.close()
 
 
 def test_a_file_is_not_shared(sqlite: str) -> None:

@@ -22,6 +22,7 @@ from arbiter.matches.decision import Decision
 from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.matches.record import Sealed, seal
+from arbiter.service.matches.certainty import AGAIN_S, flag_waits_ms, waits_for_certainty
 from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live_match import (
     Answer,
@@ -41,6 +42,7 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchSummary,
     Record,
+    Room,
     StoreDamaged,
     StoredRecord,
     StoreFailed,
@@ -53,17 +55,6 @@ from arbiter.service.record.published import Published
 SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 
 DRAINING: Final = Refusal(Reason.DRAINING, "the server is stopping: connect again in a while", retry_after_ms=1_000)
-
-
-ELSEWHERE_MS: Final = 3_000
-"""The delay of a deadline here if the player to move is on another server.
-
-If that server is dead, this is known after this time, and the match has been interrupted.
-"""
-
-
-AGAIN_S: Final = 0.1
-"""The time before a late move is looked at again, if the server that its player was on may be dead."""
 
 
 class LiveMatches:
@@ -218,11 +209,17 @@ class LiveMatches:
         self.submit(live, command, partial(_settle, answered))
         return answered
 
+    def answer_to(self, player: str, live: LiveMatch, command: Play) -> asyncio.Future[Answer]:
+        """Decide a move as `play` does; return a future for the answer."""
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.play(player, live, command, partial(_settle, answered))
+        return answered
+
     def play(self, player: str, live: LiveMatch, command: Play, then: AnswerCallback) -> None:
         """Decide a move of the player who has the command's seat. `then` gets the answer, as with `submit`."""
         if self._draining:
             then(DRAINING)
-        elif self._shared and self._timers.is_due(live) and self._presence.is_judged_elsewhere(player):
+        elif self._shared and waits_for_certainty(live, self._presence, player, command, self._timers.is_due(live)):
             asyncio.get_running_loop().call_later(AGAIN_S, self.play, player, live, command, then)
         else:
             self.note_request(live, player)
@@ -293,8 +290,9 @@ class LiveMatches:
         events: Sequence[Event],
         sealed: Sequence[Sealed],
         opened: MatchSummary | None = None,
+        room: Room | None = None,
     ) -> PendingAppend:
-        """Store events that the newest state already contains. opened: only with a match's first events."""
+        """Store events that the newest state already contains. opened, room: only with a match's first events."""
         after = live.newest
         match_id = after.created.match
         records = tuple([Record(match_id, item.revision, item.data, Subject.MATCH) for item in sealed])
@@ -302,7 +300,7 @@ class LiveMatches:
         pending = live.tail = PendingAppend()
         live.writing += 1
         stored = partial(self._stored, live, after, events, records, pending)
-        self._journal.append_then(Append(records, opened, closed, None, live.basis), stored)
+        self._journal.append_then(Append(records, opened, closed, None, live.basis, room), stored)
         self._timers.set(live)
         return pending
 
@@ -408,11 +406,10 @@ class LiveMatches:
         if self._draining or live.failed or live.waiting is not None:
             return  # its clocks are stopped, or another server has changed them
         if self._timers.is_due(live):
-            match = live.newest
-            if match.phase is Phase.ACTIVE and self._presence.is_judged_elsewhere(
-                match.created.players[match.turn - 1]
-            ):
-                self._timers.delay(live, ELSEWHERE_MS)  # the other server decides, unless it is dead
+            overdue_ms = self._timers.overdue_ms(live)
+            wait_ms = flag_waits_ms(live.newest, self._presence, overdue_ms) if self._shared else 0
+            if wait_ms > 0:
+                self._timers.delay(live, wait_ms)
                 return
             self.decide(live, Tick())
         if self._live.get(live.newest.id) is live:

@@ -14,5 +14,11 @@ class Presence(Protocol):
     def is_judged_elsewhere(self, player: str) -> bool:
         """Return whether another server, which may be dead, has the player's Play stream or has just had it."""
 
+    def came_at(self, player: str) -> int | None:
+        """Return when a player came here from another server that may be dead, which is not known yet; else None.
+
+        In milliseconds since the epoch.
+        """
+
     def version_of(self, player: str) -> str:
         """Return the version of a player's connected bot; '' if none is connected, or it gave no version."""

@@ -7,14 +7,14 @@ of them are in a cache (`ended`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches import creation, evolution, time_control, transitions
-from arbiter.matches.commands import Arrive, Command, Create, Interruption, Leave, SeatRequest
+from arbiter.matches.commands import Arrive, Command, Create, Interruption, Leave, Play, SeatRequest
 from arbiter.matches.events import Created, Ended
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import seal_first
@@ -33,8 +33,10 @@ from arbiter.service.ports.journal import (
     Journal,
     JournalConflict,
     MatchSummary,
+    NoRoom,
     PlayerResult,
     RecordDamaged,
+    Room,
     StoredRecord,
     StoreFailed,
 )
@@ -153,15 +155,18 @@ class MatchRegistry:
 
     # -- commands ------------------------------------------------------------------------------------------------
 
-    async def create(self, command: Create) -> Match:
+    async def create(self, command: Create, accepted: Mapping[str, int] | None = None) -> Match:
         """Create a match, or return the one that the same request has created before.
+
+        accepted: how many open matches players accept; the limit of the settings holds in any case. A server that is
+        alone on its store leaves it to the caller to count these.
 
         Raises Refusal REQUEST_ID_REUSED, RATE_LIMITED, DRAINING, STORE_UNAVAILABLE, and for invalid values in the
         command.
         """
         if self.draining:
             raise DRAINING
-        return await self._shielded.run(self._create(command))
+        return await self._shielded.run(self._create(command, accepted or {}))
 
     async def made(self, command: Create) -> Match | None:
         """Return the match that the same request has created before, or None.
@@ -180,7 +185,7 @@ class MatchRegistry:
             )
         return match
 
-    async def _create(self, command: Create) -> Match:
+    async def _create(self, command: Create, accepted: Mapping[str, int]) -> Match:
         known = await self.made(command)
         if known is not None:
             return known
@@ -195,10 +200,14 @@ class MatchRegistry:
             match = evolution.evolve(match, event)
         live = self._live.enter(match, durable=False)
         try:
-            appended = self._live.append(live, events, seal_first(match_id, events), opened=summary_of(first))
+            room = self._room(command.players, accepted)
+            appended = self._live.append(live, events, seal_first(match_id, events), summary_of(first), room)
             error = await appended.done()
             if error is not None:
                 raise error
+        except NoRoom as full:  # other servers have created matches of these players meanwhile
+            self._live.leave(live)
+            raise _crowded(f"matches of {full.player}", full.most) from None
         except JournalConflict:  # the same request came twice, and the other one was stored first
             self._live.leave(live)
             known = await self.made(command)
@@ -233,8 +242,11 @@ class MatchRegistry:
         seat = seat_of(live.newest, player)
         if seat is None:
             return answered_now(_seat_not_yours(player, match_id))
+        command = make(seat)
+        if isinstance(command, Play):
+            return self._live.answer_to(player, live, command)
         self._live.note_request(live, player)
-        return self._live.decide(live, make(seat))
+        return self._live.decide(live, command)
 
     async def _request_later(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> Answer:
         try:
@@ -358,6 +370,13 @@ class MatchRegistry:
                 raise _crowded(f"matches of {player}", limits.open_matches_of_player)
         if len(self._live) >= limits.open_matches:
             raise _crowded("matches", limits.open_matches)
+
+    def _room(self, players: Iterable[str], accepted: Mapping[str, int]) -> Room | None:
+        """Return what the store has to count, because other servers create matches too; None if there are none."""
+        if not self._shared:
+            return None
+        most = self._limits.open_matches_of_player
+        return Room(tuple((player, min(most, accepted.get(player, most))) for player in dict.fromkeys(players)))
 
     async def _read(self, match_id: str) -> Match:
         records = await self._journal.read(match_id) if findable(match_id) else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator
 
@@ -21,7 +20,7 @@ class Connections:
         self.by_player: dict[str, Session] = {}
         self.others: Counter[str] = Counter()
         self.elsewhere: dict[str, PlaySession] = {}
-        self._doubtful: dict[str, int] = {}
+        self._doubtful: dict[str, int] = {}  # players who may come from a dead replica: when they came
 
     def __iter__(self) -> Iterator[Session]:
         return iter(self.by_player.values())
@@ -34,18 +33,21 @@ class Connections:
         """Return whether a player has a stream here: a Play stream, or another stream on which it can move."""
         return player in self.by_player or player in self.others
 
-    def doubt(self, player: str, for_s: float) -> None:
-        """Note that a player has come from a replica that may be dead.
+    def doubt(self, player: str, now: int) -> None:
+        """Note that a player has come, now, from a replica that may be dead."""
+        self._doubtful[player] = now
 
-        for_s: after this many seconds it is known whether that replica is dead.
-        """
-        self._doubtful[player] = self._doubtful.get(player, 0) + 1
-        asyncio.get_running_loop().call_later(for_s, self._is_certain, player)
+    def trust(self, player: str) -> None:
+        """Note that a player's last replica is known to be alive, or has been cleaned up after."""
+        self._doubtful.pop(player, None)
 
-    def _is_certain(self, player: str) -> None:
-        self._doubtful[player] -= 1
-        if not self._doubtful[player]:
-            del self._doubtful[player]
+    def in_doubt(self) -> list[str]:
+        """Return the players who may come from a dead replica."""
+        return list(self._doubtful)
+
+    def came_at(self, player: str) -> int | None:
+        """Return when a player came from a replica that may be dead; None if no replica of the player is in doubt."""
+        return self._doubtful.get(player)
 
     def is_judged_elsewhere(self, player: str) -> bool:
         """Return whether another replica, which may be dead, has the player's Play stream or has just had it."""

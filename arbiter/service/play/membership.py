@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from arbiter.service.play.session import Hello, Session
 from arbiter.service.ports.environment import Ids
+from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.replicas import Heartbeat, PlaySession, Replicas
+
+NO_ANSWER: Final = "it does not answer"
 
 
 class Membership:
@@ -19,6 +24,7 @@ class Membership:
         self._ids = ids
         self._silence_ms = silence_ms
         self.replica = ""
+        self.cut_off = False  # the store has taken no heartbeat for `silence_ms`
         self._opening: Counter[str] = Counter()  # players whose stream has a row but is not open yet
 
     async def enter(self) -> None:
@@ -32,11 +38,16 @@ class Membership:
         await self._replicas.forget(self.replica)
 
     async def beat(self) -> Heartbeat | None:
-        """Record that this replica is alive. Raises StoreFailed.
+        """Record that this replica is alive.
 
-        Returns None if another replica already cleans up after this one.
+        Returns None if another replica already cleans up after this one. Raises StoreFailed, also if the store does not
+        answer in time: it may take long until a connection that was cut reports an error.
         """
-        return await self._replicas.beat(self.replica, self._silence_ms)
+        try:
+            async with asyncio.timeout(self._silence_ms / 1_000):  # `wait_for` may swallow that it is cancelled
+                return await self._replicas.beat(self.replica, self._silence_ms)
+        except TimeoutError:
+            raise StoreFailed(NO_ANSWER) from None
 
     async def lost_players(self, gone: str) -> list[str]:
         """Return the players whose Play stream was on a dead replica. Raises StoreFailed."""
@@ -61,14 +72,20 @@ class Membership:
         """Return whether a stream of a player is about to open here."""
         return player in self._opening
 
-    async def take(self, player: str, hello: Hello) -> tuple[str, int, bool]:
-        """Write the row of a player's new Play stream. Raises StoreFailed.
+    def check(self) -> None:
+        """Raise StoreFailed at once if this replica is cut off: its players shall connect to another one."""
+        if self.cut_off:
+            raise StoreFailed(NO_ANSWER)
 
-        Returns the replica and the epoch in the row, and whether the player may have come from a dead replica.
+    async def take(self, player: str, hello: Hello) -> tuple[str, int, bool]:
+        """Write the row of a player's new Play stream.
+
+        Returns the replica and the epoch in the row, and whether the row is doubtful (see `PlaySession`). Raises
+        StoreFailed.
         """
-        version, most, silence_ms = hello.bot_version, hello.most_matches, self._silence_ms
+        self.check()
         replica = self.replica
-        return replica, *await self._replicas.take(player, replica, version, most, silence_ms)
+        return replica, *await self._replicas.take(player, replica, hello.bot_version, hello.most_matches)
 
     async def give_back(self, session: Session) -> bool:
         """Record that a stream has ended; return whether it was still the player's current one. Raises StoreFailed."""

@@ -5,6 +5,9 @@ two seconds is dead. The first replica that notices cleans up after it. It inter
 the dead replica is to move, so that this player's interrupted thinking time is not charged. In the other matches of
 such players it records that they have left, unless they have connected again.
 
+A player who connects again before anybody has noticed is `doubtful`. Its answer to a turn that began before waits until
+it is known whether the other replica is dead (see `arbiter.service.matches.live`).
+
 A replica that can't use the store for two seconds ends its streams, so that its players connect to another one. So does
 a replica that the others have declared dead. It accepts new streams as soon as it has a row again.
 """
@@ -12,7 +15,7 @@ a replica that the others have declared dead. It accepts new streams as soon as 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NoReturn
 
@@ -88,6 +91,7 @@ class Replica:
             except StoreFailed as failure:
                 self._log.warning("heartbeat_failed", error=failure.message)
                 if asyncio.get_running_loop().time() - self._heard > SILENCE_MS / 1_000:
+                    self._membership.cut_off = True
                     self._sessions.end_all(failure)
             except Exception:  # our code has an error: this server is alive, so heartbeats go on
                 self._log.exception("heartbeat_failed")
@@ -105,16 +109,18 @@ class Replica:
         open_before = list(self._connections)
         heartbeat = await self._membership.beat()
         self._heard = asyncio.get_running_loop().time()
+        self._membership.cut_off = False
         if heartbeat is None:
             self._log.warning("taken_for_gone", replica=self._membership.replica)
             self._sessions.end_all(StoreFailed(TAKEN_FOR_GONE))
             await self._membership.enter()
             return
-        rows = {row.player: row for row in heartbeat.sessions}
+        rows = {row.player: row for row in heartbeat.sessions if row.replica}
         for session in open_before:
             row = rows.get(session.player)
             if row is None or (row.replica, row.epoch) != session.row:
                 session.end(superseded(session.player) if row is not None else StoreFailed(TAKEN_FOR_GONE))
+        self._resolve_doubts({row.player: row for row in heartbeat.sessions})
         await self._drop_old([row for row in heartbeat.sessions if row.replica == self._membership.replica])
         self._connections.elsewhere = {
             player: row for player, row in rows.items() if row.replica != self._membership.replica
@@ -135,6 +141,15 @@ class Replica:
                 for listener in self._listeners:
                     await listener(notice)
                 self._noticed = notice.number
+
+    def _resolve_doubts(self, rows: Mapping[str, PlaySession]) -> None:
+        """Trust the players who came from replicas that are known by now to be alive, or have been cleaned up after."""
+        for player in self._connections.in_doubt():
+            session, row = self._connections.of(player), rows.get(player)
+            if self._membership.is_opening(player):
+                continue  # the row may be newer than `rows`
+            if row is None or not (row.doubtful or (session is not None and row.epoch < session.row[1])):
+                self._connections.trust(player)
 
     async def _drop_old(self, mine: list[PlaySession]) -> None:
         """Remove the rows of ended streams, where this failed when they ended."""

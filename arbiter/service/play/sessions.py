@@ -27,12 +27,6 @@ from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
 MOST_GAMES = 100  #: variants in a hello
 
-DOUBT_S = 3.0
-"""For this many seconds, no deadline of a player that has come from another server is enforced.
-
-After this time it is known whether that server is dead.
-"""
-
 FirstItems = Callable[[Session], Iterable[Item]]
 """Returns items that a stream gets when it opens, before its turns."""
 
@@ -88,8 +82,8 @@ class Sessions:
         return sum(session.waiting for session in list(self._connections.by_player.values()))
 
     def connected(self) -> list[str]:
-        """Return the players with a live Play stream, by name."""
-        return sorted(session.player for session in self._connections)
+        """Return the players with a live Play stream, on whichever server, by name."""
+        return sorted(self._connections.by_player.keys() | self._connections.elsewhere.keys())
 
     def of(self, player: str) -> Session | None:
         """Return a player's live Play stream, or None."""
@@ -101,12 +95,16 @@ class Sessions:
 
     def free_slots(self, player: str) -> int | None:
         """Return how many more matches a player accepts, by its hello; None if it has no live Play stream."""
+        most = self.most_matches(player)
+        return None if most is None else max(0, most - len(self._matches.live.of_player(player)))
+
+    def most_matches(self, player: str) -> int | None:
+        """Return how many matches at once a player accepts, by its hello; None if it has no live Play stream."""
         session, elsewhere = self._connections.of(player), self._connections.elsewhere.get(player)
         if session is None and elsewhere is None:
             return None
         said = session.hello.most_matches if session is not None else elsewhere.most_matches if elsewhere else 0
-        most = said or self._limits.open_matches_of_player
-        return max(0, most - len(self._matches.live.of_player(player)))
+        return said or self._limits.open_matches_of_player
 
     async def open(self, caller: Caller, hello: Hello) -> Session:
         """Open a Play stream of a player; its previous one ends. The new stream already has its first items.
@@ -116,6 +114,8 @@ class Sessions:
         caller.require(Scope.PLAY)
         self._openings.use(caller.player, self._clock.now_ms())  # each one causes events in all its matches
         self._check(hello)
+        if self._membership is not None:
+            self._membership.check()
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
@@ -124,7 +124,9 @@ class Sessions:
         with self._membership.opening(caller.player):
             replica, epoch, doubtful = await self._membership.take(caller.player, hello)
             if doubtful:
-                self._connections.doubt(caller.player, DOUBT_S)
+                self._connections.doubt(caller.player, self._clock.now_ms())
+            else:
+                self._connections.trust(caller.player)
             session = self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
             session.row = replica, epoch
             return session

@@ -175,12 +175,23 @@ class Basis:
         self.lost = False
 
 
+class Room(NamedTuple):
+    """How much may be open once an append is stored. Servers that share a store count in the transaction itself.
+
+    players: how many open matches each of these players may have. tournaments: how many tournaments may be open, 0 for
+    any number.
+    """
+
+    players: tuple[tuple[str, int], ...] = ()
+    tournaments: int = 0
+
+
 class Append(NamedTuple):
     """Records of one match or tournament that belong together, and the entries derived from them.
 
     opened: set with the first records of a match. closed: set with its last ones. tournament: set with every append to
     a tournament: its state after the append; the journal fills in the sequence numbers. basis: what the records build
-    on; None if no other append to the same match or tournament is queued.
+    on; None if no other append to the same match or tournament is queued. room: checked where it is given.
     """
 
     records: tuple[Record, ...]
@@ -188,6 +199,16 @@ class Append(NamedTuple):
     closed: MatchEnd | None = None
     tournament: TournamentSummary | None = None
     basis: Basis | None = None
+    room: Room | None = None
+
+
+class NoRoom(Exception):
+    """Too much would be open (`Room`). No record of the append was stored. player: '' for tournaments."""
+
+    def __init__(self, player: str, most: int) -> None:
+        super().__init__(f"{most} are open of {player or 'tournaments'}")
+        self.player = player
+        self.most = most
 
 
 class JournalConflict(Exception):
@@ -264,8 +285,8 @@ class Journal(Protocol):
     def append(self, append: Append) -> Future[int]:
         """Store records; return a future of the sequence number of the last one.
 
-        Appends become durable in the order of the calls, many in one transaction. The future raises JournalConflict or
-        StoreFailed.
+        Appends become durable in the order of the calls, many in one transaction. The future raises JournalConflict,
+        NoRoom or StoreFailed.
         """
 
     def append_then(self, append: Append, then: Stored) -> None:

@@ -11,7 +11,9 @@ from typing import NamedTuple, Protocol
 class PlaySession(NamedTuple):
     """A player's Play stream: the last one that was opened on any replica.
 
-    epoch: grows with each stream of the player. most_matches: the number in its bot's hello, 0 for no limit.
+    epoch: grows with each stream of the player. most_matches: the number in its bot's hello, 0 for no limit. doubtful:
+    the player came from another replica without closing its stream there, and that replica has been silent since. It
+    may be dead without anybody knowing it yet. replica: '' if the last stream is over, and the one before is in doubt.
     """
 
     player: str
@@ -19,6 +21,7 @@ class PlaySession(NamedTuple):
     epoch: int
     bot_version: str
     most_matches: int
+    doubtful: bool = False
 
 
 class Heartbeat(NamedTuple):
@@ -50,14 +53,14 @@ class Replicas(Protocol):
     async def lost_players(self, replica: str) -> list[str]:
         """Return the players whose Play stream was on a replica when it was last alive, by name."""
 
-    async def take(
-        self, player: str, replica: str, bot_version: str, most_matches: int, silence_ms: int
-    ) -> tuple[int, bool]:
+    async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> tuple[int, bool]:
         """Record that a player has opened a Play stream on a replica; it replaces the player's previous one.
 
-        Returns its epoch, and whether the player has moved here from another replica in the last `silence_ms` without
-        closing its stream there. If so, that replica may be dead without anybody knowing it yet.
+        Returns its epoch, and whether it is doubtful (see `PlaySession`).
         """
 
     async def give_back(self, player: str, replica: str, epoch: int) -> bool:
-        """Record that a Play stream has ended; return whether it was still the player's current one."""
+        """Record that a Play stream has ended; return whether it was still the player's current one.
+
+        If it was doubtful, the player's next stream is so too, as long as nobody knows about the replica before.
+        """

@@ -13,6 +13,9 @@ class MatchSlots(Protocol):
     def free_slots(self, player: str) -> int | None:
         """Return how many more matches a player accepts now; None if it has no live Play stream."""
 
+    def most_matches(self, player: str) -> int | None:
+        """Return how many matches at once a player accepts; None if it has no live Play stream."""
+
 
 class Capacity:
     """Counts the matches that may still be created, for each player and for all tournaments together.
@@ -51,6 +54,11 @@ class Capacity:
         """Return whether a match may be created for a player. An absent player may get one: its clock runs."""
         left = self._slots.free_slots(player)
         return left is None or left > self._making[player]
+
+    def accepted(self, players: Collection[str]) -> dict[str, int]:
+        """Return how many matches at once each of some players accepts; absent players are left out."""
+        found = {player: self._slots.most_matches(player) for player in players}
+        return {player: most for player, most in found.items() if most is not None}
 
     def take(self, players: Collection[str]) -> None:
         """Count a match that is being created for some players, until `release`."""

@@ -380,7 +380,8 @@ class TournamentDriver:
             if self._hurry.is_set():
                 return None
             return await dependencies.matches.create(
-                creation(self._newest, game, attempt, dependencies.policy, opening)
+                creation(self._newest, game, attempt, dependencies.policy, opening),
+                dependencies.capacity.accepted({game.seat1, game.seat2}),
             )
         finally:
             dependencies.capacity.release({game.seat1, game.seat2})

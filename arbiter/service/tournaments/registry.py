@@ -23,7 +23,9 @@ from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import (
     Append,
     JournalConflict,
+    NoRoom,
     RecordDamaged,
+    Room,
     StoreDamaged,
     StoredRecord,
     Subject,
@@ -130,13 +132,16 @@ class TournamentRegistry:
             return known
         most = self._limits.open_tournaments
         if len(self._drivers) >= most:
-            raise limit_reached(f"{most} tournaments are open, the maximum: end some first", most)
+            raise _crowded(most)
         tournament_id = self._ids.new(tournament_log.ID_PREFIX)
         tournament, made = engine.create(tournament_id, spec, creator, request, self._dependencies.clock.now_ms())
         chain = Chain(tournament_id)
-        append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament))
+        room = Room(tournaments=most) if self._dependencies.shared else None
+        append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament), room=room)
         try:
             place = await self._dependencies.journal.append(append)
+        except NoRoom:  # other servers have created tournaments meanwhile
+            raise _crowded(most) from None
         except JournalConflict:  # the same request came twice, and the other one was stored first
             known = await self._made(spec, creator, request)
             assert known is not None
@@ -301,3 +306,7 @@ class TournamentRegistry:
         self._ended[tournament.id] = tournament
         if len(self._ended) > ENDED_KEPT:
             self._ended.popitem(last=False)
+
+
+def _crowded(most: int) -> Refusal:
+    return limit_reached(f"{most} tournaments are open, the maximum: end some first", most)

@@ -15,7 +15,9 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
+    NoRoom,
     PlayerResult,
+    Room,
     Stored,
     StoredRecord,
     Subject,
@@ -58,17 +60,17 @@ class MemoryJournal(CallsBack):
         done: asyncio.Future[int] = loop.create_future()
         try:
             sequence = self.store(append)
-        except JournalConflict as conflict:
-            loop.call_soon(_unless_done, done, done.set_exception, conflict)
+        except (JournalConflict, NoRoom) as refused:
+            loop.call_soon(_unless_done, done, done.set_exception, refused)
         else:
             loop.call_soon(_unless_done, done, done.set_result, sequence)
         return done
 
     def store(self, append: Append) -> int:
-        """Store records now; return the journal position of the last one. Raises JournalConflict."""
+        """Store records now; return the journal position of the last one. Raises JournalConflict, NoRoom."""
         try:
             return self._store(append)
-        except JournalConflict:
+        except (JournalConflict, NoRoom):
             lose_basis(append)
             raise
 
@@ -85,6 +87,8 @@ class MemoryJournal(CallsBack):
         tournament = append.tournament
         if tournament is not None and self._created_by_another_request(tournament):
             raise JournalConflict("the request has made a tournament before")
+        if append.room is not None:
+            self._check_room(append.room)
         first = len(self.records) + 1
         stored = [StoredRecord(first + n, *record) for n, record in enumerate(append.records)]
         self.records += stored
@@ -103,6 +107,15 @@ class MemoryJournal(CallsBack):
                 ended_sequence=stored[-1].sequence if tournament.ended_ms else 0,
             )
         return stored[-1].sequence
+
+    def _check_room(self, room: Room) -> None:
+        """Raise NoRoom if one more would be too many."""
+        for player, most in room.players:
+            if sum(row.end is None and player in (row.player_1, row.player_2) for row in self._rows.values()) >= most:
+                raise NoRoom(player, most)
+        open_tournaments = sum(not row.ended_sequence for row in self._tournaments.values())
+        if room.tournaments and open_tournaments >= room.tournaments:
+            raise NoRoom("", room.tournaments)
 
     def of_match(self, match_id: str) -> list[StoredRecord]:
         """Return the records of a match or tournament, without awaiting."""

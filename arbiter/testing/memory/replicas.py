@@ -39,13 +39,22 @@ class MemoryReplicas:
             if name not in alive and row.heir not in alive:
                 row.heir = replica
         gone = sorted(name for name, row in self._replicas.items() if row.heir == replica)
-        return Heartbeat(tuple(gone), tuple(session for _, session in sorted(self._sessions.items())))
+        sessions = [
+            session._replace(doubtful=self._is_doubtful(player))
+            for player, session in sorted(self._sessions.items())
+            if session.replica or self._is_doubtful(player)
+        ]
+        return Heartbeat(tuple(gone), tuple(sessions))
 
     async def forget(self, replica: str) -> None:
         """Remove a replica and its Play streams."""
         await asyncio.sleep(0)
         self._replicas.pop(replica, None)
-        for player in [name for name, session in self._sessions.items() if session.replica == replica]:
+        for player in [
+            name
+            for name, session in self._sessions.items()
+            if session.replica == replica or (not session.replica and self._taken[name][1] == replica)
+        ]:
             del self._sessions[player]
 
     async def lost_players(self, replica: str) -> list[str]:
@@ -59,21 +68,23 @@ class MemoryReplicas:
             or (row is not None and self._taken[player][1] == replica and self._taken[player][0] >= row.seen_ms)
         )
 
-    async def take(
-        self, player: str, replica: str, bot_version: str, most_matches: int, silence_ms: int
-    ) -> tuple[int, bool]:
+    async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> tuple[int, bool]:
         """Note that a player has opened a Play stream on a replica."""
         await asyncio.sleep(0)
         there = self._sessions.get(player)
         now = _now_ms()
         if there is None:
             self._taken[player] = (now, "")
-        elif there.replica != replica:
+        elif there.replica not in (replica, "") and not self._is_doubtful(player):
             self._taken[player] = (now, there.replica)
         epoch = there.epoch + 1 if there is not None else 1
         self._sessions[player] = PlaySession(player, replica, epoch, bot_version, most_matches)
+        return epoch, self._is_doubtful(player)
+
+    def _is_doubtful(self, player: str) -> bool:
         at, before = self._taken[player]
-        return epoch, bool(before) and at >= now - silence_ms
+        row = self._replicas.get(before)
+        return row is not None and row.seen_ms <= at
 
     async def give_back(self, player: str, replica: str, epoch: int) -> bool:
         """Note that a Play stream is over; return whether it was still the player's."""
@@ -81,7 +92,10 @@ class MemoryReplicas:
         there = self._sessions.get(player)
         if there is None or (there.replica, there.epoch) != (replica, epoch):
             return False
-        del self._sessions[player]
+        if self._is_doubtful(player):
+            self._sessions[player] = there._replace(replica="")
+        else:
+            del self._sessions[player]
         return True
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Coroutine
 from random import Random
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -11,12 +14,15 @@ from structlog.testing import capture_logs
 from arbiter.bootstrap import Store
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Abort, Resign
+from arbiter.matches.events import Created, Ended
 from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.play.session import StateItem, TurnItem
+from arbiter.service.ports.journal import Subject
 from arbiter.service.record.following import LOOK_S
+from arbiter.service.record.matches import event_of
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -29,9 +35,9 @@ AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 SOON_S = 3 * LOOK_S
 
 
-async def servers(number: int) -> list[InMemoryArbiter]:
+async def servers(number: int, **given: Any) -> list[InMemoryArbiter]:
     """Return servers over one store, which all follow its log."""
-    first = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas()))
+    first = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas()), **given)
     made = [first, *(first.beside() for _ in range(number - 1))]
     for server in made:
         await server.share()
@@ -222,3 +228,62 @@ async def test_a_tournament_runs_whichever_server_it_was_created_on() -> None:
     for server in (one, other):
         seen = await server.arbiter.tournaments.get(made.id)
         assert (seen.phase, seen.results) == (TournamentPhase.ENDED, log.tournament.results)
+
+
+async def most_open(server: InMemoryArbiter) -> Counter[str]:
+    """Return how many matches of each player were open at once, at most."""
+    players, now, most = dict[str, tuple[str, str]](), Counter[str](), Counter[str]()
+    for stored in await server.journal.read_all(0, 10_000):
+        if stored.subject is not Subject.MATCH:
+            continue
+        event = event_of(stored)
+        if isinstance(event, Created):
+            players[event.match] = event.players
+            now.update(event.players)
+        elif isinstance(event, Ended):
+            now.subtract(players[stored.match_id])
+        most |= now
+    return most
+
+
+@virtually
+async def test_tournaments_on_all_servers_give_a_player_no_more_matches_at_once_than_it_accepts() -> None:
+    made = await servers(3)
+    contest = Contest(4, server=made[2], most_matches=1)
+    cups = [
+        await server.arbiter.tournaments.create(spec_of(Format.ROUND_ROBIN, paired=True), "org", f"make {n}")
+        for n, server in enumerate(made)
+    ]
+    for name in contest.names:
+        await contest.connect(name)
+        for cup in cups:
+            await made[0].arbiter.tournaments.act(cup.id, do.Enter(name, "org", f"enter {name}"))
+    await asyncio.sleep(1)
+    await asyncio.gather(
+        *(
+            server.arbiter.tournaments.act(cup.id, do.Start("org", "start"))
+            for server, cup in zip(made, cups, strict=True)
+        )
+    )
+    for cup in cups:
+        assert len((await contest.ended(cup.id)).tournament.results) == 12
+    assert set((await most_open(made[0])).values()) == {1}
+
+
+@virtually
+async def test_limits_count_open_matches_and_tournaments_of_all_servers() -> None:
+    one, other = await servers(2, limits={"open_matches_of_player": 3, "open_tournaments": 2})
+    asked: list[Coroutine[Any, Any, object]] = []
+    for number in range(4):
+        for server in (one, other):
+            asked.append(server.create("pondlife", ("alice", f"bob-{number}"), request=f"{server is one} {number}"))
+            asked.append(server.arbiter.tournaments.create(spec_of(Format.SWISS), "org", f"{server is one} {number}"))
+    found = await asyncio.gather(*asked, return_exceptions=True)
+    refused = [each for each in found if isinstance(each, BaseException)]
+    assert Counter(map(str, refused)) == {
+        "RATE_LIMITED 3 matches of alice are open, the maximum: end some first": 5,
+        "RATE_LIMITED 2 tournaments are open, the maximum: end some first": 6,
+    }
+    await asyncio.sleep(SOON_S)
+    assert [len(server.arbiter.matches.live) for server in (one, other)] == [3, 3]
+    assert [len(list(server.arbiter.tournaments.open())) for server in (one, other)] == [2, 2]

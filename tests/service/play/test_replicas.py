@@ -13,8 +13,9 @@ from structlog.testing import capture_logs
 from arbiter.bootstrap import Store
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt
-from arbiter.matches.events import Event, Moved
-from arbiter.matches.match import Phase
+from arbiter.matches.commands import Play
+from arbiter.matches.events import Ended, Event, Moved
+from arbiter.matches.match import Phase, deadline
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
 from arbiter.service.play.challenges import Terms
@@ -32,6 +33,9 @@ from arbiter.service.players.accounts import Caller, Scope
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
+from arbiter.tournaments import commands as do
+from arbiter.tournaments.spec import Format, Schedule
+from tests.service.tournaments.contest import spec_of
 
 TERMS = Terms("pods", "1m+1s", False, 1)
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
@@ -96,6 +100,7 @@ class TestOneStreamAPlayer:
             reader = await server.connect("alice")
             await asyncio.sleep(1)
             assert all(each.arbiter.sessions.is_live("alice") for each in (one, other))
+            assert [each.arbiter.sessions.connected() for each in (one, other)] == [["alice"]] * 2
             reader.leave()
             await asyncio.sleep(1)
             assert not any(each.arbiter.sessions.is_live("alice") for each in (one, other))
@@ -172,6 +177,75 @@ class TestAServerThatIsGone:
         request = again.reply(await again.turn())
         await again.receive()
         assert isinstance(again.answer(request), Receipt)
+
+    @pytest.mark.parametrize("streams", [1, 2, 3])
+    @virtually
+    async def test_a_move_before_the_server_counts_as_dead_waits_and_is_charged_nothing(self, streams: int) -> None:
+        """It waits until the death is known, also if the player loses its new streams too before that."""
+        one, other, third = await servers(3)
+        alice = await one.connect("alice")
+        await other.connect("bob")
+        match = await one.create("pondlife", time="4s", policy=AT_ONCE)
+        await asyncio.sleep(3)
+        assert (await alice.turn()).match.ply == 0
+        await one.die()
+        await asyncio.sleep(0.3)
+        again, move = alice, min(match.game.moves(match.position))
+        for server in (other, other, third)[:streams]:
+            if again is not alice:
+                again.leave()
+            again = await server.connect("alice")
+            await again.turn()
+            again.play(match.id, 0, move, "the move")
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(3 - 0.3 - 0.1 * streams)
+        await again.receive()
+        assert isinstance(again.answer("the move"), Receipt), "within three seconds of the death"
+        moved = next(event for event in await events(other, match.id) if isinstance(event, Moved))
+        assert moved.ledger.charged == 0
+
+    @virtually
+    async def test_a_player_who_changes_servers_in_a_turn_is_charged_for_all_of_it(self) -> None:
+        """The first server lives: this is known within a second, and then the move is taken as of its arrival."""
+        one, other = await servers(2)
+        await one.connect("alice")
+        await other.connect("bob")
+        match = await one.create("pondlife", time="10s", policy=AT_ONCE)
+        await asyncio.sleep(3)
+        again = await other.connect("alice")
+        request = again.reply(await again.turn())
+        await asyncio.sleep(1.2)
+        await again.receive()
+        assert isinstance(again.answer(request), Receipt)
+        moved = next(event for event in await events(other, match.id) if isinstance(event, Moved))
+        assert moved.ledger.charged == 3_000
+
+    @virtually
+    async def test_a_single_call_in_time_on_one_server_comes_before_a_flag_on_another(self) -> None:
+        one, other = await servers(2)
+        match = await one.create("pondlife", time="2s", policy=AT_ONCE)
+        await asyncio.sleep(0.1)
+        due = deadline(match)
+        assert due is not None
+        await asyncio.sleep((due - one.clock.now_ms() - 1) / 1_000)
+        other.journal.hold = True
+        now, move = other.clock.now_ms(), min(match.game.moves(match.position))
+        answer = other.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, move, now))
+        await asyncio.sleep(0.2)
+        other.journal.release()
+        assert isinstance(await answer, Receipt)
+        await asyncio.sleep(10)
+        assert (await kinds(one, match.id))[-1] == "ended", "the flag of who comes to nobody falls"
+
+    @virtually
+    async def test_the_flag_of_a_player_who_changes_servers_and_leaves_falls(self) -> None:
+        one, other = await servers(2)
+        await one.connect("alice")
+        match = await one.create("pondlife", time="2s", policy=AT_ONCE)
+        await asyncio.sleep(1.2)
+        (await other.connect("alice")).leave()
+        await asyncio.sleep(3)
+        assert (await other.arbiter.matches.match(match.id)).phase is Phase.ENDED, "its flag falls"
 
     @virtually
     async def test_no_flag_falls_before_the_server_of_the_mover_is_known_to_be_dead(self) -> None:
@@ -277,6 +351,31 @@ class TestAServerThatIsGone:
         await again.receive()
         assert isinstance(again.answer(request), Receipt)
         assert again.session.ended is None
+
+    @virtually
+    async def test_the_other_servers_do_what_falls_due_after_its_death(self) -> None:
+        """Nobody comes to a match, both players leave one, and a tournament is to start at an instant."""
+        one, other = await servers(2)
+        pending = await one.create("pondlife", ("carol", "dave"), policy=Policy(no_show_ms=30_000))
+        left = await one.create("pondlife", policy=AT_ONCE)
+        readers = [await one.connect(name) for name in ("alice", "bob")]
+        start = one.clock.now_ms() + 60_000
+        cup = await one.arbiter.tournaments.create(
+            spec_of(Format.ROUND_ROBIN, schedule=Schedule(start_ms=start)), "org", "cup"
+        )
+        for reader in readers:
+            name = reader.session.player
+            await one.arbiter.tournaments.act(cup.id, do.Enter(name, "org", f"enter {name}"))
+        await asyncio.sleep(1)
+        await one.die()
+        await asyncio.sleep(240)
+        for match, reason in ((pending, "no_show"), (left, "abandonment")):
+            [*_, end] = await events(other, match.id)
+            assert isinstance(end, Ended)
+            assert end.reason == reason
+        started = (await other.arbiter.tournaments.get(cup.id)).started_at
+        assert started is not None
+        assert 0 <= started - start < 2_000
 
 
 class TestADrainAndAStall:

@@ -1,0 +1,166 @@
+"""Faults of servers that share a store, injected on purpose: a test fails for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.matches.record_errors import RecordError
+from arbiter.service.matches import live
+from arbiter.service.matches.elsewhere import MatchesElsewhere
+from arbiter.service.matches.live import LiveMatches
+from arbiter.service.play.connections import Connections
+from arbiter.service.play.replica import Replica
+from arbiter.service.play.session import Session
+from arbiter.service.players.accounts import Accounts
+from arbiter.service.ports.journal import Append
+from arbiter.testing.memory import MemoryJournal, MemoryReplicas
+from tests.service.matches import test_following, test_several_servers
+from tests.service.play import test_replicas
+
+Patch = pytest.MonkeyPatch
+Injection = Callable[[Patch], None]
+
+RACES = test_several_servers.TestLostRaces()
+GONE = test_replicas.TestAServerThatIsGone()
+
+
+def answers_a_lost_race_as_it_was_decided(patch: Patch) -> None:
+    """A move is acknowledged although another server's event was stored in its place."""
+    patch.setattr(LiveMatches, "_give", lambda self, live, command, then, answer, error: then(answer))
+
+
+def stores_a_revision_twice(patch: Patch) -> None:
+    """The store does not look whether a revision is there: two servers' flags fall, and both are stored."""
+
+    def store(journal: Any, append: Append) -> int:
+        match_id, number = append.records[0].match_id, append.records[0].revision
+        kept = journal._of_match.get(match_id, [])
+        journal._of_match[match_id] = kept[: number - 1]
+        try:
+            return with_condition(journal, append._replace(basis=None))
+        finally:
+            journal._of_match[match_id] = kept + journal._of_match[match_id][number - 1 :]
+
+    with_condition = MemoryJournal._store
+    patch.setattr(MemoryJournal, "_store", store)
+
+
+def keeps_two_streams_of_a_player(patch: Patch) -> None:
+    """The older of two streams on different servers is not ended."""
+    end = Session.end
+
+    def end_unless_superseded(session: Session, refusal: Refusal) -> None:
+        if refusal.reason is not Reason.SESSION_SUPERSEDED:
+            end(session, refusal)
+
+    patch.setattr(Session, "end", end_unless_superseded)
+
+
+def tells_no_turn_from_elsewhere(patch: Patch) -> None:
+    """What other servers store does not reach the players of this one."""
+    patch.setattr(MatchesElsewhere, "log_grown", lambda self, news: None)
+
+
+def hears_no_revocation(patch: Patch) -> None:
+    """A token that another server has revoked stays of use."""
+
+    async def hear(self: Accounts, notice: object) -> None:
+        pass
+
+    patch.setattr(Accounts, "hear", hear)
+
+
+def charges_a_thought_that_was_cut(patch: Patch) -> None:
+    """A move is taken before it is known that the server that handed the turn over is dead."""
+    patch.setattr(live, "waits_for_certainty", lambda *_: False)
+
+
+def doubts_for_ever(patch: Patch) -> None:
+    """Moves of a player who has changed servers wait although the first one lives."""
+    patch.setattr(Connections, "trust", lambda self, player: None)
+
+
+def forgets_the_doubt_with_the_stream(patch: Patch) -> None:
+    """A player who loses its new stream too is no longer known to come from a dead server."""
+    patch.setattr(MemoryReplicas, "_is_doubtful", lambda self, player: False)
+
+
+def leaves_the_matches_of_the_dead(patch: Patch) -> None:
+    """Nobody interrupts the turns that a dead server has handed over."""
+
+    async def inherit(self: Replica, gone: str) -> None:
+        await self._membership.forget(gone)
+
+    patch.setattr(Replica, "_inherit", inherit)
+
+
+def drops_flags_of_players_elsewhere(patch: Patch) -> None:
+    """A flag falls at the exact instant also on a server that does not have the player."""
+    patch.setattr(live, "flag_waits_ms", lambda *_: 0)
+
+
+def counts_before_it_stores(patch: Patch) -> None:
+    """Limits are checked by what each server knows, and not as a match is stored."""
+    patch.setattr(MemoryJournal, "_check_room", lambda self, room: None)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    ("inject", "test"),
+    [
+        (
+            answers_a_lost_race_as_it_was_decided,
+            lambda: test_several_servers.test_every_request_has_one_answer_in_any_race(0),
+        ),
+        (
+            stores_a_revision_twice,
+            RACES.test_two_timers_that_expire_at_once_end_a_match_once,
+        ),
+        (
+            keeps_two_streams_of_a_player,
+            test_replicas.TestOneStreamAPlayer().test_a_newer_stream_on_another_server_ends_the_older_one_within_a_second,
+        ),
+        (tells_no_turn_from_elsewhere, test_following.test_players_on_two_servers_play_each_other),
+        (
+            hears_no_revocation,
+            test_replicas.TestNotices().test_a_revoked_token_is_refused_everywhere_within_a_second,
+        ),
+        (
+            charges_a_thought_that_was_cut,
+            lambda: GONE.test_a_move_before_the_server_counts_as_dead_waits_and_is_charged_nothing(1),
+        ),
+        (
+            forgets_the_doubt_with_the_stream,
+            lambda: GONE.test_a_move_before_the_server_counts_as_dead_waits_and_is_charged_nothing(2),
+        ),
+        (
+            doubts_for_ever,
+            GONE.test_a_player_who_changes_servers_in_a_turn_is_charged_for_all_of_it,
+        ),
+        (
+            leaves_the_matches_of_the_dead,
+            GONE.test_its_players_go_on_elsewhere_and_the_interrupted_turn_is_charged_to_nobody,
+        ),
+        (
+            drops_flags_of_players_elsewhere,
+            GONE.test_no_flag_falls_before_the_server_of_the_mover_is_known_to_be_dead,
+        ),
+        (
+            drops_flags_of_players_elsewhere,
+            GONE.test_a_single_call_in_time_on_one_server_comes_before_a_flag_on_another,
+        ),
+        (
+            counts_before_it_stores,
+            test_following.test_tournaments_on_all_servers_give_a_player_no_more_matches_at_once_than_it_accepts,
+        ),
+        (counts_before_it_stores, test_following.test_limits_count_open_matches_and_tournaments_of_all_servers),
+    ],
+)
+def test_it_is_found(inject: Injection, test: Callable[[], object], monkeypatch: Patch) -> None:
+    inject(monkeypatch)
+    with pytest.raises((AssertionError, LookupError, RecordError, RuntimeError)):
+        test()
