@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -61,7 +62,8 @@ class Watermark:
         if records == self._reached and not durably:
             return
         marks = self._read() | {self._name: {"records": records, "sealed": True}}
-        fresh = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        # A name of its own: other servers, maybe in containers with the same process id, write the file too.
+        fresh = self._path.with_name(f"{self._path.name}.{secrets.token_hex(8)}")
         with fresh.open("w", encoding="utf-8") as file:
             file.write(json.dumps(marks, indent=1, sort_keys=True) + "\n")
             if durably:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,15 @@ def test_a_watermark_from_before_there_were_seals_counts_and_has_no_seals(ring: 
     assert not mark(ring, "cup.db").sealed
     with pytest.raises(OperatorError, match="has held 2"):
         mark(ring, "cup.db").check(1, keys_are_new=False)
+
+
+def test_servers_of_one_machine_write_the_file_at_the_same_time(tmp_path: Path) -> None:
+    marks = [Watermark(tmp_path / "arbiter.keys", f"postgresql://db.example/cup-{number}") for number in range(4)]
+
+    def write(mark: Watermark) -> None:
+        for records in range(50):
+            mark.reached(records)
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(write, marks))
+    assert [path.name for path in tmp_path.iterdir()] == ["arbiter.keys.mark"]
