@@ -72,18 +72,30 @@ def built(language: Language) -> Iterator[None]:
         yield
 
 
+def mark_built(name: str) -> None:
+    """Note that the client of a language has been built in this run of the tests, so that no worker builds it again."""
+    _mark(name).write_text(_run_id())
+
+
+def _mark(name: str) -> Path:
+    return LOCKS / f"{name}.built"
+
+
+def _run_id() -> str:
+    return os.environ.get("PYTEST_XDIST_TESTRUNUID", "")  # pytest-xdist gives all workers of a run the same
+
+
 @functools.cache
 def _build(language: Language) -> None:
     # With clippy, the crate is compiled as for its own tests, so that it is compiled once.
     environment = {**kept(), **(LINTED if shutil.which("clippy-driver") else {})}
     with held(language.name, alone=True):
-        run_id = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")  # pytest-xdist gives all workers of a run the same
-        mark = LOCKS / f"{language.name}.built"
-        if run_id and mark.exists() and mark.read_text() == run_id:
-            return  # another worker of this run has built it
+        mark = _mark(language.name)
+        if _run_id() and mark.exists() and mark.read_text() == _run_id():
+            return  # another test of this run has built it
         for words in language.build:
             run = subprocess.run(
                 words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=3_000, env=environment
             )
             assert run.returncode == 0, f"{shlex.join(words)} failed:\n{run.stdout[-4_000:]}\n{run.stderr[-4_000:]}"
-        mark.write_text(run_id)
+        mark_built(language.name)

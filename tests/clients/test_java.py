@@ -9,6 +9,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.clients.languages import mark_built
 from tests.clients.packages import TREE, block, meet, shell, unpack
 from tests.clients.table import check
 from tests.clients.toolchains import CLIENTS, require, run
@@ -21,6 +22,7 @@ BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  #: the second compiler does 
 def test_the_java_client() -> None:
     require("java", "mvn", "openssl", why="the Java client is built by them, its tests' certificates by openssl")
     said = run("java", ["mvn", "-B", "--no-transfer-progress", "-Prelease", "package"])
+    mark_built("java")
     totals = re.findall(r"^\[\w+\] Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\s*$", said, re.MULTILINE)
     assert totals, said
     assert int(totals[-1]) > 0, said

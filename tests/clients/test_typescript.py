@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.languages import mark_built
 from tests.clients.packages import block, meet, shell, unpack
 from tests.clients.table import check
 from tests.clients.toolchains import CLIENTS, require, run
@@ -22,12 +23,14 @@ def test_the_typescript_client() -> None:
     require("node", "npm", why="the TypeScript client is built and tested by them")
     run("typescript", INSTALL)
     said = run("typescript", ["npm", "test"])
+    mark_built("typescript")
     counts = {name: int(count) for name, count in re.findall(r"^\S (tests|pass) (\d+)$", said, re.MULTILINE)}
     assert counts.get("tests", 0) > 0, said
     assert counts["pass"] == counts["tests"], said
     print(f"{counts['tests']} tests ran")
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(3_600)
 def test_its_package_builds_from_an_archive_and_a_bot_uses_it_as_its_readme_says(tmp_path: Path) -> None:
     require("node", "npm", "git", why="the package of the TypeScript client is made from an archive of the tree")
