@@ -7,16 +7,19 @@ keeps a server from starting, or puts its record or its players at risk; what is
 from __future__ import annotations
 
 import platform
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 import structlog
 from google.protobuf.internal import api_implementation
 
 from arbiter import __version__
+from arbiter.bootstrap.tracing import tracing
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.rpc.server import credentials_of
@@ -34,6 +37,8 @@ FEW_BYTES: Final = 2 << 30  #: free space, below which it is noted
 SLOW_FLUSH_MS: Final = 10.0
 SLOW_ROUND_TRIP_MS: Final = 5.0
 CLOCKS_APART_MS: Final = 1_000.0
+FEW_CONNECTIONS: Final = 10  #: that a database still takes; a server needs about as many
+COLLECTOR_S: Final = 2.0  #: for a connection to the collector of traces
 OTHER_FILES: Final = 300  #: open files that a server needs beside its connections
 
 
@@ -63,7 +68,7 @@ class Examination(NamedTuple):
 
 def examine(settings: Settings) -> Examination:
     """Look at the programs, the addresses, the certificate, the store, the keys and the machine."""
-    found = [_programs(), *_addresses(settings), *_certificate(settings)]
+    found = [_programs(), *_addresses(settings), *_certificate(settings), *_traces(settings)]
     served = False
     try:
         state = look(settings.store)
@@ -116,13 +121,16 @@ def _certificate(settings: Settings) -> Iterator[Finding]:
         credentials_of(settings)
         assert settings.tls_certificate is not None
         chain = x509.load_pem_x509_certificates(settings.tls_certificate.read_bytes())
+        own, authority = len(chain), settings.tls_client_authority
+        chain += x509.load_pem_x509_certificates(authority.read_bytes()) if authority is not None else []
     except (OperatorError, ValueError) as error:
         yield Finding("certificate", Grade.WRONG, str(error))
         return
     first = min(chain, key=lambda each: each.not_valid_after_utc)
     until, now = first.not_valid_after_utc, datetime.now(UTC)
     days = (until - now).days
-    name = f"{settings.tls_certificate}, of {first.subject.rfc4514_string() or 'nobody'}"
+    file = settings.tls_certificate if first in chain[:own] else settings.tls_client_authority
+    name = f"{file}, of {first.subject.rfc4514_string() or 'nobody'}"
     advice = "have it renewed, and start the server again: it reads its certificate at the start"
     if until < now:
         yield Finding("certificate", Grade.WRONG, f"{name}, has expired on {until:%Y-%m-%d}", advice)
@@ -133,6 +141,27 @@ def _certificate(settings: Settings) -> Iterator[Finding]:
         yield Finding("certificate", Grade.NOTE, f"{name}, expires in {days} days", advice)
     else:
         yield Finding("certificate", Grade.GOOD, f"{name}, expires on {until:%Y-%m-%d}")
+
+
+def _traces(settings: Settings) -> Iterator[Finding]:
+    """Look at the library for traces, and at the collector, which gets none."""
+    if not settings.traces:
+        return
+    try:
+        with tracing(settings, lambda: 0):
+            address = urlsplit(settings.traces)
+            port = address.port or (443 if address.scheme == "https" else 80)
+    except (OperatorError, ValueError) as error:
+        yield Finding("traces", Grade.WRONG, str(error))
+        return
+    try:
+        socket.create_connection((address.hostname or "", port), timeout=COLLECTOR_S).close()
+    except OSError as error:
+        text = f"no collector answers at {settings.traces} ({error.strerror or error}): traces would be lost"
+        yield Finding("traces", Grade.NOTE, text, "start the collector, or correct the setting `traces`")
+    else:
+        text = f"{100 * settings.traces_share:g} % of the moves are traced, and {settings.traces} answers"
+        yield Finding("traces", Grade.GOOD, text)
 
 
 def _store(settings: Settings, state: StoreState) -> Iterator[Finding]:
@@ -156,6 +185,11 @@ def _store(settings: Settings, state: StoreState) -> Iterator[Finding]:
         advice = "move the server nearer to it: each commit takes two" if slow else ""
         yield Finding("database", Grade.NOTE if slow else Grade.GOOD, text, advice)
         apart = abs(state.clock_ms) > CLOCKS_APART_MS
+        if state.free_connections is not None:
+            few = state.free_connections < FEW_CONNECTIONS
+            text = f"the database takes {state.free_connections:,} more connections"
+            advice = "raise max_connections in postgresql.conf, or close what else is connected" if few else ""
+            yield Finding("database", Grade.NOTE if few else Grade.GOOD, text, advice)
         text = f"the database's clock differs by {state.clock_ms:+.0f} ms"
         advice = "synchronise both machines (NTP)" if apart else ""
         yield Finding("database", Grade.NOTE if apart else Grade.GOOD, text, advice)

@@ -15,12 +15,15 @@ from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.metrics_text import Interval, Sample, read
 from arbiter.cli.terminal import on_terminal, say
-from arbiter.config import load
+from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
 
 STYLES: Final = {Grade.GOOD: "green", Grade.NOTE: "yellow", Grade.WRONG: "bold red"}
+NEARLY: Final = 0.9  #: of a limit, from which on it is noted
+CLOCK_APART_S: Final = 1.0
 MANY_WRITES: Final = 1_000  #: queued, from which on the store is slower than the players
 SLOW_COMMIT_S: Final = 0.1
+SLOW_MOVE_S: Final = 0.25
 LATE_S: Final = 0.1
 LOOK_AT_LOG: Final = "look at its log; deploy/README.md says what each line means"
 
@@ -36,10 +39,10 @@ def doctor(
 ) -> int:
     """Look at a configuration and everything that a server needs, say what is wrong, and what to do.
 
-    It looks at the versions of programs, the addresses, the TLS certificate, the store (its version, its lock, the
-    database's settings and clock), the signing keys, the disk (space, time of a flush), the limit of open files, and
-    the system's clock; with metrics also at the running server. Nothing is changed. The exit code is 1 if something is
-    wrong. Run it as the user that runs the server.
+    It looks at the versions of programs, the addresses, the TLS certificates, the store (its version, its lock, the
+    database's settings, clock and connections), the signing keys, the disk (space, time of a flush), the limit of open
+    files, the system's clock, and the collector of traces; with metrics also at the running server. Nothing is changed.
+    The exit code is 1 if something is wrong. Run it as the user that runs the server.
 
     :param metrics: The address of a running server's metrics, as HOST:PORT, or their URL. [default: as the server's
         settings, if a server serves the store]
@@ -78,14 +81,14 @@ def _findings(
         scheme = "https" if settings.tls_certificate else "http"
         address = f"{scheme}://{settings.metrics}/metrics"
     if address is not None:
-        yield from server(address, tls_root)
+        yield from server(address, tls_root, settings)
     elif served:
         text = "its metrics are not looked at, as the settings name no address for them"
         yield Finding("server", Grade.NOTE, text, "start it with --metrics HOST:PORT, or name them here with --metrics")
 
 
-def server(address: str, tls_root: Path | None) -> Iterator[Finding]:
-    """Yield what a running server's metrics show."""
+def server(address: str, tls_root: Path | None, settings: Settings) -> Iterator[Finding]:
+    """Yield what a running server's metrics show; `settings` are taken to be its own."""
     try:
         sample = read(address, tls_root)
     except Failure as failure:
@@ -101,6 +104,11 @@ def server(address: str, tls_root: Path | None) -> Iterator[Finding]:
             "server", Grade.NOTE, f"{text}; installed here is {__version__}", "restart it to run this version"
         )
     yield from _faults(sample)
+    yield from _limits(sample, settings)
+    apart_s = sample.value("arbiter_clock_offset_seconds")
+    if abs(apart_s) > CLOCK_APART_S:
+        text = f"the server's clock is {apart_s:+,.1f} s apart from the system's: the system's was set, or is wrong"
+        yield Finding("time", Grade.NOTE, text, "synchronise the machine (NTP); no chess clock is affected")
     yield from _times(Interval(Sample(0.0, {}), sample))
 
 
@@ -123,12 +131,44 @@ def _faults(sample: Sample) -> Iterator[Finding]:
         yield Finding("queue", Grade.WRONG, text, "use a faster disk, or a nearer database")
 
 
-def _times(since_start: Interval) -> Iterator[Finding]:
-    for subject, name, what, most_s, advice in (
-        ("commits", "arbiter_commit_seconds", "of 100 commits take up to", SLOW_COMMIT_S, "use a faster disk"),
-        ("loop", "arbiter_event_loop_late_seconds", "of 100 looks find the event loop late by up to", LATE_S, ""),
+def _limits(sample: Sample, settings: Settings) -> Iterator[Finding]:
+    limits = settings.limits
+    for subject, value, most, what, advice in (
+        (
+            "matches",
+            sample.value("arbiter_live_matches"),
+            limits.open_matches,
+            "matches have not ended",
+            "raise limits.open_matches: further matches are refused",
+        ),
+        (
+            "observers",
+            sample.value("arbiter_observers"),
+            limits.observers,
+            "streams of events are read",
+            "raise limits.observers: further ones are refused",
+        ),
+        (
+            "open files",
+            sample.value("process_open_fds"),
+            sample.value("process_max_fds"),
+            "files and connections are open",
+            "raise LimitNOFILE in the unit, or lower limits.connections",
+        ),
     ):
-        slow = since_start.quantile(0.99, name)
+        if most and value >= NEARLY * most:
+            yield Finding(subject, Grade.NOTE, f"{value:,.0f} of at most {most:,.0f} {what}", advice)
+
+
+def _times(since_start: Interval) -> Iterator[Finding]:
+    slow_disk = "look at the commits and the event loop: the disk or the processor is too slow"
+    for subject, name, stage, what, most_s, advice in (
+        ("moves", "arbiter_move_seconds", "acknowledge", "of 100 moves wait up to", SLOW_MOVE_S, slow_disk),
+        ("turns", "arbiter_move_seconds", "hand_over", "of 100 turns are handed over within", LATE_S, slow_disk),
+        ("commits", "arbiter_commit_seconds", "", "of 100 commits take up to", SLOW_COMMIT_S, "use a faster disk"),
+        ("loop", "arbiter_event_loop_late_seconds", "", "of 100 looks find the event loop late by up to", LATE_S, ""),
+    ):
+        slow = since_start.quantile(0.99, name, **({"stage": stage} if stage else {}))
         if slow is None:
             continue
         grade = Grade.NOTE if slow > most_s else Grade.GOOD

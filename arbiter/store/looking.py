@@ -21,7 +21,8 @@ class StoreState(NamedTuple):
     database: its kind and version. version: that of its tables, '' if there are none; newest: that of this arbiter.
     servers: how many hold it. records: how many it has; sealed_by: ids of the keys that sealed the last of
     them. round_trip_ms: of an empty query, the median. clock_ms: by how much the database's clock is ahead of ours;
-    None where there is one clock. unsafe: settings by which it could lose what it has acknowledged, a clause each.
+    None where there is one clock. free_connections: how many more the database takes; None where it has no limit.
+    unsafe: settings by which it could lose what it has acknowledged, a clause each.
     """
 
     database: str
@@ -33,6 +34,7 @@ class StoreState(NamedTuple):
     round_trip_ms: float = 0.0
     clock_ms: float | None = None
     unsafe: tuple[str, ...] = ()
+    free_connections: int | None = None
 
     @property
     def served(self) -> bool:
@@ -72,6 +74,7 @@ def _state(engine: Engine) -> StoreState:
             _round_trip_ms(connection),
             _clock_ms(connection),
             tuple(kind.unsafe_settings(connection)),
+            kind.free_connections(connection),
         )
 
 

@@ -287,6 +287,13 @@ def unsafe_settings(connection: Connection) -> list[str]:
     return [f"{name} is off" for name in _SAFETY if connection.exec_driver_sql(f"SHOW {name}").scalar() == "off"]
 
 
+def free_connections(connection: Connection) -> int | None:
+    """Return how many more connections the database takes from everybody who is no superuser."""
+    settings = "current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+    used = "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')"
+    return int(connection.exec_driver_sql(f"SELECT {settings} - {used}").scalar_one())
+
+
 def check_sound(connection: Connection) -> list[str]:
     """Return no faults: PostgreSQL's own tools (`pg_amcheck`, data checksums) check its files."""
     return []

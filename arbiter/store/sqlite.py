@@ -245,6 +245,11 @@ def unsafe_settings(connection: Connection) -> list[str]:
     return []
 
 
+def free_connections(connection: Connection) -> int | None:
+    """Return None: only the limit of open files counts."""
+    return None
+
+
 def check_sound(connection: Connection) -> list[str]:
     """Return the faults of the file's pages, indexes and values, a sentence each."""
     said = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()

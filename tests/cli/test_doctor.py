@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import json
 import shlex
+import socket
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -203,7 +204,32 @@ def test_a_certificate_is_checked(
     assert "both a certificate and its key" in found(arbiter, "--config", str(config))[1]["certificate"][1]
 
 
-def certificate(folder: Path, first: datetime, last: datetime) -> Path:
+def test_the_authority_of_clients_is_looked_at(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+    days = [datetime.now(UTC) + timedelta(days=days) for days in (-99, 99, 9)]
+    made, soon = certificate(tmp_path, *days[:2]), certificate(tmp_path, days[0], days[2], "clients.pem")
+    config = tmp_path / "arbiter.toml"
+    lines = {"store": settings.store, "tls_certificate": made, "tls_key": made, "tls_client_authority": soon}
+    config.write_text("\n".join(f'{name} = "{value}"' for name, value in lines.items()))
+    code, rows = found(arbiter, "--config", str(config))
+    assert (code, rows["certificate"][0]) == (0, "note")
+    assert rows["certificate"][1].startswith(f"{soon}, of ")
+
+
+def test_the_collector_of_traces_is_looked_at(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+    config = tmp_path / "arbiter.toml"
+    with socket.create_server(("127.0.0.1", 0)) as collector:
+        url = f"http://127.0.0.1:{collector.getsockname()[1]}"
+        config.write_text(f'store = "{settings.store}"\ntraces = "{url}"')
+        code, rows = found(arbiter, "--config", str(config))
+        assert (code, rows["traces"]) == (0, ("good", f"1 % of the moves are traced, and {url} answers", ""))
+    code, rows = found(arbiter, "--config", str(config))
+    assert (code, rows["traces"][0]) == (0, "note")
+    config.write_text(f'store = "{settings.store}"\ntraces = "collector"')
+    code, rows = found(arbiter, "--config", str(config))
+    assert (code, rows["traces"][0]) == (1, "wrong")
+
+
+def certificate(folder: Path, first: datetime, last: datetime, file: str = "server.pem") -> Path:
     """Write a certificate of this machine and its key to one file."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
@@ -212,7 +238,7 @@ def certificate(folder: Path, first: datetime, last: datetime) -> Path:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "arbiter.example.org")])
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), first, last)
-    made = folder / "server.pem"
+    made = folder / file
     made.write_bytes(
         builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
@@ -233,8 +259,14 @@ def test_a_running_server_is_checked(arbiter: Arbiter, settings: Settings) -> No
         metrics._ends[Cause.ARBITER.value] += 1
         metrics.gauge("queued_writes", "", lambda: 5_000)
         metrics.loop_late(3.0)
+        metrics.gauge("live_matches", "", lambda: 9_500)
+        metrics.gauge("observers", "", lambda: 4_600)
+        metrics.gauge("clock_offset_seconds", "", lambda: -7.0)
+        metrics._stages["hand_over"].observe(0.4)
         code, rows = found(arbiter, *options)
         assert code == 1
+        assert [rows[name][0] for name in ("matches", "observers", "time", "turns")] == ["note"] * 4
+        assert "9,500 of at most 10,000" in rows["matches"][1]
         assert [rows[name][0] for name in ("faults", "refusals", "queue", "loop")] == ["wrong"] * 3 + ["note"]
     code, rows = found(arbiter, *options)
     assert (code, rows["server"][0]) == (1, "wrong")

@@ -341,7 +341,8 @@ def test_an_inspected_database_is_not_changed(cluster: Cluster) -> None:
     url = cluster.fresh()
     empty = look(url)
     assert (empty.version, empty.records, empty.served) == ("", 0, False)
-    assert look(url) == empty._replace(round_trip_ms=ANY, clock_ms=ANY), "an inspection makes no tables"
+    same = empty._replace(round_trip_ms=ANY, clock_ms=ANY, free_connections=ANY)
+    assert look(url) == same, "an inspection makes no tables"
     with opened(url, alone=True):
         state = look(url)
     assert state.database.startswith("PostgreSQL ")
@@ -349,5 +350,7 @@ def test_an_inspected_database_is_not_changed(cluster: Cluster) -> None:
     assert state.served
     assert not look(url).served
     assert state.unsafe == ("fsync is off",), "the tests start PostgreSQL with this setting"
+    assert state.free_connections is not None
+    assert 0 < state.free_connections < 1_000
     assert state.clock_ms is not None
     assert abs(state.clock_ms) < 5_000
