@@ -37,7 +37,7 @@ class AsksWithAnotherToken(Fault):
         channel.Connection.ask_all = ask_all
 
 
-class SpeaksTooSoon(Fault):
+class SendsBeforeTheHello(Fault):
     """Sends unanswered requests again before it receives the server's hello."""
 
     fails = ("hello.patience",)
@@ -52,7 +52,7 @@ class SpeaksTooSoon(Fault):
         Outbox.hold = hold_nothing
 
 
-class DoesNotKnowHopIt(Fault):
+class SendsAMalformedMove(Fault):
     """Sends a malformed move at the start of a game of Hop It!."""
 
     fails = ("games.hop-it",)
@@ -65,7 +65,7 @@ class DoesNotKnowHopIt(Fault):
         return [act]
 
 
-class HasASmallBoard(Fault):
+class NeedsSmallBoards(Fault):
     """Can't play on boards that are larger than the default."""
 
     fails = ("games.huge-position",)
@@ -74,7 +74,7 @@ class HasASmallBoard(Fault):
         return [] if item.turn.game == "pods(size=10)" else [item]
 
 
-class HasAShortList(Fault):
+class NeedsShortLists(Fault):
     """Can handle at most 1,500 legal moves."""
 
     fails = ("games.long-list", "games.elevation")
@@ -90,7 +90,7 @@ class HasAShortList(Fault):
         RandomBot.choose = choose_of_few
 
 
-class KnowsNoOpenings(Fault):
+class IgnoresMatchesWithOpenings(Fault):
     """Takes no turn of Pods in a match that began with an opening."""
 
     fails = ("games.opening", "parallel.independent")

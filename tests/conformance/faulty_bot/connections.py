@@ -36,7 +36,7 @@ class ChangesWhatItRepeats(Fault):
         return [act]
 
 
-class RepeatsBackwards(Fault):
+class RepeatsInReverseOrder(Fault):
     """Sends unanswered requests again in reverse order."""
 
     fails = ("reconnect.order",)
@@ -51,7 +51,7 @@ class RepeatsBackwards(Fault):
         Outbox.release = release_backwards
 
 
-class Ends(Fault):
+class Exits(Fault):
     """Exits when a stream ends for a while."""
 
     reason: ClassVar[str] = ""
@@ -61,28 +61,28 @@ class Ends(Fault):
         session.passes = lambda error: passes(error) and error.reason != self.reason
 
 
-class EndsInSilence(Ends):
+class ExitsOnSilence(Exits):
     """Exits when a stream ends because of silence."""
 
     fails = ("reconnect.session-silent",)
     reason = Reason.SESSION_SILENT
 
 
-class EndsWhenSlow(Ends):
+class ExitsWhenTooSlow(Exits):
     """Exits when a stream ends because it was read too slowly."""
 
     fails = ("reconnect.reader-too-slow",)
     reason = Reason.READER_TOO_SLOW
 
 
-class EndsWhenLimited(Ends):
+class ExitsWhenLimited(Exits):
     """Exits when a stream ends because too many requests were sent."""
 
     fails = ("reconnect.rate-limited",)
     reason = Reason.RATE_LIMITED
 
 
-class EndsWithTheServer(Ends):
+class ExitsWithTheServer(Exits):
     """Exits when the server is restarted."""
 
     fails = ("reconnect.draining", "reconnect.restart", "reconnect.draining-address")
@@ -98,7 +98,7 @@ class ResignsForAnOutage(Fault):
         runner.BotRunner._asked_of_bot = asked_once
 
 
-class SeeksForEver(Fault):
+class KeepsItsSeeksOpen(Fault):
     """Keeps its seeks open, however many matches it plays."""
 
     fails = ("seeks.matches",)
@@ -108,7 +108,7 @@ class SeeksForEver(Fault):
         slots.MatchSlots.full = property(lambda one: False)
 
 
-class SeeksInVain(Fault):
+class KeepsRefusedTerms(Fault):
     """Does not change terms that the server refuses."""
 
     fails = ("seeks.unknown-game", "seeks.malformed-time")
@@ -122,7 +122,7 @@ class SeeksInVain(Fault):
         seeking.Seeker._make = leave_alone
 
 
-class DoesNotWait(Fault):
+class IgnoresTheDelay(Fault):
     """Reconnects at once, whatever delay the stopping server asks for."""
 
     fails = ("reconnect.draining",)
@@ -136,7 +136,7 @@ class DoesNotWait(Fault):
         ArbiterError.retry_after_s = property(asked_s)
 
 
-class Hammers(Fault):
+class ReconnectsWithoutPauses(Fault):
     """Calls the server fifty times a second while it has no stream."""
 
     fails = ("reconnect.backoff",)
@@ -153,7 +153,7 @@ class Hammers(Fault):
                     one.connect_ex((host, int(port)))
 
 
-class BearsSilence(Fault):
+class WaitsForASilentServer(Fault):
     """Waits for ever for a silent server."""
 
     fails = ("reconnect.silence",)
@@ -164,7 +164,7 @@ class BearsSilence(Fault):
         return [item]
 
 
-class KnowsOneAddress(Fault):
+class UsesOneAddress(Fault):
     """Uses only the first address."""
 
     fails = ("reconnect.next-address", "reconnect.draining-address")

@@ -31,7 +31,7 @@ class AcknowledgesOnce(Fault):
         return [] if known else [act]
 
 
-class AcknowledgesItsOwn(Fault):
+class AcknowledgesOnlyItsMatches(Fault):
     """Acknowledges only results of matches that it has played in."""
 
     fails = ("results.unknown-match",)
@@ -51,7 +51,7 @@ class PlaysOnAfterTheEnd(Fault):
         return [item]
 
 
-class FinishesItsThought(Fault):
+class ActsAfterTheEnd(Fault):
     """Acts after the end of a match in which it was thinking."""
 
     fails = ("results.no-more-moves",)
@@ -104,7 +104,7 @@ class AnswersOnePing(Fault):
         return [item for item in items if item not in pings[1:]]
 
 
-class HoldsItsBreath(Fault):
+class AnswersNoPingsWhileThinking(Fault):
     """Answers no pings after it has thought for a tenth of a second."""
 
     fails = ("heartbeat.thinking",)
@@ -119,7 +119,7 @@ class HoldsItsBreath(Fault):
         )
 
 
-class TakesItsTime(Fault):
+class MovesTooSlowly(Fault):
     """Takes 1.5 s for a move where it has 300 ms."""
 
     fails = ("clocks.pressure",)
@@ -135,7 +135,7 @@ class TakesItsTime(Fault):
         RandomBot.choose = choose_slowly
 
 
-class ComesBack(Fault):
+class ReconnectsWhenSuperseded(Fault):
     """Reconnects after a newer stream of its player took over."""
 
     fails = ("sessions.session-superseded",)
@@ -145,7 +145,7 @@ class ComesBack(Fault):
         session.passes = lambda error: passes(error) or error.reason == Reason.SESSION_SUPERSEDED
 
 
-class EndsAsIfAllWereWell(Fault):
+class ExitsWithStatus0(Fault):
     """Exits with status 0, whatever the reason."""
 
     fails = (
@@ -169,7 +169,7 @@ class EndsAsIfAllWereWell(Fault):
         cli.main = quiet
 
 
-class WaitsForEver(Fault):
+class NeverGivesUp(Fault):
     """Tries for ever to reach a server that it has never reached."""
 
     fails = ("sessions.nobody-there",)
@@ -183,7 +183,7 @@ class WaitsForEver(Fault):
         session.Session.__init__ = patient
 
 
-class BreaksOff(Fault):
+class CutsItsStream(Fault):
     """Cuts its stream where it should end it."""
 
     fails = ("shutdown.idle", "shutdown.playing")
@@ -195,7 +195,7 @@ class BreaksOff(Fault):
         playing._farewell = leave_at_once
 
 
-class SpeaksNoTls(Fault):
+class UsesNoTls(Fault):
     """Does not use TLS, whatever its options say."""
 
     fails = ("tls.plays",)

@@ -10,7 +10,7 @@ from arbiter_client import runner
 from tests.conformance.faulty_bot.fault import Fault, leave, unknown
 
 
-class StumblesOverFields(Fault):
+class ExitsOnUnknownFields(Fault):
     """Exits on a field that it does not know."""
 
     fails = ("newer.fields",)
@@ -21,7 +21,7 @@ class StumblesOverFields(Fault):
         return [item]
 
 
-class StumblesOverItems(Fault):
+class ExitsOnUnknownItems(Fault):
     """Exits on an item that it does not know."""
 
     fails = ("newer.items",)
@@ -32,7 +32,7 @@ class StumblesOverItems(Fault):
         return [item]
 
 
-class StumblesOverPhases(Fault):
+class IgnoresUnknownPhases(Fault):
     """Takes no turn in a match whose phase it does not know."""
 
     fails = ("newer.enums",)
@@ -42,7 +42,7 @@ class StumblesOverPhases(Fault):
         return [] if match is not None and match.phase > 4 else [item]
 
 
-class StumblesOverNotices(Fault):
+class ExitsOnUnknownNotices(Fault):
     """Exits on a notice whose reason it does not know."""
 
     fails = ("newer.notice",)
@@ -53,7 +53,7 @@ class StumblesOverNotices(Fault):
         return [item]
 
 
-class StumblesOverSeeks(Fault):
+class ExitsOnSeeks(Fault):
     """Exits on a seek."""
 
     fails = ("newer.offers",)
@@ -64,7 +64,7 @@ class StumblesOverSeeks(Fault):
         return [item]
 
 
-class StumblesOverVersions(Fault):
+class ExitsOnOtherVersions(Fault):
     """Exits on a server with another minor version."""
 
     fails = ("newer.hello",)
@@ -75,7 +75,7 @@ class StumblesOverVersions(Fault):
         return [item]
 
 
-class ThinksOfOneMatch(Fault):
+class PlaysOneMatchAtATime(Fault):
     """Thinks about one match at a time."""
 
     fails = ("parallel.independent",)
@@ -85,7 +85,7 @@ class ThinksOfOneMatch(Fault):
         runner.asyncio = SimpleNamespace(**{**vars(asyncio), "Semaphore": lambda _: semaphore(1)})
 
 
-class KeepsFourMatches(Fault):
+class PlaysOnlyFourMatches(Fault):
     """Takes turns in at most four matches at once."""
 
     fails = ("parallel.matches",)
@@ -104,7 +104,7 @@ class PlaysOneSeatOfItself(Fault):
         return [] if item.turn.seat == 2 and item.turn.opponent == self.player else [item]
 
 
-class HearsNoChallenges(Fault):
+class IgnoresChallenges(Fault):
     """Does not answer challenges."""
 
     fails = ("challenges.answered",)

@@ -12,7 +12,7 @@ from arbiter_protos.v1.play_pb2 import PlayAct, ResignAct
 from tests.conformance.faulty_bot.fault import Fault, asked_once, reason
 
 
-class Forgets(Fault):
+class RepeatsNothing(Fault):
     """Does not repeat a request that was refused for a certain reason."""
 
     reason: ClassVar[str] = ""
@@ -21,21 +21,21 @@ class Forgets(Fault):
         return [] if reason(item) == self.reason else [item]
 
 
-class ForgetsWhatIsUnavailable(Forgets):
+class RepeatsNoUnavailableRequests(RepeatsNothing):
     """Does not repeat a request that was refused because the store is unavailable."""
 
     fails = ("refusals.unavailable",)
     reason = "STORE_UNAVAILABLE"
 
 
-class ForgetsWhatIsTooMuch(Forgets):
+class RepeatsNoLimitedRequests(RepeatsNothing):
     """Does not repeat a request that was refused because of a rate limit."""
 
     fails = ("refusals.exhausted",)
     reason = "RATE_LIMITED"
 
 
-class ForgetsTheUnknown(Forgets):
+class RepeatsNoUnknownRefusals(RepeatsNothing):
     """Does not repeat a request that was refused for a reason that it does not know."""
 
     fails = ("refusals.unknown-temporary",)
@@ -74,7 +74,7 @@ class ResignsAfterTheEnd(Resigns):
     reason = "MATCH_NOT_ACTIVE"
 
 
-class InsistsOnIllegalMoves(Fault):
+class RepeatsIllegalMoves(Fault):
     """Repeats a request that was refused as illegal."""
 
     fails = ("refusals.illegal",)
@@ -94,7 +94,7 @@ class InsistsOnIllegalMoves(Fault):
         return [item]
 
 
-class LeavesForARefusal(Fault):
+class EndsItsStreamOnARefusal(Fault):
     """Ends its stream when the server says that there is no such match."""
 
     fails = ("refusals.one-match",)
@@ -128,7 +128,7 @@ class AsksOnce(Fault):
         channel.Connection.ask_all = ask_all
 
 
-class CountsFromOneInEachMatch(Fault):
+class ReusesRequestIds(Fault):
     """Uses the ply as the request id, so that all matches have the same ids."""
 
     fails = ("requests.ids",)

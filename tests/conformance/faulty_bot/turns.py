@@ -9,7 +9,7 @@ from arbiter_protos.v1.play_pb2 import MoveAct, PlayAct, ResignAct
 from tests.conformance.faulty_bot.fault import Fault
 
 
-class ChoosesTwice(Fault):
+class MovesAgain(Fault):
     """Moves again, with another request id, for a turn that it received three times on one stream."""
 
     fails = ("turns.doubled",)
@@ -32,7 +32,7 @@ class ChoosesTwice(Fault):
         return [act]
 
 
-class LooksBack(Fault):
+class MovesForEarlierPlies(Fault):
     """Moves for a turn whose ply is below that of the last one."""
 
     fails = ("turns.late",)
@@ -45,7 +45,7 @@ class LooksBack(Fault):
         return [item]
 
 
-class ThinksToTheEnd(Fault):
+class TakesNoTurnWhileThinking(Fault):
     """Does not take another turn in a match before it has moved for the last one."""
 
     fails = ("turns.overtaken",)
@@ -56,7 +56,7 @@ class ThinksToTheEnd(Fault):
         return [] if item.turn.ply > ply and (match, ply) not in self.moved else [item]
 
 
-class GivesUpAfterAnInterruption(Fault):
+class ResignsAfterAnInterruption(Fault):
     """Resigns when a turn arrives again because its clock was restarted."""
 
     fails = ("turns.interrupted",)
@@ -73,7 +73,7 @@ class GivesUpAfterAnInterruption(Fault):
         return [item]
 
 
-class MindsGaps(Fault):
+class NeedsLastMoves(Fault):
     """Takes no turn without last moves, except the first one."""
 
     fails = ("turns.gap",)
