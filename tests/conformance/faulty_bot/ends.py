@@ -17,7 +17,7 @@ from tests.conformance.faulty_bot.fault import Fault
 class AcknowledgesOnce(Fault):
     """Acknowledges a result once, however often it receives it."""
 
-    fails = ("results.received-again",)
+    fails = ("results.told-again",)
 
     def __init__(self):
         super().__init__()
