@@ -27,19 +27,27 @@ def stored(seals: Seals | None, row: Sequence[Any]) -> StoredRecord:
     """Return the record of a row of COLUMNS, whose seal holds. Raises RecordDamaged."""
     sequence, match_id, revision, body, subject, seal = row
     kind = _SUBJECTS.get(subject) if isinstance(subject, str) else None
-    of = kind.value if kind is not None else "match"
-    for name, value in zip(_TYPES, (sequence, match_id, revision, body), strict=True):
-        if type(value) is not _TYPES[name]:
-            raise RecordDamaged(_shown(match_id), _shown(revision), f"its {name} is {_shown(value)}", of)
+    if not (type(sequence) is int and type(match_id) is str and type(revision) is int and type(body) is bytes):
+        raise RecordDamaged(_shown(match_id), _shown(revision), _mistyped(row), _name(kind))
     if kind is None:
         raise RecordDamaged(match_id, revision, f"its subject is {_shown(subject)}")
     if seal is not None and type(seal) is not bytes:
-        raise RecordDamaged(match_id, revision, f"its seal is {_shown(seal)}", of)
+        raise RecordDamaged(match_id, revision, f"its seal is {_shown(seal)}", _name(kind))
     record = StoredRecord(sequence, match_id, revision, body, kind)
     fault = seals.fault(record, seal) if seals is not None else ""
     if fault:
-        raise RecordDamaged(match_id, revision, fault, of)
+        raise RecordDamaged(match_id, revision, fault, _name(kind))
     return record
+
+
+def _mistyped(row: Sequence[Any]) -> str:
+    """Return which of the first values of a row has not the type that was written, as a clause."""
+    found = zip(_TYPES.items(), row, strict=False)
+    return next(f"its {name} is {_shown(value)}" for (name, kind), value in found if type(value) is not kind)
+
+
+def _name(kind: Subject | None) -> str:
+    return kind.value if kind is not None else "match"
 
 
 def head(connection: Connection) -> int:
