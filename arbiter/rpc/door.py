@@ -37,7 +37,7 @@ def call_of(context: Context) -> Call:
 
 
 class MessageWriter:
-    """Writes messages on a call, one after the other, and counts what its client has not read.
+    """Writes messages on a call, one after the other and all in one task, and counts what its client has not read.
 
     A write that nobody reads for `silence_ms` is given up, and refused with READER_TOO_SLOW, unless `patient`. A write
     may be cancelled: gRPC still sends its message, and the call can end with a status behind it. For that, the headers
@@ -50,19 +50,18 @@ class MessageWriter:
         self._limits = limits
         self._peer = context.peer()
         self._begun = False
-        self._task: asyncio.Task[Any] | None = None  # that writes
-        self._too_late = False
+        self._task: asyncio.Task[Any] | None = None  # that writes, once it has begun to
+        self._is_writing = self._too_late = False
         self._overdue = None if patient else self._give_up
 
     async def write(self, message: Any) -> None:
         """Write a message. Raises Refusal READER_TOO_SLOW."""
         if not self._begun:
-            self._begun = True
+            self._begun, self._task = True, asyncio.current_task()
             await _completed(self._context.send_initial_metadata(()))
         size = len(message) if isinstance(message, bytes) else message.ByteSize()
         pending = self._unread.began(self._peer, size, self._overdue)
-        if self._overdue is not None:
-            self._task = asyncio.current_task()
+        self._is_writing = True
         try:
             await self._context.write(message)
         except asyncio.CancelledError:
@@ -71,11 +70,11 @@ class MessageWriter:
                 raise unread(self._limits) from None
             raise
         finally:
-            self._task = None
+            self._is_writing = False
             self._unread.ended(pending)
 
     def _give_up(self) -> None:
-        if self._task is not None:
+        if self._is_writing and self._task is not None:
             self._too_late = True
             self._task.cancel()
 

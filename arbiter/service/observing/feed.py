@@ -108,9 +108,11 @@ class Stream:
                 self._subscription.missing, self._behind = False, True
             if not self._behind:
                 self._too_slow = overrun
-                if fresh:
+                if len(fresh) > MOST_TOLD:
                     self._ready.extend(fresh)
                     return self._some()
+                if fresh:
+                    return self._passed(fresh)
         return await self._stored()
 
     def _some(self) -> Batch:
