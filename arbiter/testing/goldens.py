@@ -1,10 +1,10 @@
 """The golden files of the games: which parts of them are generated, and the command that generates them.
 
-    tests/golden/GAME/perft.json        counts, written by hand from the rules: never generated
-    tests/golden/GAME/scripts/NAME.txt  playthroughs, written by hand
-    tests/golden/GAME/stories/NAME.txt  generated from the scripts
-    tests/golden/GAME/moves.txt         the order of moves; headers are written by hand, moves are generated
-    tests/golden/transcripts/           signed transcripts, generated: see `arbiter.testing.transcripts`
+    tests/golden/GAME/perft.json             counts, written by hand from the rules: never generated
+    tests/golden/GAME/scripts/NAME.txt       scripts of playthroughs, written by hand
+    tests/golden/GAME/playthroughs/NAME.txt  playthroughs, generated from the scripts
+    tests/golden/GAME/moves.txt              the order of moves; headers are written by hand, moves are generated
+    tests/golden/transcripts/                signed transcripts, generated: see `arbiter.testing.transcripts`
 
 `python -m arbiter.testing.goldens tests/golden` writes the files that differ; review the difference like code. With a
 second argument, `slow`, it counts the cases that take too long for the test suite, and fails if a count differs.
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.perft import perft
-from arbiter.games.playthrough import ScriptError, order_snapshot, read_script, story
+from arbiter.games.playthrough import ScriptError, order_snapshot, playthrough, read_script
 from arbiter.testing import transcripts
 
 
@@ -61,8 +61,10 @@ def generated(folder: Path) -> dict[Path, str]:
 
     Raises ScriptError, with the name of the file, if a script or a snapshot cannot be read or played.
     """
-    sources = {folder / "stories" / script.name: script for script in sorted(folder.glob("scripts/*.txt"))}
-    files = {target: _from_source(source, lambda text: story(read_script(text))) for target, source in sources.items()}
+    sources = {folder / "playthroughs" / script.name: script for script in sorted(folder.glob("scripts/*.txt"))}
+    files = {
+        target: _from_source(source, lambda text: playthrough(read_script(text))) for target, source in sources.items()
+    }
     order = folder / "moves.txt"
     if order.is_file():
         files[order] = _from_source(order, order_snapshot)
@@ -77,8 +79,10 @@ def _from_source(source: Path, make: Callable[[str], str]) -> str:
 
 
 def stale(folder: Path) -> list[Path]:
-    """Return the stories of a game's folder that have no script any more."""
-    return [path for path in sorted(folder.glob("stories/*.txt")) if not (folder / "scripts" / path.name).is_file()]
+    """Return the playthroughs of a game's folder that have no script any more."""
+    return [
+        path for path in sorted(folder.glob("playthroughs/*.txt")) if not (folder / "scripts" / path.name).is_file()
+    ]
 
 
 def regenerate(directory: Path) -> list[Path]:

@@ -117,7 +117,7 @@ class ScriptedMatch:
         self.do(command, arrived - self.now + dice.below(3))
 
 
-class Story(NamedTuple):
+class MatchPlan(NamedTuple):
     """The plan of a golden match: game, time control, length, and how it ends if the rules do not end it.
 
     plies: how many plies the players play, after the opening.
@@ -194,25 +194,25 @@ def _aborts(script: ScriptedMatch) -> None:
     script.do(Abort("organiser", script.request(), "the hall closes – good night"), 1_000)
 
 
-STORIES: Final = (
-    Story("circle-of-life", "circle-of-life", "1m+1s", 3_000, 24, _resigns),
-    Story("elevation", "elevation", "300ms/move+10s", 900, 14, _agrees),
-    Story("hop-it", "hop-it", "20s+2sd", 4_000, 20, _resigns),
-    Story("pods", "pods(size=3)", "2s+5x1s", 900, 200, _resigns),
-    Story("pondlife", "pondlife", "6/20s", 4_000, 20, _strikes_out),
-    Story("bronstein", "hop-it(duty=none)", "10s+2sb", 4_000, 12, _comes_late),
-    Story("main-time", "pods(size=4)", "30s", 2_000, 10, _waits),
-    Story("unlimited", "circle-of-life(target=9)", "none", 90_000, 10, _aborts),
-    Story("opening", "pods", "5/30s", 4_000, 16, _resigns, ("a1", "e5", "b1")),
-    Story("self-play", "circle-of-life", "20s", 2_000, 12, _comes_late, players=("alice", "alice")),
-    Story("abandoned", "pondlife", "3m", 2_000, 8, _goes_away),
-    Story("faulted", "hop-it", "1m+2s", 2_000, 8, _fails),
-    Story("time-odds", "circle-of-life", "10s+1s:300ms/move+5s", 900, 16, _resigns),
-    Story("by-length", "hop-it", "1m", 900, 20, _resigns, rules=AdjudicationRules(plies=9)),
-    Story(
+MATCH_PLANS: Final = (
+    MatchPlan("circle-of-life", "circle-of-life", "1m+1s", 3_000, 24, _resigns),
+    MatchPlan("elevation", "elevation", "300ms/move+10s", 900, 14, _agrees),
+    MatchPlan("hop-it", "hop-it", "20s+2sd", 4_000, 20, _resigns),
+    MatchPlan("pods", "pods(size=3)", "2s+5x1s", 900, 200, _resigns),
+    MatchPlan("pondlife", "pondlife", "6/20s", 4_000, 20, _strikes_out),
+    MatchPlan("bronstein", "hop-it(duty=none)", "10s+2sb", 4_000, 12, _comes_late),
+    MatchPlan("main-time", "pods(size=4)", "30s", 2_000, 10, _waits),
+    MatchPlan("unlimited", "circle-of-life(target=9)", "none", 90_000, 10, _aborts),
+    MatchPlan("opening", "pods", "5/30s", 4_000, 16, _resigns, ("a1", "e5", "b1")),
+    MatchPlan("self-play", "circle-of-life", "20s", 2_000, 12, _comes_late, players=("alice", "alice")),
+    MatchPlan("abandoned", "pondlife", "3m", 2_000, 8, _goes_away),
+    MatchPlan("faulted", "hop-it", "1m+2s", 2_000, 8, _fails),
+    MatchPlan("time-odds", "circle-of-life", "10s+1s:300ms/move+5s", 900, 16, _resigns),
+    MatchPlan("by-length", "hop-it", "1m", 900, 20, _resigns, rules=AdjudicationRules(plies=9)),
+    MatchPlan(
         "by-material", "circle-of-life", "1m", 900, 60, _resigns, rules=AdjudicationRules(material=1, material_plies=2)
     ),
-    Story(
+    MatchPlan(
         "by-evaluation",
         "pods(size=4)",
         "1m",
@@ -221,23 +221,21 @@ STORIES: Final = (
         _agree_who_wins,
         rules=AdjudicationRules(evaluation=250, evaluation_plies=4),
     ),
-    Story("versions", "pods(size=4)", "1m", 2_000, 8, _comes_back_newer, versions=("1.9 – β", "")),
+    MatchPlan("versions", "pods(size=4)", "1m", 2_000, 8, _comes_back_newer, versions=("1.9 – β", "")),
 )
 
 
-def played(story: Story) -> ScriptedMatch:
+def played(plan: MatchPlan) -> ScriptedMatch:
     """Play a planned match to its end."""
-    script = ScriptedMatch(
-        story.name, story.game, story.time, story.opening, story.players, story.versions, story.rules
-    )
+    script = ScriptedMatch(plan.name, plan.game, plan.time, plan.opening, plan.players, plan.versions, plan.rules)
     script.arrive(1, 100)
     script.arrive(2, 250)
-    for ply in range(story.plies):
+    for ply in range(plan.plies):
         _incident(script, ply)
-        script.play(story.think_ms)
+        script.play(plan.think_ms)
         if script.match.phase is Phase.ENDED:
             return script
-    story.end(script)
+    plan.end(script)
     return script
 
 
@@ -275,9 +273,9 @@ def public_keys() -> tuple[PublicKey, ...]:
 def generated() -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each golden file."""
     yield KEY_FILE, write_keys(public_keys()).encode()
-    for story in STORIES:
-        script = played(story)
-        yield f"{story.name}.jsonl", signed(script.log, script.match)
+    for plan in MATCH_PLANS:
+        script = played(plan)
+        yield f"{plan.name}.jsonl", signed(script.log, script.match)
 
 
 def regenerate(folder: Path) -> list[Path]:

@@ -36,7 +36,7 @@ def test_the_golden_transcripts_hold() -> None:
     code, lines = ask(*sorted(GOLDEN.glob("*.jsonl")))
     assert code == 0
     assert all(": holds: " in line for line in lines)
-    assert len(lines) == len(transcripts.STORIES)
+    assert len(lines) == len(transcripts.MATCH_PLANS)
 
 
 def test_the_verifier_runs_through_a_symbolic_link(tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ def test_every_change_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["started", "credited", "charged", "left"])
-@pytest.mark.parametrize("story", [story.name for story in transcripts.STORIES])
-def test_a_wrong_ledger_is_found_though_it_is_signed(tmp_path: Path, story: str, name: str) -> None:
-    lines = (GOLDEN / f"{story}.jsonl").read_bytes().splitlines()[:-1]
+@pytest.mark.parametrize("plan", [plan.name for plan in transcripts.MATCH_PLANS])
+def test_a_wrong_ledger_is_found_though_it_is_signed(tmp_path: Path, plan: str, name: str) -> None:
+    lines = (GOLDEN / f"{plan}.jsonl").read_bytes().splitlines()[:-1]
     number = max(n for n, line in enumerate(lines) if decode(line)["kind"] == "moved")
     value = decode(lines[number])
     value["ledger"][name] += 1
@@ -104,7 +104,7 @@ def test_an_impossible_event_is_found_though_it_is_signed(
 
 
 @pytest.mark.parametrize(
-    ("story", "rules", "said"),
+    ("plan", "rules", "said"),
     [
         ("by-length", {"plies": 10}, "reason: the match is not that long"),
         ("by-length", {"plies": 6}, 'expected "ended"'),
@@ -114,9 +114,9 @@ def test_an_impossible_event_is_found_though_it_is_signed(
     ],
 )
 def test_an_end_that_contradicts_the_adjudication_rules_is_found(
-    tmp_path: Path, story: str, rules: dict[str, int], said: str
+    tmp_path: Path, plan: str, rules: dict[str, int], said: str
 ) -> None:
-    lines = (GOLDEN / f"{story}.jsonl").read_bytes().splitlines()[:-1]
+    lines = (GOLDEN / f"{plan}.jsonl").read_bytes().splitlines()[:-1]
     code, (complaint,) = ask(forged(tmp_path, lines, 0, decode(lines[0]) | {"adjudication": rules}))
     assert code == 1
     assert said in complaint

@@ -9,7 +9,7 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
-from arbiter.games.playthrough import ScriptError, order_snapshot, read_script, story
+from arbiter.games.playthrough import ScriptError, order_snapshot, playthrough, read_script
 from arbiter.testing import goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -52,7 +52,7 @@ def test_playthroughs_and_the_order_of_moves_are_as_kept(game: str) -> None:
 
 
 def test_a_playthrough_shows_moves_steps_counts_and_outcome() -> None:
-    written = story(read_script(SCRIPT))
+    written = playthrough(read_script(SCRIPT))
     assert written.startswith("# A stone eats the stone beside it.\nvariant circle-of-life(target=4)\n")
     assert "\n1. seat 1 e5: place S e5\n" in written
     assert "\n  57 legal (8cf3bded): a1 a2 a3 a4 a5 b1 …\n" in written
@@ -81,14 +81,14 @@ def test_scripts_of_another_form_are_refused(script: str) -> None:
 def test_a_script_may_show_a_position_without_a_move() -> None:
     script = read_script(SCRIPT.replace("play e5\n", "").replace("1 target_eaten", "none"))
     assert script.moves == ()
-    assert story(script).endswith("\noutcome none\n")
+    assert playthrough(script).endswith("\noutcome none\n")
 
 
 def test_a_script_with_a_wrong_outcome_or_move_is_refused() -> None:
     with pytest.raises(ScriptError, match="the outcome is '1 target_eaten', and the script says 'none'"):
-        story(read_script(SCRIPT.replace("1 target_eaten", "none")))
+        playthrough(read_script(SCRIPT.replace("1 target_eaten", "none")))
     with pytest.raises(Refusal) as caught:
-        story(read_script(SCRIPT.replace("play e5", "play e1")))
+        playthrough(read_script(SCRIPT.replace("play e5", "play e1")))
     assert caught.value.reason == Reason.MOVE_ILLEGAL
 
 
@@ -120,15 +120,15 @@ def test_regenerate_writes_what_differs_and_removes_what_is_unused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "circle-of-life"
-    for name in ("scripts", "stories"):
+    for name in ("scripts", "playthroughs"):
         (folder / name).mkdir(parents=True)
     (folder / "scripts" / "eats.txt").write_text(SCRIPT)
-    (folder / "stories" / "gone.txt").write_text("old")
+    (folder / "playthroughs" / "gone.txt").write_text("old")
     (folder / "perft.json").write_text(json.dumps({"cases": [{"variant": "circle-of-life", "counts": [61, 3660]}]}))
     assert goldens.missing(folder) == ["moves.txt"]
     assert [count.actual() for count in goldens.counts(folder)] == [61, 3660]
-    assert goldens.regenerate(tmp_path) == [folder / "stories" / "eats.txt", folder / "stories" / "gone.txt"]
-    assert not (folder / "stories" / "gone.txt").exists()
+    assert goldens.regenerate(tmp_path) == [folder / "playthroughs" / "eats.txt", folder / "playthroughs" / "gone.txt"]
+    assert not (folder / "playthroughs" / "gone.txt").exists()
     assert goldens.main([str(tmp_path)]) == 0
     assert capsys.readouterr().out == "every golden file is up to date\n"
     assert goldens.main([]) == 2

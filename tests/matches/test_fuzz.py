@@ -26,7 +26,7 @@ from tests.fuzz import effort, near, sendable, texts
 pytestmark = pytest.mark.long
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "transcripts"
-NAMES = [story.name for story in transcripts.STORIES]
+NAMES = [plan.name for plan in transcripts.MATCH_PLANS]
 CHECK = checking(read_keys((GOLDEN / transcripts.KEY_FILE).read_bytes()), holds)
 CONTROLS = ("5m", "5m+3s", "5m+3sd", "5m+3sb", "300ms/move", "300ms/move+10s", "1m+3x10s", "40/30m", "none", "168h")
 DEEP = b"[" * 100_000

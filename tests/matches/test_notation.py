@@ -15,7 +15,7 @@ from arbiter.matches.comments import opened
 from arbiter.matches.events import Created, Ended, Moved
 from arbiter.matches.notation import NotationError, WrittenMove, _date, read, write
 from arbiter.matches.record_errors import RecordError
-from arbiter.testing.transcripts import STORIES, Story, played
+from arbiter.testing.transcripts import MATCH_PLANS, MatchPlan, played
 from tests.matches.heap import games
 from tests.matches.logged_match import started
 
@@ -33,15 +33,15 @@ def test_a_match_as_text() -> None:
     )
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_what_is_written_reads_back(story: Story) -> None:
-    stage = played(story)
+@pytest.mark.parametrize("plan", MATCH_PLANS, ids=lambda plan: plan.name)
+def test_what_is_written_reads_back(plan: MatchPlan) -> None:
+    stage = played(plan)
     events = [read_event(data) for data in stage.log]
     text = write(events)
     game = read(text)
-    assert [move.move for move in game.moves[: game.opening_plies]] == list(story.opening)
+    assert [move.move for move in game.moves[: game.opening_plies]] == list(plan.opening)
     moved = [event for event in events if isinstance(event, Moved)]
-    timed = story.time != "none"
+    timed = plan.time != "none"
     said = opened(((event.ply, event.comment) for event in moved if event.comment), stage.match.secret)
     assert said
     assert game.moves[game.opening_plies :] == tuple(
@@ -53,7 +53,7 @@ def test_what_is_written_reads_back(story: Story) -> None:
     created, ended = events[0], events[-1]
     assert isinstance(created, Created)
     assert isinstance(ended, Ended)
-    assert (game.tags["Game"], game.tags["TimeControl"], game.tags["Match"]) == (story.game, story.time, created.match)
+    assert (game.tags["Game"], game.tags["TimeControl"], game.tags["Match"]) == (plan.game, plan.time, created.match)
     assert game.tags["Termination"] == f"{ended.result.value}: {ended.reason}"
     assert game.tags.get("Note", "") == ended.note
     assert game.position == moved[-1].position

@@ -105,16 +105,16 @@ def _records(match: Match, sealed: list[Sealed]) -> tuple[Record, ...]:
 def appends(seed: int, matches: int = 16) -> tuple[Append, ...]:
     """Return the appends of many simultaneous matches, in order; some of the matches have not ended."""
     dice = random.Random(seed)
-    stories = [RandomMatch(number, dice) for number in range(matches)]
+    running = [RandomMatch(number, dice) for number in range(matches)]
     asked = []
-    for story in stories:
-        asked.append(story.opening)
+    for match in running:
+        asked.append(match.opening)
         for _ in range(dice.randrange(8)):  # matches overlap
-            other = dice.choice(stories[: stories.index(story) + 1])
+            other = dice.choice(running[: running.index(match) + 1])
             append = None if other.ended else other.go_on()
             asked += [append] if append is not None else []
     for _ in range(10 * matches):
-        story = dice.choice(stories)
-        append = None if story.ended else story.go_on()
+        match = dice.choice(running)
+        append = None if match.ended else match.go_on()
         asked += [append] if append is not None else []
     return tuple(asked)

@@ -20,7 +20,7 @@ from arbiter.runtime.keys import holds
 from arbiter.testing import transcripts
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "transcripts"
-NAMES = [story.name for story in transcripts.STORIES]
+NAMES = [plan.name for plan in transcripts.MATCH_PLANS]
 CHECK = checking(read_keys((GOLDEN / transcripts.KEY_FILE).read_bytes()), holds)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from arbiter.matches import transcript
 from arbiter.matches.canonical import Json, digest, encode
 from arbiter.matches.signature import ALGORITHM, Signature, Statement
-from arbiter.testing import transcripts as stories
+from arbiter.testing import transcripts as golden
 
 Events = list[dict[str, Any]]
 
@@ -26,7 +26,7 @@ class Forgery(NamedTuple):
 
     name: str
     what: str
-    story: str
+    plan: str
     do: Callable[[Events], None]
     late: int | None = 0
     signs: Mapping[str, Any] = {}
@@ -38,7 +38,7 @@ def forged(events: Events, signs: Mapping[str, Any]) -> list[bytes]:
     for event in events:
         lines.append(encode(event | {"previous": previous}))
         previous = digest(lines[-1])
-    key = next(key for key in stories.KEYS if key.public.valid_at(events[-1]["at"]))
+    key = next(key for key in golden.KEYS if key.public.valid_at(events[-1]["at"]))
     values = {"match": events[0]["match"], "events": len(lines), "head": previous, "algorithm": ALGORITHM, **signs}
     statement = Statement(key=key.public.key_id, **values)
     return transcript.write(lines, Signature(statement, key.sign(statement.message()))).splitlines()

@@ -12,12 +12,12 @@ from arbiter.matches.public_keys import PublicKey, checking, read_keys, write_ke
 from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.signature import Signature, Statement
 from arbiter.runtime.keys import SigningKey, holds
-from arbiter.testing import transcripts as stories
+from arbiter.testing import transcripts as golden
 from arbiter.testing.vectors.forgeries import FORGERIES, forged
 from arbiter.testing.vectors.layout import laid_out
 
 HOLDING: Final = ("circle-of-life", "elevation", "pods", "opening", "self-play", "abandoned", "faulted")
-"""The stories whose transcripts are among the vectors as they are."""
+"""The golden matches whose transcripts are among the vectors unchanged."""
 
 STRANGER: Final = SigningKey(b"\x03" * 32, 0)  #: a key that is not one of the public keys
 
@@ -40,23 +40,23 @@ class Alteration(NamedTuple):
 
 def vectors() -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each file of the folder transcripts."""
-    keys = stories.public_keys()
-    yield stories.KEY_FILE, write_keys(keys).encode()
+    keys = golden.public_keys()
+    yield golden.KEY_FILE, write_keys(keys).encode()
     index = []
-    made = {story.name: stories.played(story) for story in stories.STORIES if story.name in HOLDING}
+    made = {plan.name: golden.played(plan) for plan in golden.MATCH_PLANS if plan.name in HOLDING}
     for name, script in made.items():
-        data = stories.signed(script.log, script.match)
+        data = golden.signed(script.log, script.match)
         yield f"{name}.jsonl", data
         index.append(_verdict(f"{name}.jsonl", f"as it was signed: {script.match.game.variant}", data, keys))
-    whole = stories.signed(made["opening"].log, made["opening"].match)
+    whole = golden.signed(made["opening"].log, made["opening"].match)
     for damage in DAMAGES:
         data = b"\n".join(damage.do(whole.splitlines())) + damage.end
         name = f"tampered-{damage.name}.jsonl"
         yield name, data
         index.append(_verdict(name, damage.what, data, keys, damage.without_rules))
     for forgery in FORGERIES:
-        story = next(story for story in stories.STORIES if story.name == forgery.story)
-        events = [decode(record) for record in stories.played(story).log]
+        plan = next(plan for plan in golden.MATCH_PLANS if plan.name == forgery.plan)
+        events = [decode(record) for record in golden.played(plan).log]
         forgery.do(events)
         data = b"\n".join(forged(events, forgery.signs)) + b"\n"
         name = f"forged-{forgery.name}.jsonl"
@@ -68,7 +68,7 @@ def vectors() -> Iterator[tuple[str, bytes]]:
 
 def _key_files(keys: Sequence[PublicKey]) -> Iterator[tuple[str, bytes]]:
     """Yield invalid files of public keys, the valid one beside them, and their index."""
-    rows = [{"file": stories.KEY_FILE, "what": "the public keys", "holds": True}]
+    rows = [{"file": golden.KEY_FILE, "what": "the public keys", "holds": True}]
     good: dict[str, Any] = json.loads(write_keys(keys))
     first = good["keys"][0]
     foreign = STRANGER.public.key.hex()
@@ -130,7 +130,7 @@ def _signed_anew(lines: Lines, key: SigningKey | None = None) -> Lines:
         log.append(encode(decode(line) | {"previous": previous}))
         previous = digest(log[-1])
     last = decode(log[-1])
-    key = key or next(key for key in stories.KEYS if key.public.valid_at(last["at"]))
+    key = key or next(key for key in golden.KEYS if key.public.valid_at(last["at"]))
     statement = Statement(last["match"], len(log), previous, key.public.key_id)
     return transcript.write(log, Signature(statement, key.sign(statement.message()))).splitlines()
 
@@ -203,4 +203,4 @@ DAMAGES: Final = (
 
 def _other(lines: Lines) -> SigningKey:
     at = decode(lines[-2])["at"]
-    return next(key for key in stories.KEYS if not key.public.valid_at(at))
+    return next(key for key in golden.KEYS if not key.public.valid_at(at))
