@@ -34,6 +34,7 @@ from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.play.timekeeping import keep_time
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
 from arbiter.service.ports.meter import NO_METER, Meter
+from arbiter.store.database import may_be_shared
 
 if TYPE_CHECKING:
     from arbiter.web.server import WebServer
@@ -118,11 +119,14 @@ async def serving(
 ) -> AsyncIterator[RunningServer]:
     """Run a server during the context. At its end the server drains: clocks stop, and everything becomes durable.
 
-    `world` replaces `open_world`. For `new` see `open_world`. Raises OperatorError, StoreTooNew.
+    If several servers may share the store, this one shares it. `world` replaces `open_world`. For `new` see
+    `open_world`. Raises OperatorError, StoreTooNew.
     """
     log = structlog.get_logger("arbiter")
     async with AsyncExitStack() as stack:
-        opened_world: World = await stack.enter_async_context((world or partial(open_world, new=new))(settings))  # type: ignore[arg-type]
+        if world is None:
+            world = partial(open_world, new=new, shared=may_be_shared(settings.store))
+        opened_world: World = await stack.enter_async_context(world(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, opened_world)
         server, web = doors(settings, opened_world, arbiter)
         admin_token, matches = await started(arbiter)

@@ -64,8 +64,7 @@ async def open_world(
     """Open the external dependencies of the use cases on this machine. For `committed` see `Writer`.
 
     `new` accepts a store that is empty, or older than the one that was served with these keys, or sealed by other keys.
-    Without `new` such a store raises OperatorError. `shared`: as one of several servers, on PostgreSQL; for now only
-    tests ask for it.
+    Without `new` such a store raises OperatorError. `shared`: as one of several servers; see `may_be_shared`.
     """
     limits = settings.limits
     async with AsyncExitStack() as stack:

@@ -67,11 +67,12 @@ class CrashingServer:
 
 @asynccontextmanager
 async def crashing_server(
-    folder: Path, store: str = "", shared: bool = False, name: str = "server"
+    folder: Path, store: str = "", shared: bool = False, name: str = "server", clock_ahead_ms: int = 0
 ) -> AsyncIterator[CrashingServer]:
     """Prepare runs on a store, by default a file in a folder; none has started yet.
 
-    `shared`: the server is one of several, each with its own name and all with the same keys.
+    `shared`: the server is one of several, each with its own name and all with the same keys. clock_ahead_ms: how wrong
+    the clock of its machine is.
     """
     address, log = f"127.0.0.1:{free_port()}", folder / f"{name}.log"
     with log.open("w") as stderr:
@@ -79,6 +80,7 @@ async def crashing_server(
             *(sys.executable, "-m", "arbiter.testing.crashing"),
             *("--listen", address, "--store", store or f"sqlite:///{folder / 'arbiter.db'}"),
             *(["--shared"] if shared else []),
+            *("--clock-ahead-ms", str(clock_ahead_ms)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,

@@ -1,0 +1,496 @@
+"""Three server processes on one PostgreSQL, with wrong clocks: whatever happens to one, play goes on at the others.
+
+Servers are killed, stopped and continued, cut off from the database, and told to stop; the database is restarted. No
+move that was acknowledged is lost or there twice, nobody is charged for an outage, and observers miss nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from itertools import combinations, pairwise
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any, NamedTuple
+
+import arbiter_client as arb
+import grpc
+import pytest
+from arbiter_protos.v1 import match_pb2, play_pb2
+from sqlalchemy.engine import make_url
+
+from arbiter.matches import transcript
+from arbiter.matches.public_keys import PublicKey, checking
+from arbiter.runtime.keys import holds
+from arbiter.runtime.loopback import free_port
+from arbiter.testing.crashing import CrashPlan
+from arbiter.testing.guarantees import Received, kept
+from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
+from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, check_received, events_of
+from tests.e2e.processes import Server
+from tests.e2e.recording_bot import Exchanges, RecordingBot
+from tests.processes import until
+from tests.store.postgres import Cluster
+
+PLAYERS = ("anna", "ben", "cleo", "dan", "eva", "finn")
+GAMES = ("circle-of-life(target=1)", "hop-it", "pondlife")
+WRONG_MS = (1_000, -1_000, 0)  #: how far the clocks of the three servers are ahead
+AT_ONCE = 6  #: matches
+THINKS_MS = 40
+SAME_MS = 5
+BETWEEN = 25  #: answers between two kills
+KILLS_EACH = 4  #: of these servers, for one of a server alone
+MOST_KILLS = 500
+GOES_ON_MS = 3_000
+STEADY_MS = 200  #: who has just opened a stream, or lost it, may be on no server
+CUP = arb.TournamentSpec("cup", arb.TournamentFormat.ROUND_ROBIN, ("hop-it",), "2m+1s", paired=False)
+CUP_PLAYERS = PLAYERS[:5]
+OWN = [("grpc.use_local_subchannel_pool", 1)]
+
+
+class Kill(NamedTuple):
+    """When a server was killed, in UTC epoch milliseconds, and whose streams were surely there."""
+
+    at: int
+    players: frozenset[str]
+
+
+class Player(RecordingBot):
+    """A player on one server, who thinks for a while at each turn. live_since: when its stream was there, or None."""
+
+    went_on: Callable[[], None] = staticmethod(lambda: None)
+    live_since: int | None = None
+
+    async def take(self, item: play_pb2.PlayItem) -> None:
+        """Note that the stream is there."""
+        self.live_since = self.live_since or now_ms()
+        await super().take(item)
+
+    def let_go(self) -> None:
+        """Note that the stream is lost."""
+        self.live_since = None
+        super().let_go()
+
+    async def over(self) -> None:
+        """Wait until the stream has ended."""
+        await self.until(lambda: self.call.done())
+
+    async def choose(self, turn: play_pb2.Turn) -> None:
+        self.spawn(self._think(turn))
+
+    async def _think(self, turn: play_pb2.Turn) -> None:
+        await asyncio.sleep(THINKS_MS / 1_000)
+        await super().choose(turn)
+
+    async def answered(self, answer: match_pb2.MoveAnswer) -> None:
+        if answer.HasField("receipt"):
+            self.went_on()
+        await super().answered(answer)
+
+
+class Roamer:
+    """A player who goes to the next server whenever its stream ends. `at`: the number of its server."""
+
+    def __init__(self, name: str, token: str, at: int, workload: Workload) -> None:
+        self.name = name
+        self.at = at
+        self.streams = 0  # that it has opened, if not for the same server again
+        self.moved = 0  # the last one on which it has made a move
+        self._bot: Player | None = None
+        self._metadata = [("authorization", f"Bearer {token}")]
+        self._workload = workload
+        self.task = asyncio.create_task(self._roam())
+
+    async def _roam(self) -> None:
+        servers = self._workload.servers
+        while True:
+            address = servers[self.at % len(servers)].address
+            async with grpc.aio.insecure_channel(address, OWN) as channel:
+                bot = Player(self.name, self._workload.exchanges, self._workload.dice, channel, self._metadata)
+                self.streams += 1
+                self._bot = bot
+                bot.went_on = self._went_on
+                try:
+                    await bot.come_back()
+                    await bot.over()
+                finally:
+                    await bot.__aexit__(None, None, None)
+            self.at += 1
+            await asyncio.sleep(0.05)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether its stream has been there for a while."""
+        since = self._bot.live_since if self._bot is not None else None
+        return since is not None and now_ms() - since > STEADY_MS
+
+    def _went_on(self) -> None:
+        self.moved = self.streams
+
+    def leave(self) -> None:
+        """Go to the next server although the stream has not ended."""
+        self.at += 1
+        self.task.cancel()
+        self.task = asyncio.create_task(self._roam())
+
+
+class Workload:
+    """Players on all servers, the matches that they are given, and an observer of everything."""
+
+    def __init__(self, servers: Sequence[CrashingServer], dice: random.Random) -> None:
+        self.servers = servers
+        self.dice = dice
+        self.exchanges = Exchanges()
+        self.made: dict[str, str] = {}  # match by request
+        self.kills: list[Kill] = []
+        self.cup = ""
+        self.seen: list[arb.MatchEvent] = []
+        self.last = False
+        self.roamers: list[Roamer] = []
+        self.token = next(server.admin_token for server in servers if server.admin_token)
+
+    @property
+    def addresses(self) -> str:
+        return ",".join(server.address for server in self.servers)
+
+    @property
+    def untold(self) -> int:
+        """How many results are still to come."""
+        mine = set(self.made.values())
+        return 2 * len(mine) - sum(match_id in mine for _, match_id in self.exchanges.results)
+
+    async def hold_cup(self) -> None:
+        """Start a tournament of some of the players."""
+        async with arb.Client(self.addresses, token=self.token) as client:
+            self.cup = (await client.create_tournament(CUP, "cup")).tournament_id
+            for name in CUP_PLAYERS:
+                await client.enter_tournament(self.cup, name, request_id=f"enter {name}")
+            await client.start_tournament(self.cup, "start")
+
+    async def end_of_cup(self) -> arb.Tournament:
+        """Wait until the tournament has ended; return it as another server sees it."""
+        async with arb.Client(self.servers[-1].address, token=self.token) as client:
+            while (cup := await client.get_tournament(self.cup)).phase is not arb.TournamentPhase.ENDED:
+                await self.until(lambda: True)
+                await asyncio.sleep(0.1)
+            return cup
+
+    @asynccontextmanager
+    async def playing(self) -> AsyncIterator[None]:
+        async with arb.Client(self.addresses, token=self.token) as client:
+            for number, name in enumerate(PLAYERS):
+                secret = (await client.create_token(name)).secret
+                self.roamers.append(Roamer(name, secret, number, self))
+        tasks = [asyncio.create_task(self._make()), asyncio.create_task(self._watch())]
+        try:
+            yield
+        finally:
+            for task in (*tasks, *(roamer.task for roamer in self.roamers)):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _make(self) -> None:
+        """Make matches, so that so many are always open."""
+        async with arb.Client(self.addresses, token=self.token) as client:
+            while not self.last:
+                request = str(len(self.made))
+                dice = random.Random(request)
+                match = await client.create_match(
+                    dice.choice(GAMES), dice.sample(PLAYERS, 2), time_control="2m+1s", request_id=request
+                )
+                self.made[request] = match.match_id
+                await self.exchanges.until(lambda: self.untold < 2 * AT_ONCE or self.last)
+
+    async def _watch(self) -> None:
+        """Observe everything from the first event on, at whichever server answers."""
+        backwards = ",".join(server.address for server in reversed(self.servers))
+        async with arb.Client(backwards, token=self.token) as client:
+            async for event in client.observe_all("0", with_record=True):
+                self.seen.append(event)
+                self.exchanges.changed.set()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for something that becomes true by what players receive."""
+        async with asyncio.timeout(LONGEST_S):
+            while not condition():
+                for roamer in self.roamers:
+                    if roamer.task.done():
+                        roamer.task.result()
+                self.exchanges.changed.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.exchanges.changed.wait(), 1)
+
+    async def answers(self, more: int = BETWEEN) -> None:
+        """Wait for so many more answers."""
+        enough = len(self.exchanges.answers) + more
+        await self.until(lambda: len(self.exchanges.answers) >= enough)
+
+    def on(self, server: int) -> list[tuple[Roamer, int]]:
+        """Return the players who are on a server now, and the number of the stream of each."""
+        return [(roamer, roamer.streams) for roamer in self.roamers if roamer.at % len(self.servers) == server]
+
+    async def go_on(self, players: Sequence[tuple[Roamer, int]]) -> None:
+        """Wait until one of these players, who were on a server, has moved elsewhere."""
+        streams = dict(players)
+        await self.until(lambda: not streams or any(roamer.moved > number for roamer, number in streams.items()))
+
+
+async def kill_in_turn(workload: Workload, kills: int) -> None:
+    """Kill one server after another, and start it again while the others go on."""
+    for kill in range(kills):
+        number = max(range(3), key=lambda each: (len(workload.on(each)), (each - kill) % 3))
+        server, players = workload.servers[number], workload.on(number)
+        steady = frozenset(roamer.name for roamer, _ in players if roamer.is_steady)
+        workload.kills.append(Kill(now_ms(), steady))
+        server.kill()
+        assert await server.ended() == -signal.SIGKILL
+        await workload.go_on(players)
+        assert await server.begin(CrashPlan())
+        await workload.answers()
+
+
+async def stop_and_continue(workload: Workload, cluster: Cluster, store: str) -> None:
+    """Stop a process for longer than the others wait, then let it go on: its players have gone, and it has to know."""
+    server, players = workload.servers[0], workload.on(0)
+    server.kill(signal.SIGSTOP)
+    for roamer, _ in players:  # nobody tells them that the server stands still
+        roamer.leave()
+    await workload.answers()
+    while len(cluster.ask("SELECT replica FROM replica", str(make_url(store).database))) > 2:  # noqa: ASYNC110
+        await asyncio.sleep(0.1)  # until the others have cleaned up after it
+    server.kill(signal.SIGCONT)
+    await workload.answers()
+
+
+async def restart_database(workload: Workload, cluster: Cluster) -> None:
+    """Restart the database under all servers."""
+    cluster.stop(signal.SIGQUIT)
+    cluster.start()
+    await workload.answers()
+
+
+async def drain(workload: Workload) -> None:
+    """Stop a server as an operator does: its players go on elsewhere."""
+    server, players = workload.servers[1], workload.on(1)
+    server.kill(signal.SIGTERM)
+    assert await server.ended() == 0
+    await workload.go_on(players)
+    assert await server.begin(CrashPlan())
+    await workload.answers()
+
+
+class Cable:
+    """What leads from one server to the database: a socket in a folder of its own. While it is cut, nothing passes."""
+
+    def __init__(self, folder: Path, target: Path) -> None:
+        self.folder = folder
+        self._target = target
+        self._whole = asyncio.Event()
+        self._whole.set()
+        self._server: asyncio.Server | None = None
+        self._carried: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Cable:
+        self._server = await asyncio.start_unix_server(self._carry, self.folder / self._target.name)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._whole.set()
+        self._server.close()
+        for task in self._carried:
+            task.cancel()
+        await asyncio.gather(*self._carried, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Let nothing pass, without telling either side."""
+        self._whole.clear()
+
+    def mend(self) -> None:
+        """Let pass what waits, and all that follows."""
+        self._whole.set()
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._carried.add(task)
+        try:
+            await self._whole.wait()
+            there, back = await asyncio.open_unix_connection(self._target)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._pump(reader, back))
+                    group.create_task(self._pump(there, writer))
+            except* OSError:
+                pass
+            finally:
+                back.close()
+        except (OSError, asyncio.CancelledError):  # the database is away, or the test is over
+            pass
+        finally:
+            writer.close()
+            self._carried.discard(task)
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while piece := await reader.read(65_536):
+            await self._whole.wait()
+            writer.write(piece)
+            await writer.drain()
+        await self._whole.wait()
+        writer.close()  # the other side is told, and ends too
+
+
+async def cut_off(workload: Workload, cable: Cable) -> None:
+    """Cut one server off from the database: its players are told to go, and it takes nothing until it is back."""
+    players = workload.on(2)
+    cable.cut()
+    await workload.until(lambda: all(roamer.streams > number for roamer, number in players))
+    await workload.answers()
+    cable.mend()
+    await workload.answers()
+
+
+@pytest.mark.timeout(0)  # each step has its own limit
+async def test_play_goes_on_whatever_happens_to_one_of_three_servers(
+    cluster: Cluster, postgres: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, kills: int
+) -> None:
+    folder = cluster.folder / "cable"
+    folder.mkdir(exist_ok=True)
+    async with AsyncExitStack() as stack:
+        cable = await stack.enter_async_context(Cable(folder, cluster.folder / ".s.PGSQL.5432"))
+        stores = (postgres, postgres, postgres.replace(f"host={cluster.folder}", f"host={folder}"))
+        servers = [
+            await stack.enter_async_context(crashing_server(tmp_path, store, True, f"server-{number}", wrong))
+            for number, (store, wrong) in enumerate(zip(stores, WRONG_MS, strict=True))
+        ]
+        assert all(await asyncio.gather(*(server.begin(CrashPlan()) for server in servers)))
+        workload = Workload(servers, random.Random(kills))
+        async with workload.playing():
+            await workload.answers()
+            await workload.hold_cup()
+            await kill_in_turn(workload, min(KILLS_EACH * kills, MOST_KILLS))
+            await stop_and_continue(workload, cluster, postgres)
+            await cut_off(workload, cable)
+            await restart_database(workload, cluster)
+            await drain(workload)
+            workload.last = True
+            workload.exchanges.changed.set()
+            await workload.until(lambda: not workload.untold)
+            await check(workload)
+        for server in servers:
+            server.kill(signal.SIGTERM)
+            assert await server.ended() == 0
+
+
+def test_arbiter_serve_starts_any_number_of_times_on_one_store(postgres: str, tmp_path: Path) -> None:
+    servers = [Server(tmp_path, free_port(), store=postgres, options=("--keys", str(tmp_path / "k"))) for _ in range(2)]
+    with ExitStack() as stack:
+        for server in servers:
+            server.start()
+            stack.callback(server.stop)
+        token = next(server.admin_token for server in servers if server.admin_token)
+        first, second = (stack.enter_context(arb.BlockingClient(server.address, token=token)) for server in servers)
+        for name in ("alice", "bob"):
+            first.create_token(name)
+        match = second.create_match("hop-it", ("alice", "bob"), time_control="1m")
+        until(lambda: [each.match_id for each in first.list_matches()] == [match.match_id])
+        said = servers[0].arbiter("migrate", "--store", postgres)
+        assert "which is the newest" in said
+        refused = servers[0].arbiter("store", "rebuild", "--store", postgres, check=False)
+        assert not refused
+
+
+async def check(workload: Workload) -> None:
+    """Compare the record with what everybody received."""
+    cup = await workload.end_of_cup()
+    async with arb.Client(workload.addresses, token=workload.token) as client:
+        info = await client.server_info()
+        known = await client.list_matches(most=2 * len(workload.made) + 100)
+        lines = {match.match_id: await client.transcript(match.match_id) for match in known}
+    of_cup = {match.match_id: match.players for match in known if match.label == cup.tournament_id}
+    assert lines.keys() - of_cup == set(workload.made.values()), "a match is lost, or one more than was requested"
+    pairs = Counter(frozenset(players) for players in of_cup.values())
+    assert pairs == Counter(map(frozenset, combinations(CUP_PLAYERS, 2))), "each game of the tournament is played once"
+    keys = checking([PublicKey(key.key_id, key.key, key.valid_from_ms) for key in info.public_keys], holds)
+    for text in lines.values():
+        transcript.verify(text, keys)
+    matches = {match_id: events_of(text) for match_id, text in lines.items()}
+    charges: list[int] = []
+    for events in matches.values():
+        charges += check_events(events)
+    acts = check_received(workload.exchanges, matches)
+    check_kills(workload.kills, matches)
+    kinds = Counter(event["kind"] for events in matches.values() for event in events)
+    print(
+        f"{len(matches)} matches, {acts}, {kinds}, {workload.exchanges.repeats} repeats; charged at most {max(charges)}"
+    )
+    await workload.until(lambda: len(workload.seen) >= sum(map(len, matches.values())))
+    kept([Received(event.match_id, event.revision) for event in workload.seen])
+    for event in workload.seen:
+        assert json.loads(event.record) == matches[event.match_id][event.revision - 1]
+
+
+def check_kills(kills: Sequence[Kill], matches: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+    """Hold that no thought is charged that a kill has cut, and that its player has soon moved elsewhere."""
+    took = []
+    for events in matches.values():
+        players = events[0]["players"]
+        began: int | None = None  # the turn that is under way, unless its player has left
+        for event in events:
+            if event["kind"] == "moved":
+                ledger, mover = event["ledger"], players[event["seat"] - 1]
+                for kill in kills:
+                    if mover in kill.players and began is not None and began < kill.at < event["at"]:
+                        took.append(event["at"] - kill.at)
+                        lived = not ledger["started"] < kill.at < ledger["arrived"]
+                        assert lived or not ledger["charged"], f"the outage at {kill.at} is charged: {event}"
+            if event["kind"] in ("started", "moved"):
+                began = event["at"]
+            elif event["kind"] == "left":
+                began = None
+    assert took, "no kill has cut a thought"
+    print(f"{len(kills)} kills have cut {len(took)} thoughts, and none is charged for the outage;")
+    print(f"their players have moved elsewhere after {median(took):.0f} ms (median), {max(took)} ms (longest)")
+    assert quantiles(took, n=4)[0] <= GOES_ON_MS, "busy machines take longer; in virtual time there is an exact test"
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def check_events(events: Sequence[dict[str, Any]]) -> list[int]:
+    """Hold that a match is whole, and that all servers measured in one time; return what its moves were charged."""
+    assert [event["revision"] for event in events] == list(range(1, len(events) + 1))
+    assert events[-1]["kind"] == "ended"
+    assert events[-1]["reason"] not in ENDS_OF_AN_OUTAGE, "nobody loses by an outage"
+    plies = [event["ply"] for event in events if event["kind"] == "moved"]
+    assert plies == list(range(len(plies))), "a move is lost, or there twice"
+    assert all(before["at"] <= after["at"] for before, after in pairwise(events))
+    charges: list[int] = []
+    clocks: Any = None
+    whole = running = False  # whether the turn began with a move, and nothing has interrupted it
+    for event in events:
+        match event["kind"]:
+            case "started":
+                clocks, running = event["clocks"], True
+            case "interrupted":
+                whole = running = False
+            case "resumed":
+                assert event["clocks"] == clocks, "an outage is charged"
+                running = True
+            case "moved":
+                ledger = event["ledger"]
+                assert running, f"no clock ran: {event}"
+                passed = ledger["arrived"] - ledger["started"]
+                assert not whole or passed >= THINKS_MS - SAME_MS, f"the clocks of two servers differ: {event}"
+                assert ledger["charged"] <= max(0, passed), "more is charged than has passed"
+                charges.append(ledger["charged"])
+                clocks, whole = event["clocks"], True
+    return charges
