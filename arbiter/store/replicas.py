@@ -18,6 +18,7 @@ _INHERIT: Final = (
     "(heir = '' OR heir NOT IN (SELECT alive.replica FROM replica AS alive WHERE alive.replica = :replica "
     "OR alive.seen_ms >= ({now}) - :silence_ms))"
 )
+_OTHERS: Final = "SELECT count(*) FROM replica WHERE replica <> :replica"
 _MINE: Final = "SELECT replica FROM replica WHERE heir = :replica ORDER BY replica"
 _DOUBTFUL: Final = (
     "EXISTS (SELECT 1 FROM replica AS before "
@@ -81,7 +82,8 @@ class SqlReplicas:
                 return None
             connection.execute(self._inherit, {**me, "silence_ms": silence_ms}).close()
             gone = connection.execute(text(_MINE), me).scalars()
-            return Heartbeat(tuple(gone), tuple(PlaySession(*row) for row in connection.execute(text(_SESSIONS))))
+            sessions = tuple(PlaySession(*row) for row in connection.execute(text(_SESSIONS)))
+            return Heartbeat(tuple(gone), sessions, not connection.execute(text(_OTHERS), me).scalar_one())
 
         return await self._writer.write(write)
 

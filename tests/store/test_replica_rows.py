@@ -106,6 +106,14 @@ async def test_a_player_who_loses_the_new_stream_is_still_doubtful(replicas: Rep
     assert await replicas.take("alice", "c", "", 0) == (1, False)
 
 
+async def test_a_replica_knows_whether_there_are_others(replicas: Replicas) -> None:
+    for name, alone in (("a", True), ("b", False)):
+        await replicas.enter(name)
+        heartbeat = await replicas.beat("a", A_LONG_TIME_MS)
+        assert heartbeat is not None
+        assert heartbeat.alone is alone
+
+
 async def test_players_of_a_dead_replica_are_lost_and_so_are_those_who_have_just_left_it(replicas: Replicas) -> None:
     for name in ("a", "b"):
         await replicas.enter(name)

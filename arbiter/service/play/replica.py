@@ -6,10 +6,11 @@ the dead replica is to move, so that this player's interrupted thinking time is 
 such players it records that they have left, unless they have connected again.
 
 A player who connects again before anybody has noticed is `doubtful`. Its answer to a turn that began before waits until
-it is known whether the other replica is dead (see `arbiter.service.matches.live`).
+it is known whether the other replica is dead (see `arbiter.service.matches.certainty`).
 
-A replica that can't use the store for two seconds ends its streams, so that its players connect to another one. So does
-a replica that the others have declared dead. It accepts new streams as soon as it has a row again.
+A replica that can't use the store for two seconds ends its streams, so that its players connect to another one. The
+only replica of a store keeps its streams, because its players have no other server. A replica that the others have
+declared dead ends its streams too. Each accepts new streams as soon as it has a row again.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ class Replica:
         self._log = log
         self.failovers = 0  #: dead replicas that this one has cleaned up after
         self._heard = 0.0  # when the store last took a heartbeat, by the event loop's time
+        self._alone = False  # there was no other replica then
 
     async def start(self) -> None:
         """Become a replica and follow the log. Raises StoreFailed.
@@ -90,7 +92,7 @@ class Replica:
                 await self.beat()
             except StoreFailed as failure:
                 self._log.warning("heartbeat_failed", error=failure.message)
-                if asyncio.get_running_loop().time() - self._heard > SILENCE_MS / 1_000:
+                if not self._alone and asyncio.get_running_loop().time() - self._heard > SILENCE_MS / 1_000:
                     self._membership.cut_off = True
                     self._sessions.end_all(failure)
             except Exception:  # our code has an error: this server is alive, so heartbeats go on
@@ -115,6 +117,7 @@ class Replica:
             self._sessions.end_all(StoreFailed(TAKEN_FOR_GONE))
             await self._membership.enter()
             return
+        self._alone = heartbeat.alone
         rows = {row.player: row for row in heartbeat.sessions if row.replica}
         for session in open_before:
             row = rows.get(session.player)

@@ -27,11 +27,12 @@ class PlaySession(NamedTuple):
 class Heartbeat(NamedTuple):
     """The answer to a heartbeat. gone: the dead replicas that this replica has to clean up after.
 
-    sessions: all Play streams.
+    sessions: all Play streams. alone: there is no other replica.
     """
 
     gone: tuple[str, ...]
     sessions: tuple[PlaySession, ...]
+    alone: bool
 
 
 class Replicas(Protocol):

@@ -44,7 +44,7 @@ class MemoryReplicas:
             for player, session in sorted(self._sessions.items())
             if session.replica or self._is_doubtful(player)
         ]
-        return Heartbeat(tuple(gone), tuple(sessions))
+        return Heartbeat(tuple(gone), tuple(sessions), len(self._replicas) == 1)
 
     async def forget(self, replica: str) -> None:
         """Remove a replica and its Play streams."""

@@ -30,6 +30,7 @@ from arbiter.service.play.session import (
     TurnItem,
 )
 from arbiter.service.players.accounts import Caller, Scope
+from arbiter.service.ports.journal import StoreFailed
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -351,6 +352,30 @@ class TestAServerThatIsGone:
         await again.receive()
         assert isinstance(again.answer(request), Receipt)
         assert again.session.ended is None
+
+    @pytest.mark.parametrize("number", [1, 2])
+    @virtually
+    async def test_a_server_without_its_store_sends_its_players_to_others_if_there_are_any(
+        self, number: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        one = (await servers(number))[0]
+        alice = await one.connect("alice")
+        await asyncio.sleep(1)
+
+        async def fail(*_: object) -> None:
+            raise StoreFailed("it can't be reached")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(MemoryReplicas, "beat", fail)
+            await asyncio.sleep(4)
+            assert (alice.session.ended is None) is (number == 1)
+            if number == 2:
+                with pytest.raises(StoreFailed):
+                    await one.connect("bob")
+        await asyncio.sleep(1)
+        bob = await one.connect("bob")
+        await asyncio.sleep(1)
+        assert bob.session.ended is None
 
     @virtually
     async def test_the_other_servers_do_what_falls_due_after_its_death(self) -> None:
