@@ -94,7 +94,7 @@ def test_a_game_to_which_nobody_came_is_lost_by_both() -> None:
 # Display
 
 
-class Nobody:
+class IgnoringReader:
     """A reader that ignores everything."""
 
     def note(self, text: str) -> None:
@@ -110,7 +110,7 @@ async def nothing() -> None:
 
 def contest() -> RunningTournament:
     client = arb.Client("127.0.0.1:1", tls=arb.NO_TLS)
-    return RunningTournament(client, SWISS.spec, (), "run", {}, Nobody(), nothing)
+    return RunningTournament(client, SWISS.spec, (), "run", {}, IgnoringReader(), nothing)
 
 
 async def test_the_screen_shows_standings_boards_and_the_last_results() -> None:

@@ -217,7 +217,7 @@ class TestEvaluation:
                 verified(forged)
 
 
-class TestSaying:
+class TestEvaluationRule:
     RULES = AdjudicationRules(evaluation=200, evaluation_plies=3, draw_evaluation=50, draw_plies=3, draw_from_ply=4)
 
     @given(st.lists(st.tuples(st.sampled_from((1, 2)), st.none() | st.integers(0, 1_000)), max_size=9))

@@ -267,7 +267,7 @@ async def test_an_empty_bank_has_the_network_charged_and_fills_again_later() -> 
     assert max(banks[8:]) >= 400  # with a near network the bank fills
 
 
-class TestPongsHeldBack:
+class TestDelayedPongs:
     async def test_all_of_them(self) -> None:
         rules = CreditRules(network_most_ms=200, bank_ms=400, refill_ms=20)
         async with networked_server(credit=Credit(network_most_ms=200, bank_ms=400, refill_ms=20)) as here:
@@ -301,7 +301,7 @@ class TestPongsHeldBack:
         assert all(ledger.round_trip_ms < 1_000 for ledger in sly.ledgers)
 
 
-class TestConnectingAgain:
+class TestReconnecting:
     @pytest.mark.parametrize("cut", [False, True])
     async def test_in_the_middle_of_a_turn(self, cut: bool) -> None:
         async with networked_server() as here:

@@ -144,7 +144,7 @@ async def test_the_connection_of_a_bot_that_never_reads_is_closed() -> None:
         assert bob.ends == []
 
 
-class Monstrous(GiantMessage):
+class SendsATooLargeMessage(GiantMessage):
     """Sends one message that is too large to be read."""
 
     times = 5
@@ -153,7 +153,7 @@ class Monstrous(GiantMessage):
 async def test_a_too_large_message_ends_the_stream_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(PLAYERS, BotFault.GIANT_MESSAGE, Monstrous)
+    monkeypatch.setitem(PLAYERS, BotFault.GIANT_MESSAGE, SendsATooLargeMessage)
     async with four_players(BotFault.GIANT_MESSAGE) as here:
         alice, bob = here.players["alice"], here.players["bob"]
         for player in (alice, bob):
@@ -162,7 +162,7 @@ async def test_a_too_large_message_ends_the_stream_and_nothing_else(
         assert bob.ends == []
 
 
-class TestWhatIsPublished:
+class TestDocumentation:
     def test_every_fault_has_a_player_and_a_policy(self) -> None:
         assert set(PLAYERS) == set(POLICIES) == set(BotFault)
 

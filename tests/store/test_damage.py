@@ -25,11 +25,11 @@ from tests.store.damage import TOURNAMENT, Outcome, Store, made
 ENDED, OTHER, RUNNING = "m001", "m003", "m000"
 
 
-class Sound:
-    """The undamaged store, and what it serves."""
+class UndamagedStore:
+    """The store before any damage, and what it serves."""
 
     def __init__(self, folder: Path) -> None:
-        self.store = made(folder / "sound")
+        self.store = made(folder / "undamaged")
         found = self.store.ask('SELECT match_id, ended_sequence FROM "match" ORDER BY match_id')
         self.matches = tuple(str(match_id) for match_id, _ in found)
         self.running = tuple(str(match_id) for match_id, ended in found if not ended)
@@ -40,37 +40,37 @@ class Sound:
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
-    return Sound(tmp_path_factory.mktemp("damage"))
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> UndamagedStore:
+    return UndamagedStore(tmp_path_factory.mktemp("damage"))
 
 
 @pytest.fixture
-def store(sound: Sound, tmp_path: Path) -> Store:
-    return sound.store.copy(tmp_path / "store")
+def store(undamaged: UndamagedStore, tmp_path: Path) -> Store:
+    return undamaged.store.copy(tmp_path / "store")
 
 
-def true_records(sound: Sound, match_id: str) -> bytes:
+def true_records(undamaged: UndamagedStore, match_id: str) -> bytes:
     """Return the records that a match had before the damage, as its transcript shows them."""
-    bodies = sound.store.ask(f"SELECT body FROM event WHERE match_id = '{match_id}' ORDER BY revision")
+    bodies = undamaged.store.ask(f"SELECT body FROM event WHERE match_id = '{match_id}' ORDER BY revision")
     return b"".join(bytes(body) + b"\n" for (body,) in bodies)  # type: ignore[arg-type]
 
 
-def check_served(sound: Sound, outcome: Outcome) -> None:
+def check_served(undamaged: UndamagedStore, outcome: Outcome) -> None:
     """Assert that only what was written is served: an ended match complete, a running one with its new events."""
     for match_id, served in outcome.served.items():
-        if match_id in sound.ended:
-            assert served == sound.served[match_id]
+        if match_id in undamaged.ended:
+            assert served == undamaged.served[match_id]
         else:
-            assert served.startswith(true_records(sound, match_id))
+            assert served.startswith(true_records(undamaged, match_id))
             assert {json.loads(line)["match"] for line in served.splitlines()} == {match_id}
 
 
-def faults_and_outcome(sound: Sound, store: Store) -> tuple[tuple[str, ...], Outcome]:
+def faults_and_outcome(undamaged: UndamagedStore, store: Store) -> tuple[tuple[str, ...], Outcome]:
     """Check the damaged store, then start on it; return both results, after `check_served`."""
     faults = store.check()
     with capture_logs():
-        outcome = asyncio.run(store.start(sound.matches))
-    check_served(sound, outcome)
+        outcome = asyncio.run(store.start(undamaged.matches))
+    check_served(undamaged, outcome)
     return faults, outcome
 
 
@@ -110,7 +110,7 @@ HARMS: Final[tuple[Harm, ...]] = (overwritten, zeroed, flipped, one_flip, torn)
 
 
 @pytest.mark.long
-def test_damage_of_every_page_is_named(sound: Sound, store: Store, seeds: int) -> None:
+def test_damage_of_every_page_is_named(undamaged: UndamagedStore, store: Store, seeds: int) -> None:
     """In the short form each page is damaged in one way, different from the page before; otherwise in every way."""
     image = store.file.read_bytes()
     size = int.from_bytes(image[16:18])
@@ -125,7 +125,7 @@ def test_damage_of_every_page_is_named(sound: Sound, store: Store, seeds: int) -
                 rest.unlink()
             store.file.write_bytes(image[: page * size] + damaged + image[(page + 1) * size :])
             mark.write_bytes(marked)
-            faults, outcome = faults_and_outcome(sound, store)
+            faults, outcome = faults_and_outcome(undamaged, store)
             if outcome.refused or outcome.reasons or harm in (overwritten, zeroed):
                 assert faults, place
 
@@ -172,20 +172,22 @@ def unseen(table: str, column: str, value: str) -> bool:
 
 
 @pytest.mark.long
-def test_an_edit_of_every_value_is_named(sound: Sound, store: Store, seeds: int) -> None:
+def test_an_edit_of_every_value_is_named(undamaged: UndamagedStore, store: Store, seeds: int) -> None:
     everything = list(edits())
     for table, column, where, value in random.Random(7).sample(everything, 32) if seeds <= SHORT else everything:
         shutil.rmtree(store.folder)
-        sound.store.copy(store.folder)
+        undamaged.store.copy(store.folder)
         statement = f'UPDATE "{table}" SET "{column}" = {value} WHERE {where}'
         try:
             store.change(statement, constraints=False)
         except sqlite3.IntegrityError:  # a wrong type of number, or a duplicate
             continue
-        faults, outcome = faults_and_outcome(sound, store)
+        faults, outcome = faults_and_outcome(undamaged, store)
         assert faults or unseen(table, column, value), statement
         if table == "event" and not outcome.refused:
-            assert {match_id for match_id in sound.matches if match_id not in where} <= outcome.served.keys(), statement
+            assert {match_id for match_id in undamaged.matches if match_id not in where} <= outcome.served.keys(), (
+                statement
+            )
 
 
 # -- forgeries: by somebody who can write to the database, but does not have the keys ----------------------------------
@@ -358,10 +360,12 @@ FORGERIES: Final = {
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_forgery_is_found_and_not_served(sound: Sound, store: Store, forgery: Callable[[Store], None]) -> None:
+def test_a_forgery_is_found_and_not_served(
+    undamaged: UndamagedStore, store: Store, forgery: Callable[[Store], None]
+) -> None:
     forgery(store)
     says, lost = FORGERIES[forgery]
-    faults, outcome = faults_and_outcome(sound, store)
+    faults, outcome = faults_and_outcome(undamaged, store)
     assert any(re.search(says, fault) for fault in faults), faults
     if lost is None:
         assert outcome.refused

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz import effort
 from tests.store.damage import Store
-from tests.store.test_damage import Sound, faults_and_outcome
+from tests.store.test_damage import UndamagedStore, faults_and_outcome
 
 pytestmark = pytest.mark.long
 
@@ -29,8 +29,8 @@ FILES: Final = ("arbiter.db", "arbiter.keys", "arbiter.keys.mark")
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
-    return Sound(tmp_path_factory.mktemp("fuzzed"))
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> UndamagedStore:
+    return UndamagedStore(tmp_path_factory.mktemp("fuzzed"))
 
 
 def edit_a_record(data: st.DataObject, store: Store) -> None:
@@ -79,15 +79,15 @@ def change_a_file(data: st.DataObject, store: Store) -> None:
 @given(data=st.data())
 @effort(0.3)
 def test_only_what_was_written_is_served(
-    sound: Sound, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    undamaged: UndamagedStore, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     folder = Path(tmp_path_factory.mktemp("store")) / "copy"
-    store = sound.store.copy(folder)
+    store = undamaged.store.copy(folder)
     try:
         harm = data.draw(st.sampled_from((edit_a_record, remove_records, change_a_file)))
         harm(data, store)
-        faults, outcome = faults_and_outcome(sound, store)  # which asserts that only what was written is served
-        missing = set(sound.matches) - outcome.served.keys()
+        faults, outcome = faults_and_outcome(undamaged, store)  # which asserts that only what was written is served
+        missing = set(undamaged.matches) - outcome.served.keys()
         if missing and not outcome.refused:
             assert missing <= outcome.reasons.keys(), "whatever is not served has a reason"
         if outcome.refused or outcome.reasons:

@@ -64,7 +64,7 @@ class Picture(NamedTuple):
     scheme: Literal["light", "dark"] = "light"
 
 
-class Still:
+class ConstantClock:
     """A clock that only the gallery sets."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class Gallery(NamedTuple):
 async def gallery(folder: Path) -> AsyncIterator[Gallery]:
     """Serve the pages of an arbiter in memory on a port, with content."""
     async with site(folder) as served, AsyncExitStack() as present:
-        clock = Still()
+        clock = ConstantClock()
         served.server.clock.now_ms = clock.now_ms  # type: ignore[method-assign]
         pictures = await _content(served, clock, present)
         port = free_port()
@@ -119,7 +119,7 @@ async def gallery(folder: Path) -> AsyncIterator[Gallery]:
             await running
 
 
-async def _content(served: Site, clock: Still, present: AsyncExitStack) -> list[Picture]:
+async def _content(served: Site, clock: ConstantClock, present: AsyncExitStack) -> list[Picture]:
     """Fill an arbiter, and return its content. The players of its live matches are connected during the context."""
     server, lots = served.server, random.Random(7)
     for name in NAMES:
@@ -157,7 +157,7 @@ async def _content(served: Site, clock: Still, present: AsyncExitStack) -> list[
 
 async def _match(
     server: InMemoryArbiter,
-    clock: Still,
+    clock: ConstantClock,
     game: str,
     players: tuple[str, str],
     moves: Sequence[str],

@@ -171,7 +171,7 @@ class TestRaces:
         assert said(again) == said(late)
 
 
-class TestMaking:
+class TestCreation:
     @virtually
     async def test_a_repeated_request_may_leave_the_policy_to_the_server(self) -> None:
         """A value that the caller did not choose is no part of the request: the server's default may have changed

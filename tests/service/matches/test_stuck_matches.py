@@ -175,7 +175,7 @@ async def test_a_match_whose_creation_was_stored_but_reported_as_failed_is_serve
     assert await server.journal.unfinished() == []
 
 
-class TestTheSweep:
+class TestSweepOfMatches:
     """Its reasons are named after what it finds."""
 
     @virtually

@@ -219,7 +219,7 @@ class TestOneMatch:
         assert await Reader(feed.of_match(match.id, 0)).stop()
 
 
-class TestEverything:
+class TestAllMatches:
     @virtually
     async def test_all_guarantees_hold_while_matches_are_played(self) -> None:
         server = InMemoryArbiter()

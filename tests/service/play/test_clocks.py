@@ -82,7 +82,7 @@ class RemotePlayer:
         self._server.arbiter.acts.play(self._session, f"r{match.ply}", match.id, match.ply, move, arrived)
 
 
-class TestFarAway:
+class TestDistantPlayers:
     async def played(
         self, ways: Sequence[tuple[int, int]], seconds: float, think_ms: int, rules: CreditRules
     ) -> list[Ledger]:
@@ -129,7 +129,7 @@ class TestFarAway:
         assert near[-1] == (0, 500)  # 30 more with each move
 
 
-class TestConnectingAgain:
+class TestReconnecting:
     @virtually
     async def test_a_slow_pong_on_a_new_stream_earns_nothing_in_the_turn_under_way(self) -> None:
         server = InMemoryArbiter()

@@ -25,7 +25,7 @@ Patch = pytest.MonkeyPatch
 Injection = Callable[[Patch], None]
 
 RACES = test_several_servers.TestLostRaces()
-GONE = test_replicas.TestAServerThatIsGone()
+GONE = test_replicas.TestDeadServer()
 
 
 def answers_a_lost_race_as_it_was_decided(patch: Patch) -> None:

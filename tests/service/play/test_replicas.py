@@ -140,7 +140,7 @@ class TestOneStreamAPlayer:
             assert (await server.arbiter.matches.match(match.id)).present[0]
 
 
-class TestAServerThatIsGone:
+class TestDeadServer:
     @virtually
     async def test_its_players_go_on_elsewhere_and_the_interrupted_turn_is_charged_to_nobody(self) -> None:
         one, other = await servers(2)
@@ -403,7 +403,7 @@ class TestAServerThatIsGone:
         assert 0 <= started - start < 2_000
 
 
-class TestADrainAndAStall:
+class TestDrainAndSuspension:
     @virtually
     async def test_a_server_that_is_stopped_hands_its_players_over(self) -> None:
         one, other, third = await servers(3)

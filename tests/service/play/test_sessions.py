@@ -507,7 +507,7 @@ class TestSilence:
         assert [ping.number for ping in of(PingItem, await speaks.receive())] == [1, 2, 3, 4, 5, 6]
 
 
-class TestFloods:
+class TestRateLimits:
     @virtually
     async def test_too_many_acts_end_the_stream(self) -> None:
         server = InMemoryArbiter(limits=Limits(acts_a_second=10))
@@ -608,7 +608,7 @@ class TestFloods:
         assert len(asyncio.all_tasks()) < 10
 
 
-class TestComingAndGoing:
+class TestReconnections:
     @virtually
     async def test_frequent_reconnections_have_to_wait_and_are_not_recorded(self) -> None:
         server = InMemoryArbiter(limits=Limits(play_streams_a_minute=10))
