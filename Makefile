@@ -103,7 +103,7 @@ check: setup ## style, types, documents, import contracts, protos, generated cod
 	$(MDFORMAT) --check
 	@test -e .mypy_cache || test ! -e $(TYPES) || tar -xf $(TYPES) || rm -rf .mypy_cache
 	$(BIN)/mypy
-	@test -n "$$(find $(TYPES) -mtime -1 2>/dev/null)" || { mkdir -p $(dir $(TYPES)) && \
+	@test -n "$$(find $(TYPES) -mmin -120 2>/dev/null)" || { mkdir -p $(dir $(TYPES)) && \
 	  tar -cf $(TYPES).$$$$ .mypy_cache && mv -f $(TYPES).$$$$ $(TYPES); } || echo "mypy's cache could not be kept"
 	$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
 	cd protos && ../$(BIN)/buf lint

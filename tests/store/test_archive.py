@@ -194,6 +194,7 @@ def killed(after: str, url: str, ring: Path) -> None:
     assert ran.returncode == -signal.SIGKILL
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", ["INSERT INTO archived_match", "DELETE FROM event", "two transactions"])
 async def test_a_kill_in_the_middle_leaves_each_match_in_one_place(
     url: str, ring: Path, before: Read, after: str
