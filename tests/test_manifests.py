@@ -137,9 +137,52 @@ def test_readiness_uses_the_health_service_and_a_drain_has_enough_time() -> None
     assert alive["periodSeconds"] * alive["failureThreshold"] > grace, "a drain is NOT_SERVING"
 
 
-def test_one_server_uses_the_store() -> None:
-    assert of_kind("StatefulSet")["spec"]["replicas"] == 1
+def test_three_servers_share_the_store_and_live_matches_add_more() -> None:
+    replicas = of_kind("StatefulSet")["spec"]["replicas"]
+    assert replicas == 3
     assert of_kind("PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+    scaler = of_kind("HorizontalPodAutoscaler")["spec"]
+    assert scaler["minReplicas"] == replicas
+    assert scaler["scaleTargetRef"]["kind"] == "StatefulSet"
+    wanted = {each[each["type"].lower()]["metric"]["name"]: each["type"] for each in scaler["metrics"]}
+    assert wanted == {"arbiter_live_matches": "External", "arbiter_connected_players": "Pods"}
+    rules = yaml.safe_load((DEPLOY / "observability" / "prometheus-adapter.yaml").read_text())["rules"]
+    kinds = (("External", "external"), ("Pods", "custom"))
+    assert {each["name"]["as"]: kind for kind, key in kinds for each in rules[key]} == wanted
+    described = re.findall(r"^\| `(arbiter_\w+)` \| gauge", (DEPLOY / "METRICS.md").read_text(), re.MULTILINE)
+    assert set(wanted) <= set(described)
+
+
+def give_keys(folder: Path, pod_name: str) -> subprocess.Popen[bytes]:
+    """Run the script of the init container, with the folders of the pod below a folder."""
+    (container,) = pod()["spec"]["initContainers"]
+    (script,) = container["args"]
+    assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/var/lib/arbiter", "/keys"}
+    for path in ("/var/lib/arbiter", "/keys"):
+        script = script.replace(f"={path}", f"={folder}{path}")
+        (folder / path[1:]).mkdir(parents=True, exist_ok=True)
+    return subprocess.Popen([*container["command"], script], env={"PATH": "/usr/bin:/bin", "POD": pod_name})
+
+
+def test_the_first_server_makes_the_keys_and_the_others_wait_for_the_secret(tmp_path: Path) -> None:
+    own, secret = tmp_path / "var/lib/arbiter/arbiter.keys", tmp_path / "keys/arbiter.keys"
+    assert give_keys(tmp_path, "arbiter-0").wait(60) == 0
+    assert not own.exists()
+    waiting = give_keys(tmp_path, "arbiter-1")
+    assert waiting.poll() is None
+    secret.write_text("the keys")
+    assert waiting.wait(60) == 0
+    assert (own.read_text(), own.stat().st_mode & 0o777) == ("the keys", 0o600)
+    secret.write_text("a key was added")
+    assert give_keys(tmp_path, "arbiter-1").wait(60) == 0
+    assert own.read_text() == "a key was added"
+    for older in ("the keys", ""):
+        secret.write_text(older)
+        assert give_keys(tmp_path, "arbiter-1").wait(60) == 0
+        assert own.read_text() == "a key was added", "no key is lost"
+    secret.unlink()
+    assert give_keys(tmp_path, "arbiter-1").wait(60) == 0
+    assert own.read_text() == "a key was added"
 
 
 def test_services_and_policies_select_the_pod_and_its_ports() -> None:
@@ -173,22 +216,31 @@ def test_the_compose_file_mounts_existing_files_and_pins_its_images() -> None:
             assert source in volumes or (DEPLOY / source).is_file(), volume
         assert "build" in service or re.search(r":v?\d", service["image"]), f"{name} has a version"
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), "this machine alone"
-    build = services["arbiter"]["build"]
+    assert len(arbiters()) == 3
+    build = services["arbiter-1"]["build"]
     assert (DEPLOY / build["context"] / build["dockerfile"]).resolve() == DEPLOY / "Dockerfile"
 
 
+def arbiters() -> dict[str, Any]:
+    return {name: each for name, each in compose()["services"].items() if name.startswith("arbiter")}
+
+
 def test_the_servers_of_the_compose_file_have_existing_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    service = compose()["services"]["arbiter"]
-    for name, value in service["environment"].items():
+    first = arbiters()["arbiter-1"]
+    assert all({**each, "ports": first["ports"]} == first for each in arbiters().values()), "they differ in ports alone"
+    for name, value in first["environment"].items():
         monkeypatch.setenv(name, value)
     settings = load(None)
     assert settings.store.startswith("postgresql://arbiter@postgres/")
-    published = {int(port.rpartition(":")[2]) for port in service["ports"]}
-    assert published == {host_and_port(each, "", "")[1] for each in (settings.listen, settings.web)}
+    listen, web, metrics = (
+        host_and_port(each, "", "")[1] for each in (settings.listen, settings.web, settings.metrics)
+    )
+    published = [port.rpartition(":")[2] for each in arbiters().values() for port in each["ports"]]
+    assert sorted(published) == sorted([*[str(listen)] * 3, str(web)])
     (scraped,) = yaml.safe_load((DEPLOY / "compose" / "prometheus.yaml").read_text())["scrape_configs"]
     assert scraped["job_name"] == "arbiter"  # the name in the alerts
-    assert scraped["static_configs"][0]["targets"] == [f"arbiter:{host_and_port(settings.metrics, '', '')[1]}"]
-    assert settings.key_ring.parent == Path(service["volumes"][0].partition(":")[2])
+    assert scraped["static_configs"][0]["targets"] == [f"{name}:{metrics}" for name in arbiters()]
+    assert settings.key_ring.parent == Path(first["volumes"][0].partition(":")[2])
 
 
 def test_prometheus_accepts_its_configuration() -> None:
