@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// checkedAddresses returns the addresses of a list with commas, or *ConnectionError for one that is no HOST:PORT.
+// checkedAddresses returns the addresses of a list with commas, or *ConnectionError for one that is not HOST:PORT.
 func checkedAddresses(text string) ([]string, error) {
 	var found []string
 	parts := strings.Split(text, ",")
@@ -39,7 +39,7 @@ func checkedAddresses(text string) ([]string, error) {
 	return found, nil
 }
 
-// addresses are the addresses of one arbiter, all equally good. What uses them shares the one that is current.
+// addresses are the addresses of one arbiter, all equivalent. All calls of a client use the current one.
 type addresses struct {
 	listed  []string
 	mutex   sync.Mutex
@@ -52,7 +52,7 @@ func (a *addresses) now() string {
 	return a.listed[a.current]
 }
 
-// tries are one caller's tries to be answered: at the next address at once, and once all have failed after a pause.
+// tries are the attempts of one caller: at the next address at once, and after a pause once all addresses have failed.
 type tries struct {
 	addresses *addresses
 	pauses    *backoff
@@ -63,8 +63,8 @@ func newTries(addresses *addresses) *tries {
 	return &tries{addresses, newBackoff(), map[string]error{}}
 }
 
-// after returns how long to wait after a try at an address: 0 if another one is to be tried first. An address at which
-// no arbiter answers, or one that refuses all for now, is left for the next one.
+// after returns the pause after an attempt at an address: 0 if another one is to be tried first. The next one is chosen
+// if no arbiter answers at this one, or if it refuses every call for now.
 func (t *tries) after(address string, err error) time.Duration {
 	asked := retryAfter(err)
 	if leaves(err) {
@@ -83,8 +83,8 @@ func (t *tries) after(address string, err error) time.Duration {
 	return t.pauses.next(asked)
 }
 
-// turn leaves an address that failed for the next one that has not, or where all have for the next one. It returns
-// whether there is one that has not failed.
+// turn makes the next address current that has not failed, or the next one if all have failed. It returns whether there
+// is one that has not failed.
 func (t *tries) turn(from int) bool {
 	a := t.addresses
 	next, untried := (from+1)%len(a.listed), false
@@ -102,7 +102,7 @@ func (t *tries) turn(from int) bool {
 	return untried
 }
 
-// allFailed returns the error with which the tries are given up: the last one, or one that names all addresses.
+// allFailed returns the error to report after the last attempt: its error, or one that names all addresses.
 func (t *tries) allFailed(last error) error {
 	if len(t.failed) < max(2, len(t.addresses.listed)) {
 		return last
@@ -121,7 +121,7 @@ func (t *tries) reset() {
 	t.pauses.reset()
 }
 
-// leaves says whether an error is a reason to go on at another address.
+// leaves returns whether an error is a reason to use another address.
 func leaves(err error) bool {
 	var refusal *ArbiterError
 	if errors.As(err, &refusal) {
@@ -131,7 +131,7 @@ func leaves(err error) bool {
 	return errors.As(err, &lost)
 }
 
-// why returns what gRPC said of a failure, or the arbiter.
+// why returns the description of a failure by gRPC or by the arbiter.
 func why(err error) string {
 	var lost *ConnectionError
 	if errors.As(err, &lost) && lost.Cause != nil {
@@ -142,7 +142,7 @@ func why(err error) string {
 	return err.Error()
 }
 
-// currentChannel makes each call on the channel to the address that is then current.
+// currentChannel makes each call on the channel to the current address.
 type currentChannel struct{ connection *connection }
 
 func (c currentChannel) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {

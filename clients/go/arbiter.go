@@ -19,7 +19,7 @@ package arbiter
 
 //go:generate ../../.venv/bin/python generate.py
 
-// Software and Version are what the client says of itself in its hello.
+// Software and Version describe the client in its hello.
 const (
 	Software = "arbiter-client-go"
 	Version  = "0.1.0"

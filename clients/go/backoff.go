@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// backoff says how long to wait before the next try: exponential, with jitter, so that many clients do not come back
-// at once. Pauses double from first up to most, each cut by up to a half by chance (0 to 1).
+// backoff has the pauses between attempts: exponential, with jitter, so that many clients do not reconnect at the same
+// time. Pauses double from first up to most, each shortened by at most a half, by chance (0 to 1).
 type backoff struct {
 	first, most time.Duration
 	chance      func() float64
@@ -17,7 +17,7 @@ func newBackoff() *backoff {
 	return &backoff{first: 100 * time.Millisecond, most: 5 * time.Second, chance: rand.Float64}
 }
 
-// next returns the next pause; it comes on top of what the server asked all its clients for.
+// next returns the next pause, plus the pause that the server has asked all its clients for.
 func (b *backoff) next(atLeast time.Duration) time.Duration {
 	whole := b.most
 	if b.tries < 30 {

@@ -9,37 +9,37 @@ import (
 	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
-// Bot is a bot: who it is, and what it does at its turn. A bot that wants more implements some of the interfaces below;
-// the client looks for them. A line such as `var _ arbiter.Ender = (*MyBot)(nil)` has the compiler check that.
+// Bot is a bot: it describes itself and chooses moves. A bot may also implement any of the interfaces below; the client
+// looks for them. With a line such as `var _ arbiter.Ender = (*MyBot)(nil)` the compiler checks that.
 //
 // Methods are called in goroutines of their own, so that the stream stays alive while the bot thinks. Several matches
-// may be under way at once: keep what belongs to one of them in LiveMatch.Memory. Nothing of a run is kept in the bot: one
-// bot may be played by several runs, one after the other or at once.
+// may be under way at once: keep the data of a match in LiveMatch.Memory. The client keeps no data in the bot, so
+// several runs may play one bot, one after the other or at once.
 type Bot interface {
-	// Profile says who the bot is and what it wants to play. It is asked once, at the start of a run.
+	// Profile describes the bot and the matches that it wants. It is called once, at the start of a run.
 	Profile() Profile
-	// Choose returns what to do at a turn: a Move, OfferDraw, ClaimDraw or Resign. The context ends when the match does,
+	// Choose returns the choice for a turn: a Move, OfferDraw, ClaimDraw or Resign. The context ends when the match does,
 	// or a later turn begins. An error, or a panic, costs the match (see Options.OnError).
 	Choose(ctx context.Context, turn *Turn) (Choice, error)
 }
 
-// Refuser is a bot that deals with refusals of its choices.
+// Refuser is a bot that reacts to refusals of its choices.
 type Refuser interface {
-	// Refused returns another choice for a turn after the first one was refused, or nil to be asked through Choose once
-	// more, with turn.Refused set, as bots without this method are. If that is refused too, the match is resigned.
+	// Refused returns another choice for a turn after the first one was refused, or nil: then Choose is called once more,
+	// with turn.Refused set, as for bots without this method. If that choice is refused too, the bot resigns the match.
 	Refused(ctx context.Context, turn *Turn, refusal *ArbiterError) (Choice, error)
 }
 
-// Starter is a bot that is told of the beginnings of its matches.
+// Starter is a bot that reacts to the beginning of its matches.
 type Starter interface {
-	// Started is told that a match has started, or that one under way was taken up. It comes before its first turn. Of a
-	// match against itself the bot is told twice, once a seat.
+	// Started is called when a match has started, or when the bot continues one after a restart; before its first turn.
+	// For a match of the bot against itself it is called twice, once for each seat.
 	Started(match *LiveMatch)
 }
 
-// Ender is a bot that is told of the ends of its matches.
+// Ender is a bot that reacts to the end of its matches.
 type Ender interface {
-	// Ended is told that a match has ended; once it returns, the server is told that the result was seen.
+	// Ended is called when a match has ended. After it returns, the client acknowledges the result to the server.
 	Ended(finished *FinishedMatch)
 }
 
@@ -49,63 +49,63 @@ type DrawAnswerer interface {
 	DrawOffered(match *LiveMatch) bool
 }
 
-// ChallengeAnswerer is a bot that answers challenges; for the others the profile does.
+// ChallengeAnswerer is a bot that answers challenges; for other bots the profile decides.
 type ChallengeAnswerer interface {
-	// Challenged answers a challenge. Where there is no room for one more match it is declined, whatever the answer.
+	// Challenged answers a challenge. If there is no room for one more match, the challenge is declined in any case.
 	Challenged(challenge *Challenge) Answer
 }
 
-// SeekAnswerer is a bot that answers open seeks of other players; for the others the profile does. Only a bot whose
-// profile accepts seeks is told of them.
+// SeekAnswerer is a bot that answers open seeks of other players; for other bots the profile decides. Only a bot whose
+// profile accepts seeks receives them.
 type SeekAnswerer interface {
 	Sought(seek *Challenge) Answer
 }
 
-// TournamentAnswerer is a bot that answers calls of tournaments; for the others the profile does. Only a bot whose
-// profile enters tournaments is told of them.
+// TournamentAnswerer is a bot that answers calls of tournaments; for other bots the profile decides. Only a bot whose
+// profile enters tournaments receives them.
 type TournamentAnswerer interface {
 	Called(tournament *TournamentCall) Answer
 }
 
-// ChallengeWatcher is a bot that is told of the ends of its own challenges and seeks.
+// ChallengeWatcher is a bot that reacts to the end of its own challenges and seeks.
 type ChallengeWatcher interface {
-	// ChallengeClosed is told that a challenge or seek of the bot's own is no longer open.
+	// ChallengeClosed is called when a challenge or seek of the bot's own is no longer open.
 	ChallengeClosed(closed *ChallengeClosed)
 }
 
-// Profile is who a bot is and what it wants to play. The zero value of each field means what its comment says.
+// Profile describes a bot and the matches that it wants. The zero value of each field means what its comment says.
 type Profile struct {
-	Name         string   // for people; also the player, where nothing else names it
+	Name         string   // for people; also the player, if nothing else names it
 	Version      string   // "1"; versions are rated apart
 	Games        []string // games or variants: `pods` stands for all its variants; empty: all
-	TimeControls []string // what it accepts in challenges, seeks and tournaments; empty: all
-	Opponents    []string // whom it plays by challenge and seek; empty: everybody
+	TimeControls []string // time controls that it accepts; empty: all
+	Opponents    []string // players whose challenges and seeks it accepts; empty: all
 	MostMatches  int      // at once; 0: no limit
-	Capabilities []string // what it can do beyond the protocol's first version, by name
+	Capabilities []string // its capabilities beyond the first version of the protocol, by name
 
 	DeclineChallenges bool    // whether it declines every challenge
 	AcceptSeeks       bool    // whether it accepts open seeks of others that suit
 	Seeks             []Terms // seeks to keep open while there is room for a match
 	EnterTournaments  bool    // whether it enters every tournament that suits
 
-	Extras Extras // what turns carry beyond the minimum
+	Extras Extras // the optional content of its turns
 }
 
-// Extras are what each turn shall carry beyond the minimum; they cost time on both sides.
+// Extras are the optional content of each turn; they cost time on both sides.
 type Extras struct {
 	Board          bool
 	LegalMoveCount bool
-	LegalMovesUpTo int // the legal moves, where there are at most so many
+	LegalMovesUpTo int // the legal moves, if their number is not larger
 	Steps          bool
 }
 
-// Plays says whether a bot plays a variant: it, or its game, is among the games, or there are none.
+// Plays returns whether a bot plays a variant: it, or its game, is among the games, or there are none.
 func (p *Profile) Plays(variant string) bool {
 	game, _, _ := strings.Cut(variant, "(")
 	return len(p.Games) == 0 || slices.Contains(p.Games, variant) || slices.Contains(p.Games, game)
 }
 
-// unsuited returns why terms of somebody's do not suit the bot, or "".
+// unsuited returns why the profile excludes the terms of a challenge or seek, or "".
 func (p *Profile) unsuited(terms Terms, player string) string {
 	switch {
 	case !p.Plays(terms.Game):
@@ -119,7 +119,7 @@ func (p *Profile) unsuited(terms Terms, player string) string {
 	}
 }
 
-// suits says whether a tournament suits the bot: it plays all its games, at its time control.
+// suits returns whether a tournament suits the bot: it plays all its games, at its time control.
 func (p *Profile) suits(call *TournamentCall) bool {
 	for _, game := range call.Games {
 		if !p.Plays(game) {
@@ -150,16 +150,15 @@ func (p *Profile) hello() *pb.ClientHello {
 	}
 }
 
-// Choice is what a bot does at its turn: Move, OfferDraw, ClaimDraw or Resign.
+// Choice is what Choose may return: Move, OfferDraw, ClaimDraw or Resign.
 type Choice interface{ acts() []*pb.PlayAct }
 
-// Move plays a move, and says what the bot thinks of it; opponents see that after the end of the match.
+// Move plays a move with the bot's comment, which opponents see after the end of the match.
 type Move struct {
 	Text string
 	// Evaluation is the score that the bot expects, in permille: 0 lost, 500 even, 1000 won; nil for nothing.
 	Evaluation *int
-	// Line are the moves that it expects from this one on, its own move first. What goes beyond 32 moves or 500
-	// characters is cut off by the server.
+	// Line are the moves that it expects, beginning with its own. The server cuts it after 32 moves or 500 characters.
 	Line []string
 }
 
@@ -169,7 +168,7 @@ type OfferDraw struct{ Move Move }
 // ClaimDraw claims the draw that the turn's draw claim names.
 type ClaimDraw struct{}
 
-// Resign gives the match up.
+// Resign resigns the match.
 type Resign struct{}
 
 const (
@@ -181,7 +180,7 @@ func (m Move) acts() []*pb.PlayAct {
 	return []*pb.PlayAct{{Act: &pb.PlayAct_Move{Move: &pb.MoveAct{Move: m.Text, Comment: m.comment()}}}}
 }
 
-// comment returns what is said with a move, without what does not fit: a comment must not cost the move.
+// comment returns the comment on a move, without the parts that do not fit: a comment must not cost the move.
 func (m Move) comment() *pb.MoveComment {
 	comment := &pb.MoveComment{}
 	if m.Evaluation != nil && *m.Evaluation >= 0 && *m.Evaluation <= 1000 {
@@ -213,7 +212,7 @@ func (Resign) acts() []*pb.PlayAct {
 	return []*pb.PlayAct{{Act: &pb.PlayAct_Resign{Resign: &pb.ResignAct{}}}}
 }
 
-// Answer is what becomes of a challenge, a seek or a tournament's call: ByProfile, Accept or Decline.
+// Answer is the answer to a challenge, a seek or a tournament's call: ByProfile, Accept or Decline.
 type Answer struct {
 	accept, decide bool
 	reason         string
@@ -225,7 +224,7 @@ func ByProfile() Answer { return Answer{decide: true} }
 // Accept accepts, or enters.
 func Accept() Answer { return Answer{accept: true} }
 
-// Decline declines a challenge for a reason that its challenger is told; it leaves a seek or a tournament alone.
+// Decline declines a challenge, with a reason for its challenger; a seek or a tournament is ignored.
 func Decline(format string, values ...any) Answer {
 	return Answer{reason: fmt.Sprintf(format, values...)}
 }

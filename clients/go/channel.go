@@ -20,20 +20,20 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// DefaultServer is where `arbiter serve` listens unless it is told otherwise.
+// DefaultServer is the default address of `arbiter serve`.
 const DefaultServer = "127.0.0.1:7400"
 
 const largestMessage = 64 << 20
 
-// TLS is transport security, from PEM files. Without a root certificate the system's are trusted. A client certificate
-// and its key go together (mTLS).
+// TLS is transport security, from PEM files. Without a root certificate, the system's are used. A client certificate is
+// given together with its key (mTLS).
 type TLS struct {
 	RootCertificate   string
 	ClientCertificate string
 	ClientKey         string
 }
 
-// tlsOfEnvironment returns what the environment says; nil: no transport security.
+// tlsOfEnvironment returns the transport security of the environment; nil: none.
 func tlsOfEnvironment() *TLS {
 	found := TLS{os.Getenv("ARBITER_ROOT_CERTIFICATE"), os.Getenv("ARBITER_CLIENT_CERTIFICATE"), os.Getenv("ARBITER_CLIENT_KEY")}
 	if found == (TLS{}) {
@@ -71,7 +71,7 @@ func (t *TLS) credentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(config), nil
 }
 
-// unwrapped returns an error without the path that the text around it names already.
+// unwrapped returns an error without the path, which the text around it already has.
 func unwrapped(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {
@@ -80,16 +80,16 @@ func unwrapped(err error) error {
 	return err
 }
 
-// connection is the way to one arbiter, at one of its addresses at a time, with a token for every call.
+// connection is the connection to one arbiter, at one of its addresses at a time, with a token for every call.
 type connection struct {
 	*addresses
 	patience time.Duration
 	timeout  time.Duration
-	channel  grpc.ClientConnInterface // to the address that is current as a call begins
+	channel  grpc.ClientConnInterface // to the address that is current when a call begins
 	channels map[string]*grpc.ClientConn
 	token    atomic.Pointer[string]
 	outages  atomic.Int64                // how many calls have failed because the arbiter was away or busy
-	onWait   atomic.Pointer[func(error)] // told of what a call that is tried again waits for
+	onWait   atomic.Pointer[func(error)] // called with the reason why a call waits
 }
 
 func newConnection(listed []string, token string, security *TLS, timeout, patience time.Duration) (*connection, error) {
@@ -141,13 +141,13 @@ func (c *connection) authorized(ctx context.Context) context.Context {
 	return ctx
 }
 
-// ask makes a call that is answered once. A request that may be carried out twice, or that carries its id, is sent again
-// while the server can't be reached, for as long as the connection's patience, and at each address at least once. It
-// returns *ArbiterError or *ConnectionError, or the context's error.
+// ask makes a unary call. A request that may be carried out twice, or has a request id, is repeated while the server
+// can't be reached, for the connection's patience, and at each address at least once. It returns *ArbiterError or
+// *ConnectionError, or the context's error.
 func ask[A any](ctx context.Context, c *connection, again bool, call func(context.Context) (A, error)) (A, error) {
 	giveUp := time.Now().Add(c.patience)
 	tries := newTries(c.addresses)
-	if !again && len(c.listed) > 1 { // what is sent once is sent to an address that answers
+	if !again && len(c.listed) > 1 { // a request that is not repeated goes to an address that answers
 		_, err := (&Client{c}).ServerInfo(ctx)
 		var nobody *ConnectionError
 		if errors.As(err, &nobody) || ctx.Err() != nil {
@@ -188,7 +188,7 @@ func ask[A any](ctx context.Context, c *connection, again bool, call func(contex
 	}
 }
 
-// mayPass says whether the same request may succeed later.
+// mayPass returns whether the same request may succeed later.
 func mayPass(err error) bool {
 	var refusal *ArbiterError
 	if errors.As(err, &refusal) {

@@ -12,8 +12,8 @@ import (
 
 const seekForm = "GAME [TIME] [rated] [seat=1|2]"
 
-// Main plays a bot as the command line and the environment say, and ends the program: it is the whole main function of
-// a bot. A mistake gets one line on standard error and exit code 1. --help lists the options.
+// Main plays a bot by the command line and the environment, and ends the program: it is the whole main function of a
+// bot. A mistake is reported in one line on standard error, with exit code 1. --help lists the options.
 func Main(bot Bot) {
 	program := filepath.Base(os.Args[0])
 	profile, options, err := parse(bot.Profile(), os.Args[1:])
@@ -71,15 +71,15 @@ func parse(profile Profile, arguments []string) (Profile, Options, error) {
 	return profile, options, nil
 }
 
-// Flags are the options of a command line that say which server to ask, and as whom.
+// Flags are the options of a command line for the server and the player.
 type Flags struct {
 	ClientOptions
 	tls   TLS
 	plain bool
 }
 
-// ParseConnection reads the options of a command line that only asks a server; it returns its other arguments. A
-// mistake ends the program.
+// ParseConnection reads the options of a command line that only makes calls; it returns its other arguments. A mistake
+// ends the program.
 func ParseConnection() (ClientOptions, []string) {
 	var verbose, quiet bool
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
@@ -121,7 +121,7 @@ func (f *Flags) security() *TLS {
 	return nil
 }
 
-// quietly parses arguments; what is wrong with them is said once, by the caller.
+// quietly parses arguments without messages: the caller reports errors.
 func quietly(flags *flag.FlagSet, silent *strings.Builder, arguments []string) error {
 	usage := flags.Usage
 	flags.SetOutput(silent)
@@ -170,8 +170,7 @@ func seekTerms(text string) (Terms, error) {
 	return terms, nil
 }
 
-// splitGames returns the items of a list whose commas may also stand between parentheses, as in
-// `pods(size=5,x=1),hop-it`.
+// splitGames returns the items of a list; commas in parentheses do not separate, as in `pods(size=5,x=1),hop-it`.
 func splitGames(list string) []string {
 	var games []string
 	depth, start := 0, 0

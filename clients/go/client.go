@@ -17,7 +17,7 @@ import (
 	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
-// ClientOptions say which server a client asks, and as whom.
+// ClientOptions are the server and the player of a client.
 type ClientOptions struct {
 	Server   string        // HOST:PORT, or several addresses of one arbiter with commas; default $ARBITER_SERVER, or DefaultServer
 	Token    string        // default $ARBITER_TOKEN, or the credentials file's entry for Name
@@ -27,13 +27,13 @@ type ClientOptions struct {
 	Patience time.Duration // how long to try where no arbiter answers; default 10 s
 }
 
-// Client makes calls of a server that are answered once, and watches matches. Methods return *ArbiterError,
-// *ConnectionError, or the context's error. Calls that it has no method for are made with stubs of Channel.
+// Client makes unary calls of a server, and watches matches. Methods return *ArbiterError, *ConnectionError, or the
+// context's error. Calls that it has no method for are made with stubs of Channel.
 type Client struct {
 	*connection
 }
 
-// NewClient returns a client; it connects with its first call. It returns *ConnectionError for what is no address, and
+// NewClient returns a client; it connects with its first call. It returns *ConnectionError for a malformed address, and
 // *CredentialsError.
 func NewClient(options ClientOptions) (*Client, error) {
 	listed, err := checkedAddresses(either(options.Server, os.Getenv("ARBITER_SERVER"), DefaultServer))
@@ -167,7 +167,7 @@ func (c *Client) Match(ctx context.Context, matchID string, withMoves bool) (*pb
 func (c *Client) Register(ctx context.Context, name, invitation string) (string, error) {
 	answer, err := ask(ctx, c.connection, false, func(ctx context.Context) (*pb.RegisterPlayerResponse, error) {
 		request := &pb.RegisterPlayerRequest{Name: name, Invitation: invitation}
-		// It is asked for once: what waits for a server that is about to come is the call itself.
+		// Registration is not repeated, so this call waits for a server that answers.
 		return pb.NewPlayerServiceClient(c.channel).RegisterPlayer(ctx, request, grpc.WaitForReady(true))
 	})
 	return answer.GetToken(), err
@@ -189,7 +189,7 @@ func (c *Client) Challenge(ctx context.Context, opponent string, terms Terms) (C
 	return challengeOf(answer.GetChallenge()), err
 }
 
-// Seek makes a seek, which whoever comes first may accept.
+// Seek makes a seek: a challenge that any player may accept; the first gets the match.
 func (c *Client) Seek(ctx context.Context, terms Terms) (Challenge, error) {
 	request := &pb.CreateSeekRequest{RequestId: newRequestID(), Terms: terms.message()}
 	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.CreateSeekResponse, error) {
@@ -198,7 +198,7 @@ func (c *Client) Seek(ctx context.Context, terms Terms) (Challenge, error) {
 	return challengeOf(answer.GetSeek()), err
 }
 
-// AcceptChallenge accepts a challenge or a seek, and returns the match that came of it.
+// AcceptChallenge accepts a challenge or a seek, and returns its match.
 func (c *Client) AcceptChallenge(ctx context.Context, challengeID string) (*pb.Match, error) {
 	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.AcceptChallengeResponse, error) {
 		return pb.NewPlayerServiceClient(c.channel).AcceptChallenge(ctx, &pb.AcceptChallengeRequest{ChallengeId: challengeID})
@@ -249,7 +249,7 @@ func pages[I any](page func(token string) ([]I, string, error)) ([]I, error) {
 	}
 }
 
-// Tournament returns a tournament as it stands.
+// Tournament returns the current state of a tournament.
 func (c *Client) Tournament(ctx context.Context, tournamentID string) (*pb.Tournament, error) {
 	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.GetTournamentResponse, error) {
 		return pb.NewTournamentServiceClient(c.channel).GetTournament(ctx, &pb.GetTournamentRequest{TournamentId: tournamentID})
@@ -282,8 +282,8 @@ func (c *Client) Standings(ctx context.Context, tournamentID string) (*pb.GetSta
 	})
 }
 
-// Observe yields the events of a match after a revision, without a gap, up to its last; a lost connection is taken up
-// again where it broke off. An error is yielded last.
+// Observe yields the events of a match after a revision, without a gap, up to its last; after a lost connection it
+// continues without a gap. An error is yielded last.
 func (c *Client) Observe(ctx context.Context, matchID string, afterRevision int64) iter.Seq2[*pb.MatchEvent, error] {
 	return func(yield func(*pb.MatchEvent, error) bool) {
 		request := func() *pb.ObserveRequest {
@@ -305,7 +305,7 @@ func (c *Client) Observe(ctx context.Context, matchID string, afterRevision int6
 	}
 }
 
-// ObserveAll yields what happens in every match, or in those with a label, after a token, for as long as the caller
+// ObserveAll yields the events of every match, or of those with a label, after a token, for as long as the caller
 // reads: items with an event, an event of a tournament, or neither (a bookmark), each with its token. An empty token
 // starts now, "0" at the beginning of the record.
 func (c *Client) ObserveAll(ctx context.Context, afterToken, label string) iter.Seq2[*pb.ObserveItem, error] {
@@ -325,8 +325,8 @@ func (c *Client) ObserveAll(ctx context.Context, afterToken, label string) iter.
 	}
 }
 
-// follow yields the items of a stream; after a lost connection it asks again with what request then returns. The first
-// connection is given the client's patience; one that is lost is tried again until it is back, at any address.
+// follow yields the items of a stream; after a lost connection it sends the result of request again. The first
+// connection is tried for the client's patience; a lost one is tried again at all addresses until it is back.
 func (c *Client) follow(ctx context.Context, request func() *pb.ObserveRequest) iter.Seq2[*pb.ObserveItem, error] {
 	return func(yield func(*pb.ObserveItem, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

@@ -12,8 +12,9 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// CredentialsPath returns where the credentials file is, or would be: $ARBITER_CREDENTIALS, or arbiter/credentials.toml
-// in $XDG_CONFIG_HOME or ~/.config. It holds a table of NAME = "TOKEN" for each server's address.
+// CredentialsPath returns the path of the credentials file, which need not exist: $ARBITER_CREDENTIALS, or
+// arbiter/credentials.toml in $XDG_CONFIG_HOME or ~/.config. It holds a table of NAME = "TOKEN" for each server's
+// address.
 func CredentialsPath() (string, error) {
 	if given := os.Getenv("ARBITER_CREDENTIALS"); given != "" {
 		return given, nil
@@ -29,8 +30,8 @@ func CredentialsPath() (string, error) {
 }
 
 // FindToken returns the token that is kept for a player on a server, or "". Of several addresses, with commas between
-// them, the first with an entry counts. It returns a *CredentialsError for a file
-// that can't be read or is no credentials file.
+// them, the first with an entry counts. It returns a *CredentialsError for a file that can't be read or is not a
+// credentials file.
 func FindToken(server, player string) (string, error) {
 	path, err := CredentialsPath()
 	if err != nil {
@@ -45,7 +46,8 @@ func FindToken(server, player string) (string, error) {
 	return "", err
 }
 
-// SaveToken keeps a player's token, at each address of the server; one that was there before is replaced. Only the file's owner can read it.
+// SaveToken stores a player's token for each address of the server, in place of an earlier one. Only the file's owner
+// can read it.
 func SaveToken(server, player, token string) error {
 	path, err := CredentialsPath()
 	if err != nil {
@@ -57,7 +59,7 @@ func SaveToken(server, player, token string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return failed(err)
 	}
-	// Bots that start together register at the same time: each must see what the others have written.
+	// Bots that start together register at the same time: each must see the entries of the others.
 	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return failed(err)

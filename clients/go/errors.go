@@ -36,8 +36,8 @@ const (
 	ReasonReaderTooSlow     Reason = "READER_TOO_SLOW"
 )
 
-// ArbiterError is the arbiter saying no: a reason, a sentence for people, facts for programs. Code says what to do
-// where the reason is ReasonUnknown.
+// ArbiterError is a refusal of the arbiter: a reason, a sentence for people, and facts for programs. Decide by Code if
+// the reason is ReasonUnknown.
 type ArbiterError struct {
 	Reason  Reason
 	Message string
@@ -52,12 +52,12 @@ func (e *ArbiterError) Error() string { return e.Message }
 // Unwrap returns gRPC's error, where there was one.
 func (e *ArbiterError) Unwrap() error { return e.Cause }
 
-// Temporary says whether the same request may succeed later.
+// Temporary returns whether the same request may succeed later.
 func (e *ArbiterError) Temporary() bool {
 	return e.Code == codes.Unavailable || e.Code == codes.ResourceExhausted
 }
 
-// RetryAfter returns how long the arbiter asks to wait before the same request again; 0 if it does not say.
+// RetryAfter returns the pause that the arbiter asks for before the same request again; 0 if it asks for none.
 func (e *ArbiterError) RetryAfter() time.Duration {
 	text := e.Facts["retry_after_ms"]
 	if text == "" || strings.Trim(text, "0123456789") != "" {
@@ -70,8 +70,8 @@ func (e *ArbiterError) RetryAfter() time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// ConnectionError means that no arbiter answers; the text says where, why, and what to do. The same request again may
-// succeed later.
+// ConnectionError means that no arbiter answers; the text says where, why, and what to do. The same request may succeed
+// later.
 type ConnectionError struct {
 	Message string
 	Cause   error // gRPC's error, where there was one
@@ -151,8 +151,8 @@ func fromRPC(err error, address string) error {
 	}
 }
 
-// wasAway says whether an error, or one that it wraps, says that the arbiter was away or busy. So does a status that
-// passes and names no reason: an arbiter names one.
+// wasAway returns whether an error, or one that it wraps, shows that the arbiter was away or busy. So does a temporary
+// status without a reason: an arbiter names one.
 func wasAway(err error) bool {
 	var refusal *ArbiterError
 	unnamed := errors.As(err, &refusal) && refusal.Reason == ReasonUnknown && passes(refusal)

@@ -15,8 +15,8 @@ func newLog(to io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(&stackHandler{slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}), to, &sync.Mutex{}})
 }
 
-// stackHandler hands records on, and writes a stack below its record, a line each: as an attribute it would be one line
-// that nobody can read.
+// stackHandler passes records on, and writes a stack below its record, in several lines: as an attribute it would be
+// one unreadable line.
 type stackHandler struct {
 	slog.Handler
 	to   io.Writer

@@ -9,8 +9,8 @@ import (
 	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
-// What the server tells a bot, as plain values: they have the fields of the protocol's messages, which describe them in
-// full. What is newer than this client is left out.
+// The messages of the server to a bot, as plain values: they have the fields of the protocol's messages, which describe
+// them in full. Fields that are newer than this client are left out.
 
 // RecentMove is a move that was played, after Ply others.
 type RecentMove struct {
@@ -22,15 +22,15 @@ type RecentMove struct {
 // Clock is a player's clock.
 type Clock struct {
 	Remaining   time.Duration // left, after the last move that was charged
-	Available   time.Duration // the longest think on the next move before the flag falls
+	Available   time.Duration // the time that it may use for the next move before the flag falls
 	PeriodsLeft int           // of byo-yomi, where the control has them
 	MovesLeft   int           // to the next session, where the control has them
 }
 
-// Cell is what stands on a cell of the board.
+// Cell is a cell of the board with its content.
 type Cell struct {
 	Cell   string // its name
-	Owner  int    // the seat of the piece's owner; 0 if no piece stands there
+	Owner  int    // the seat of the piece's owner; 0 if there is no piece
 	Piece  string // the piece's letter in upper case
 	Facing *int   // its facing or face, where it has one
 	Height *int   // tiles in the cell's stack, in games that have stacks
@@ -59,7 +59,7 @@ type Line struct {
 	Moves    []string
 }
 
-// Then returns the line that goes on with more moves; the line itself stays as it is.
+// Then returns this line with more moves at its end; the line itself does not change.
 func (l Line) Then(moves ...string) Line {
 	l.Moves = append(l.Moves[:len(l.Moves):len(l.Moves)], moves...)
 	return l
@@ -105,18 +105,18 @@ type Result struct {
 	Kind            ResultKind
 	Winner          int    // the winner's seat; 0 unless Kind is Win
 	Reason          string // the game's end reason, or one of the protocol's, such as "time"
-	Cause           string // what brought it about: the names of Cause in match.proto, such as "RULES"
+	Cause           string // its cause: the names of Cause in match.proto, such as "RULES"
 	Party           string // who is responsible: the names of Party in match.proto
 	ResponsibleSeat int    // where Party is "PLAYER"
 	Note            string // the organiser's words
 }
 
-// Terms are what a challenge or seek proposes.
+// Terms are the terms of a challenge or seek.
 type Terms struct {
 	Game        string // the variant, such as `pods(size=5)`
 	TimeControl string // such as `1m+1s`; default the server's
 	Rated       bool
-	Seat        int // the challenger's: 1 or 2; 0 has it drawn
+	Seat        int // the challenger's: 1 or 2; 0 for a random one
 }
 
 func (t Terms) message() *pb.Terms {
@@ -135,8 +135,8 @@ type Challenge struct {
 // ChallengeClosed says that a challenge or seek of the bot's is no longer open.
 type ChallengeClosed struct {
 	ID      string
-	MatchID string // the match that came of it; empty if none did
-	Reason  string // why none did
+	MatchID string // the match that it led to; empty if there is none
+	Reason  string // the reason why there is none
 }
 
 // TournamentCall is a tournament that the bot may enter, or one that it plays in.
@@ -150,7 +150,7 @@ type TournamentCall struct {
 	Phase       string // the names of TournamentPhase in tournament.proto, such as "ENTRY"
 	Entered     bool
 	Creator     string
-	Start       time.Time // zero: when its creator says so
+	Start       time.Time // zero: when its creator starts it
 	EntryCloses time.Time // zero: when it starts
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// OnError says what a bot's error at its turn costs.
+// OnError is the cost of a bot's error in its turn.
 type OnError int
 
 const (
@@ -14,7 +14,8 @@ const (
 	OnErrorRaise                 // the whole run, which ends with *BotError
 )
 
-// Options say where and as whom a bot plays. The zero value takes everything from the environment.
+// Options are the server, the player and the limits of a bot's run. The zero value takes everything from the
+// environment.
 type Options struct {
 	Server     string        // HOST:PORT, or several addresses of one arbiter with commas; default $ARBITER_SERVER, or DefaultServer
 	Name       string        // the player; default $ARBITER_NAME, or the profile's name

@@ -12,7 +12,7 @@ import (
 )
 
 // outbox holds acts on their way to the server. A request keeps its id and is sent again on every new stream until its
-// answer arrives; a pong or an acknowledgement is said once. Between hold and release only the hello goes out.
+// answer arrives; a pong or an acknowledgement is sent only once. Between hold and release only the hello is sent.
 type outbox struct {
 	mu         sync.Mutex
 	urgent     []*pb.PlayAct
@@ -20,7 +20,7 @@ type outbox struct {
 	unanswered []*pb.PlayAct // in the order of their making
 	held       bool
 	closed     bool
-	ready      chan struct{} // holds a token when there may be something to say
+	ready      chan struct{} // holds a token when there may be acts to send
 	prefix     string
 	count      int
 }
@@ -33,7 +33,7 @@ func newOutbox() *outbox {
 	return &outbox{held: true, ready: make(chan struct{}, 1), prefix: hex.EncodeToString(random)}
 }
 
-// hold begins a new stream: it says hello, and nothing else until release.
+// hold begins a new stream: it sends the hello, and nothing else until release.
 func (o *outbox) hold(hello *pb.ClientHello) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -42,7 +42,7 @@ func (o *outbox) hold(hello *pb.ClientHello) {
 	o.wake()
 }
 
-// release goes on after the server's hello: what has not been answered goes out again, in its old order.
+// release continues after the server's hello: unanswered requests are sent again, in their old order.
 func (o *outbox) release() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,7 +50,7 @@ func (o *outbox) release() {
 	o.wake()
 }
 
-// request sends an act that will be answered; it returns the request id that the act got.
+// request sends an act that will be answered; it returns its request id.
 func (o *outbox) request(act *pb.PlayAct) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,7 +61,7 @@ func (o *outbox) request(act *pb.PlayAct) string {
 	return act.RequestId
 }
 
-// say sends an act that is not answered; a stream that breaks forgets it.
+// say sends an act that is not answered; it is lost if the stream breaks.
 func (o *outbox) say(act *pb.PlayAct) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -76,7 +76,7 @@ func (o *outbox) sayAtOnce(act *pb.PlayAct) {
 	o.wake()
 }
 
-// waiting returns the act that waits for an answer under an id, or nil.
+// waiting returns the unanswered act with a request id, or nil.
 func (o *outbox) waiting(requestID string) *pb.PlayAct {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,7 +86,7 @@ func (o *outbox) waiting(requestID string) *pb.PlayAct {
 	return nil
 }
 
-// answered takes an act off the list of those that wait.
+// answered removes an act, which has been answered, from the list.
 func (o *outbox) answered(requestID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,7 +95,7 @@ func (o *outbox) answered(requestID string) {
 	}
 }
 
-// again sends an act again that still waits for its answer.
+// again sends an unanswered act again.
 func (o *outbox) again(requestID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +105,7 @@ func (o *outbox) again(requestID string) {
 	}
 }
 
-// close lets next return nil once everything has been said.
+// close lets next return nil once everything has been sent.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -113,7 +113,7 @@ func (o *outbox) close() {
 	o.wake()
 }
 
-// next waits for something to say and returns all that is ready, pongs first; nil at the end, or with the context.
+// next waits until there are acts to send, and returns all of them, pongs first; nil at the end, or with the context.
 func (o *outbox) next(ctx context.Context) *pb.PlayRequest {
 	for {
 		o.mu.Lock()

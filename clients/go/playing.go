@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	farewellWait   = 5 * time.Second // how long a server may take to end the stream after the bot has
-	withdrawalWait = 2 * time.Second // how long it may take to withdraw the bot's seeks before
+	farewellWait   = 5 * time.Second // time limit for the server to end the stream after the bot
+	withdrawalWait = 2 * time.Second // time limit for withdrawing the bot's seeks before that
 )
 
 // Run plays a bot until it is done, or SIGINT or SIGTERM comes. It returns as Play does, and nil after a signal.
@@ -32,17 +32,16 @@ func runAs(bot Bot, profile Profile, options Options) error {
 	return err
 }
 
-// Play plays a bot on a server, for ever or until so many matches have ended, or the context ends. Either way its open
-// seeks are withdrawn, what it has to say is said, and the server's end of the stream is awaited, for some seconds at
-// most.
+// Play plays a bot on a server, until enough matches have ended, or the context ends. In any case its open seeks are
+// withdrawn, its last acts are sent, and the server's end of the stream is awaited, for some seconds at most.
 //
-// It returns *ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
-// player), *ConnectionError, *CredentialsError, *BotError, or the context's error.
+// It returns *ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere),
+// *ConnectionError, *CredentialsError, *BotError, or the context's error.
 func Play(ctx context.Context, bot Bot, options Options) error {
 	return play(ctx, bot, bot.Profile(), options)
 }
 
-// play plays a bot that says of itself what the profile does.
+// play plays a bot with a given profile.
 func play(ctx context.Context, bot Bot, profile Profile, options Options) error {
 	profile.Version = either(profile.Version, "1")
 	name := either(options.Name, os.Getenv("ARBITER_NAME"), profile.Name)
@@ -88,7 +87,8 @@ func play(ctx context.Context, bot Bot, profile Profile, options Options) error 
 	return err
 }
 
-// saysItWaits returns what says, once, that a server that was never reached is waited for, and for how long.
+// saysItWaits returns a function that logs once that the client waits for a server that was never reached, and for how
+// long.
 func saysItWaits(log *slog.Logger, patience time.Duration) func(error) {
 	var said atomic.Bool
 	return func(err error) {
@@ -100,8 +100,8 @@ func saysItWaits(log *slog.Logger, patience time.Duration) func(error) {
 	}
 }
 
-// identify sees to it that the client has a token: a player without one is registered, and so is one whose kept token
-// the server does not know, because it began a new life.
+// identify gives the client a token: a player without one is registered, and so is one whose stored token the server
+// does not know, because it has a new database.
 func identify(ctx context.Context, client *Client, name string, options Options) error {
 	if *client.token.Load() != "" {
 		kept, err := FindToken(client.servers(), name)
@@ -118,7 +118,7 @@ func identify(ctx context.Context, client *Client, name string, options Options)
 	if name == "" {
 		return &CredentialsError{"who plays? Give a name to register, or a token (ARBITER_NAME or ARBITER_TOKEN)"}
 	}
-	// Registering is asked for once: first see, for as long as patience lasts, that there is somebody to ask.
+	// A registration is not repeated, so first wait for a server that answers, as long as patience allows.
 	var nobody *ConnectionError
 	if _, err := client.ServerInfo(ctx); errors.As(err, &nobody) || ctx.Err() != nil {
 		return err

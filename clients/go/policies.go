@@ -12,9 +12,9 @@ import (
 
 const longestReason = 200 // characters of the reason for declining a challenge
 
-// policies takes the items of the stream that ask whether the bot wants to play: the bot is asked, its profile decides
-// where it does not, and its word is carried out. Nothing is asked twice at once; a tournament that has refused the bot
-// is not entered again.
+// policies handles the items of the stream that ask whether the bot wants to play: it asks the bot, or its profile, and
+// carries out the decision. The bot is never asked twice at once about the same item. A tournament that has refused the
+// bot is not entered again.
 type policies struct {
 	bot     Bot
 	profile *Profile
@@ -26,7 +26,7 @@ type policies struct {
 
 	mu      sync.Mutex
 	player  string
-	asked   map[string]bool // ids of what is being considered
+	asked   map[string]bool // ids of the challenges and seeks under consideration
 	refused map[string]bool // ids of tournaments
 }
 
@@ -41,7 +41,7 @@ func newPolicies(bot Bot, profile *Profile, client *Client, slots *matchSlots, l
 	return p
 }
 
-// greeted is told of a new stream, and whose it is.
+// greeted begins a new stream of a player.
 func (p *policies) greeted(player string) {
 	p.mu.Lock()
 	p.player = player
@@ -49,7 +49,7 @@ func (p *policies) greeted(player string) {
 	p.seeker.onGreeting(player)
 }
 
-// consider lets something be considered, unless it is being considered already or is the player's own.
+// consider asks the bot about a proposal, unless that is under way already or the proposal is the player's own.
 func (p *policies) consider(id, from string, how func(ctx context.Context)) {
 	p.mu.Lock()
 	known := p.asked[id] || p.refused[id] || from == p.player
@@ -95,7 +95,7 @@ func (p *policies) onChallenge(message *pb.Challenge) {
 	})
 }
 
-// judge returns what the profile says to a challenge or seek.
+// judge returns the answer of the profile to a challenge or seek.
 func (p *policies) judge(challenge Challenge, willing bool) Answer {
 	why := p.profile.unsuited(challenge.Terms, challenge.Challenger)
 	switch {
@@ -108,7 +108,7 @@ func (p *policies) judge(challenge Challenge, willing bool) Answer {
 	}
 }
 
-// fullBecause returns why there is no room for one more match, or "".
+// fullBecause returns the reason why there is no room for one more match, or "".
 func (p *policies) fullBecause() string {
 	switch {
 	case p.slots.left() == 0:

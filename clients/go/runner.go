@@ -13,19 +13,19 @@ import (
 	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
-const repeatAfter = 500 * time.Millisecond // where a temporary refusal does not say
+const repeatAfter = 500 * time.Millisecond // the pause after a temporary refusal that names none
 
-// seat is a seat of the bot's in a live match: the thought that is under way, and what has been said but not answered.
-// In a match of the bot against itself there are two, which know nothing of each other.
+// seat is a seat of the bot in a live match: the choice that is under way, and the act that is not answered yet. In a
+// match of the bot against itself there are two, independent of each other.
 type seat struct {
 	match         *LiveMatch
 	begun         chan struct{} // closed once the bot has been told of the match; nil before it is being told
 	cancel        context.CancelFunc
 	thinking      bool
 	thoughtPly    int
-	turn          *Turn  // that the last choice answered
+	turn          *Turn  // the turn that the last choice answered
 	requestID     string // the move, claim or resignation that waits for its answer
-	nextPly       int    // turns before this one have been dealt with
+	nextPly       int    // turns before this one are done
 	offerAnswered bool
 }
 
@@ -35,8 +35,8 @@ type end struct {
 	seat    *seat
 }
 
-// runner plays a bot: it takes the items of its stream, calls its methods, and puts acts into the outbox. outcome gets
-// nil once so many matches have ended and been acknowledged, or the error that ends the run.
+// runner plays a bot: it handles the items of its stream, calls its methods, and puts acts into the outbox. outcome
+// gets nil once enough matches have ended and been acknowledged, or the error that ends the run.
 type runner struct {
 	bot      Bot
 	profile  Profile
@@ -77,7 +77,7 @@ func newRunner(bot Bot, profile Profile, client *Client, outbox *outbox, options
 	return r
 }
 
-// spawn lets something be done beside everything else, until close.
+// spawn runs a function in the background, until close.
 func (r *runner) spawn(work func(ctx context.Context)) {
 	r.work.Add(1)
 	go func() {
@@ -86,7 +86,7 @@ func (r *runner) spawn(work func(ctx context.Context)) {
 	}()
 }
 
-// stopThinking tells every thought that it is no longer wanted.
+// stopThinking tells all running choices that their results are not needed any more.
 func (r *runner) stopThinking() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +97,7 @@ func (r *runner) stopThinking() {
 	}
 }
 
-// close ends whatever is under way.
+// close ends everything that is under way.
 func (r *runner) close() {
 	r.stopThinking()
 	r.stop()
@@ -112,7 +112,7 @@ func (s *seat) over() {
 	}
 }
 
-// greeted is told of a new stream, and whose it is.
+// greeted begins a new stream of a player.
 func (r *runner) greeted(player string) {
 	r.mu.Lock()
 	r.player = player
@@ -120,7 +120,7 @@ func (r *runner) greeted(player string) {
 	r.policies.greeted(player)
 }
 
-// take takes an item of the stream. It returns at once; items that this client does not know are passed over.
+// take handles an item of the stream, without waiting; unknown items are ignored.
 func (r *runner) take(item *pb.PlayItem) {
 	switch item := item.GetItem().(type) {
 	case *pb.PlayItem_Match:
@@ -181,7 +181,7 @@ func (r *runner) seat(matchID, game string, number int, opponent string) *seat {
 	return r.seats[matchID][number]
 }
 
-// begin tells the bot of a match, once; the channel is closed when it has been told.
+// begin tells the bot of a match, once; the channel is closed after that.
 func (r *runner) begin(seat *seat) <-chan struct{} {
 	if seat.begun == nil {
 		match := seat.match
@@ -242,7 +242,7 @@ func (r *runner) dealWithEnds(ctx context.Context) {
 	}
 }
 
-// finishIfDone ends the run where enough matches have ended, and the bot has taken on no others.
+// finishIfDone ends the run if enough matches have ended, and the bot has agreed to no others.
 func (r *runner) finishIfDone() {
 	enough := r.options.Matches > 0 && r.ended.Load() >= int64(r.options.Matches)
 	if enough && !r.dealing.Load() && r.slots.playing() == 0 {
@@ -250,7 +250,7 @@ func (r *runner) finishIfDone() {
 	}
 }
 
-// told returns how a match ended, in words.
+// told returns the end of a match in words.
 func told(finished *FinishedMatch) string {
 	how := "it does not count"
 	if score, counts := finished.Score(); counts {
@@ -281,7 +281,7 @@ func (r *runner) onTurn(message *pb.Turn) {
 	}
 	ply := int(message.GetPly())
 	if ply < seat.nextPly || r.isDealtWith(seat, ply) || seat.thinking && ply <= seat.thoughtPly {
-		return // told again: the choice has been made and will be, or has been, sent again
+		return // a repeated turn: its choice exists, and has been or will be sent again
 	}
 	turn := turnOf(message, seat.match, r.client)
 	r.think(seat, turn, r.begin(seat), func(ctx context.Context) (Choice, error) {
@@ -292,14 +292,15 @@ func (r *runner) onTurn(message *pb.Turn) {
 	})
 }
 
-// isDealtWith says whether what a seat has said, and not been answered, answers the turn at a ply. A move for an earlier
-// ply does not: it has been played, or there would be no such turn. So it is where one seat moves twice in a row.
+// isDealtWith returns whether the unanswered act of a seat answers the turn at a ply. A move for an earlier ply does
+// not: that move has been played, since otherwise this turn would not exist. This happens if one seat moves twice in a
+// row.
 func (r *runner) isDealtWith(seat *seat, ply int) bool {
 	act := r.outbox.waiting(seat.requestID)
 	return act != nil && !(act.GetMove() != nil && int(act.GetMove().GetPly()) < ply)
 }
 
-// think lets a thought begin, in place of the one under way. The caller holds the lock.
+// think begins a choice, in place of the one under way. The caller holds the lock.
 func (r *runner) think(seat *seat, turn *Turn, begun <-chan struct{}, choose func(ctx context.Context) (Choice, error)) {
 	if seat.cancel != nil {
 		seat.cancel()
@@ -316,16 +317,16 @@ func (r *runner) think(seat *seat, turn *Turn, begun <-chan struct{}, choose fun
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if ctx.Err() != nil {
-			return // another thought has taken its place, or there is nothing to think about
+			return // another choice has taken its place, or is not needed
 		}
 		seat.thinking = false
 		r.act(seat, turn, choice, err)
 	})
 }
 
-// choose asks the bot, and asks again where its choice failed while the arbiter was away. That is so where its error, or
-// one that it wraps, says so, and where any call failed in that way meanwhile: a bot may wrap an error in whatever way it
-// likes, or keep nothing of it but the text.
+// choose calls the bot, and calls it again if its choice failed while the arbiter was away. That is so if its error, or
+// one that it wraps, shows it, or if any call failed in that way meanwhile: a bot may wrap an error in any way, or keep
+// only its text.
 func (r *runner) choose(ctx context.Context, ask func() (Choice, error)) (Choice, error) {
 	for pauses := newBackoff(); ; {
 		outages := r.client.outages.Load()
@@ -341,7 +342,7 @@ func (r *runner) choose(ctx context.Context, ask func() (Choice, error)) (Choice
 	}
 }
 
-// chooseOnce asks the bot as soon as there is a free place to think.
+// chooseOnce calls the bot as soon as fewer than the largest number of choices are under way.
 func (r *runner) chooseOnce(ctx context.Context, ask func() (Choice, error)) (choice Choice, err error) {
 	select {
 	case r.thinkers <- struct{}{}:
@@ -355,7 +356,8 @@ func (r *runner) chooseOnce(ctx context.Context, ask func() (Choice, error)) (ch
 	return choice, err
 }
 
-// bringLine brings the match's moves up to a turn: from the turn's last moves, or where these leave a gap, by asking.
+// bringLine completes the match's moves up to a turn: from the turn's last moves, or if these leave a gap, from the
+// server.
 func (r *runner) bringLine(ctx context.Context, match *LiveMatch, turn *pb.Turn) error {
 	moves, whole := joined(match.Moves(), turn)
 	for pauses := newBackoff(); !whole; {
@@ -375,7 +377,7 @@ func (r *runner) bringLine(ctx context.Context, match *LiveMatch, turn *pb.Turn)
 	return nil
 }
 
-// act says what the bot chose. The caller holds the lock.
+// act sends the bot's choice. The caller holds the lock.
 func (r *runner) act(seat *seat, turn *Turn, choice Choice, err error) {
 	if err == nil && choice == nil {
 		err = errors.New("it chose nothing: expected Move, OfferDraw, ClaimDraw or Resign")
@@ -401,7 +403,7 @@ func (r *runner) request(seat *seat, act *pb.PlayAct) string {
 	return id
 }
 
-// failed deals with a bot that failed at its turn, loudly and as the run's policy says; it returns what to do.
+// failed handles an error of the bot in its turn: it logs it, and returns what to do by the run's policy.
 func (r *runner) failed(seat *seat, turn *Turn, err error) Choice {
 	log := r.log.With("match", seat.match.ID, "ply", turn.Ply)
 	switch r.options.OnError {
@@ -442,7 +444,7 @@ func (r *runner) onAnswer(answer *pb.MoveAnswer) {
 	}
 }
 
-// settled takes a request for answered; it returns the seat that made it, or nil if its match is over.
+// settled marks a request as answered; it returns the seat that made it, or nil if its match is over.
 func (r *runner) settled(requestID string) *seat {
 	r.outbox.answered(requestID)
 	seat := r.asked[requestID]
@@ -480,7 +482,7 @@ func (r *runner) onRefusal(act *pb.PlayAct, refusal *ArbiterError) {
 	}
 }
 
-// chooseAgain asks the bot for another choice; after a second refusal of the same turn that is its failure.
+// chooseAgain asks the bot for another choice; a second refusal for the same turn is an error of the bot.
 func (r *runner) chooseAgain(seat *seat, turn *Turn, refusal *ArbiterError) {
 	again := *turn
 	again.Refused = refusal
@@ -509,7 +511,7 @@ func (r *runner) onDrawOffered(message *pb.DrawOffered) {
 	}
 }
 
-// answerOffer lets the bot answer a draw offer, once. The caller holds the lock.
+// answerOffer asks the bot for its answer to a draw offer, once. The caller holds the lock.
 func (r *runner) answerOffer(seat *seat) {
 	if seat.offerAnswered {
 		return
@@ -541,7 +543,8 @@ func (r *runner) callback(what string, call func()) {
 	}
 }
 
-// failure returns what a log says of a bot's error: of a panic the stack too, by itself, since it has many lines.
+// failure returns the attributes of a bot's error for the log. The stack of a panic is an attribute of its own, since
+// it has many lines.
 func failure(err error) []any {
 	var panicked *PanicError
 	if errors.As(err, &panicked) {

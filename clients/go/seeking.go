@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// place holds terms that shall be open, and the seek that is; refused if the server does not take them.
+// place holds terms for which a seek should be open, and the open seek; refused if the server does not accept them.
 type place struct {
 	terms       Terms
 	challengeID string
 }
 
-// seeker keeps a seek open for each of several terms, while the bot has room for a match. One goroutine makes and
-// withdraws them, so that no seek is made twice; everything else only wakes it.
+// seeker keeps a seek open for each of several terms, while the bot has room for a match. A single goroutine makes and
+// withdraws them, so that no seek is made twice; all other methods only wake it.
 type seeker struct {
 	client *Client
 	slots  *matchSlots
 	log    *slog.Logger
-	fail   func(error) // ends the run where the server does not take the terms of a seek
+	fail   func(error) // ends the run if the server does not accept the terms of a seek
 	wake   chan struct{}
 	busy   sync.Mutex // held while the server is asked
 
@@ -28,7 +28,7 @@ type seeker struct {
 	player  string
 	greeted bool
 	stopped bool
-	closing map[string]bool // ids that were closed while the server was being asked
+	closing map[string]bool // ids that were closed during the call to the server
 }
 
 func newSeeker(terms []Terms, client *Client, slots *matchSlots, log *slog.Logger) *seeker {
@@ -39,7 +39,7 @@ func newSeeker(terms []Terms, client *Client, slots *matchSlots, log *slog.Logge
 	return s
 }
 
-// onGreeting is told of a new stream: what has become of the seeks meanwhile is asked for.
+// onGreeting begins a new stream: the state of the seeks is read from the server again.
 func (s *seeker) onGreeting(player string) {
 	s.mu.Lock()
 	s.player, s.greeted = player, true
@@ -47,7 +47,7 @@ func (s *seeker) onGreeting(player string) {
 	s.look()
 }
 
-// closed is told that a challenge or seek is no longer open.
+// closed reacts to the end of a challenge or seek.
 func (s *seeker) closed(challengeID string) {
 	s.mu.Lock()
 	s.closing[challengeID] = true
@@ -60,7 +60,7 @@ func (s *seeker) closed(challengeID string) {
 	s.look()
 }
 
-// look has the seeks made or withdrawn that should be, now that something has changed.
+// look wakes the goroutine that makes and withdraws seeks, because something has changed.
 func (s *seeker) look() {
 	select {
 	case s.wake <- struct{}{}:
@@ -68,7 +68,7 @@ func (s *seeker) look() {
 	}
 }
 
-// run does so whenever something changes, until the context ends.
+// run makes and withdraws seeks after every change, until the context ends.
 func (s *seeker) run(ctx context.Context) {
 	pauses := newBackoff()
 	for {
@@ -107,7 +107,7 @@ func (s *seeker) arrange(ctx context.Context) error {
 	if err := s.findAgain(ctx); err != nil {
 		return err
 	}
-	count := 0 // of open seeks: any of them may become a match, and they are no more than the matches that are left
+	count := 0 // open seeks: each may become a match, so there are not more than matches left
 	for _, place := range s.openFirst() {
 		s.mu.Lock()
 		wanted := !s.stopped && !s.slots.full() && s.player != "" && count < s.slots.left()
@@ -147,8 +147,8 @@ func (s *seeker) openFirst() []*place {
 	return append(open, missing...)
 }
 
-// findAgain sees, after a new stream began, which seeks are open: those of before, and those of a run that did not end
-// well.
+// findAgain finds the open seeks after a new stream began: those of before, and those of an earlier run that was
+// killed.
 func (s *seeker) findAgain(ctx context.Context) error {
 	s.mu.Lock()
 	wanted := s.greeted && !s.stopped
@@ -205,7 +205,7 @@ func (s *seeker) make(ctx context.Context, place *place) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closing[seek.ID] { // nobody was faster than the answer
+	if !s.closing[seek.ID] { // it was not accepted before the answer arrived
 		place.challengeID = seek.ID
 	}
 	return nil
@@ -217,7 +217,7 @@ func (s *seeker) withdraw(ctx context.Context, place *place) error {
 	s.mu.Unlock()
 	err := s.client.DeclineChallenge(ctx, open, "")
 	var refusal *ArbiterError
-	if err != nil && !(errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound) { // accepted just now
+	if err != nil && !(errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound) { // accepted meanwhile
 		return err
 	}
 	s.mu.Lock()
@@ -226,7 +226,7 @@ func (s *seeker) withdraw(ctx context.Context, place *place) error {
 	return nil
 }
 
-// fits says whether an open seek says what terms say. What these leave to the server may be anything.
+// fits returns whether an open seek has the given terms. Terms that were left to the server match anything.
 func fits(said, terms Terms) bool {
 	return said.Game == terms.Game && said.Rated == terms.Rated &&
 		(terms.TimeControl == "" || terms.TimeControl == said.TimeControl) &&

@@ -13,10 +13,10 @@ import (
 	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
 
-const helloWait = 10 * time.Second // how long the server's hello may take
+const helloWait = 10 * time.Second // time limit for the server's hello
 
-// session is a bot's session: one stream after another, until it is stopped or the server does not want it. The first
-// connection is given the connection's patience; one that is lost is tried again until it is back, at any address.
+// session is a bot's session: one stream after another, until it is stopped or the server refuses it. The first
+// connection is tried for the connection's patience; a lost one is tried again at all addresses until it is back.
 type session struct {
 	client *Client
 	hello  *pb.ClientHello
@@ -27,8 +27,8 @@ type session struct {
 	met    bool
 }
 
-// run plays until stopping is closed; the outbox is to be closed with it. It returns an *ArbiterError where the server
-// ends the session for good, or *ConnectionError.
+// run plays until stopping is closed; the outbox is to be closed with it. It returns an *ArbiterError if the server
+// ends the session finally, or *ConnectionError.
 func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 	giveUp := time.Now().Add(s.client.patience)
 	for {
@@ -64,7 +64,7 @@ func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 	}
 }
 
-// oneStream holds one stream for as long as it lasts, and returns why it ended.
+// oneStream runs one stream, and returns the error that ended it.
 func (s *session) oneStream(ctx context.Context, address string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,7 +86,7 @@ func (s *session) oneStream(ctx context.Context, address string) error {
 	return s.ended(address, err, notice, watch)
 }
 
-// ended returns why a stream ended: what its status says, or the notice before, or that nothing was heard.
+// ended returns why a stream ended: by its status, or the notice before, or because of silence.
 func (s *session) ended(address string, err error, notice *ArbiterError, watch *watchdog) error {
 	if watch.barked.Load() {
 		return &ConnectionError{Message: fmt.Sprintf("the arbiter at %s has been silent for %v", address, watch.limit())}
@@ -134,7 +134,7 @@ func (s *session) read(address string, stream grpc.BidiStreamingClient[pb.PlayRe
 func (s *session) write(ctx context.Context, stream grpc.BidiStreamingClient[pb.PlayRequest, pb.PlayResponse]) {
 	for request := s.outbox.next(ctx); request != nil; request = s.outbox.next(ctx) {
 		if stream.Send(request) != nil {
-			return // the stream is over, and its reader knows why
+			return // the stream is over, and its reader has the reason
 		}
 	}
 	if ctx.Err() == nil {
@@ -142,7 +142,7 @@ func (s *session) write(ctx context.Context, stream grpc.BidiStreamingClient[pb.
 	}
 }
 
-// passes says whether a new stream may do better than the one that ended with this refusal.
+// passes returns whether a new stream may succeed after one that ended with this refusal.
 func passes(refusal *ArbiterError) bool {
 	switch refusal.Reason {
 	case ReasonSessionSuperseded, ReasonMessageTooLarge:

@@ -7,8 +7,8 @@ import (
 
 const rememberedEnds = 10_000
 
-// matchSlots counts a bot's matches: those under way, and those that were agreed on but that the stream has not told yet.
-// changed is called whenever their number may be another one.
+// matchSlots counts a bot's matches: those under way, and those agreed on that the stream has not announced yet.
+// changed is called after a possible change of their number.
 type matchSlots struct {
 	mu       sync.Mutex
 	most     int
@@ -26,7 +26,7 @@ func newMatchSlots(most, inAll int) *matchSlots {
 	return &matchSlots{most: most, inAll: inAll, live: map[string]bool{}, expected: map[string]bool{}, over: map[string]bool{}, changed: func() {}}
 }
 
-// full says whether the bot has as many matches as it takes.
+// full returns whether the bot has its maximum number of matches.
 func (s *matchSlots) full() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *matchSlots) playing() int {
 	return s.taken()
 }
 
-// left returns how many matches more the bot may agree on before it stops, whatever it plays now.
+// left returns how many more matches the bot may agree on before it stops, besides those that it plays now.
 func (s *matchSlots) left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *matchSlots) left() int {
 	return max(0, s.inAll-s.count-s.taken())
 }
 
-// begun is told of a match that is under way.
+// begun counts a match that is under way.
 func (s *matchSlots) begun(matchID string) {
 	s.change(func() {
 		s.live[matchID] = true
@@ -60,7 +60,7 @@ func (s *matchSlots) begun(matchID string) {
 	})
 }
 
-// ended is told of the end of a match; it returns whether that is news.
+// ended counts the end of a match; it returns whether the end was not known yet.
 func (s *matchSlots) ended(matchID string) (news bool) {
 	s.change(func() {
 		delete(s.live, matchID)
@@ -77,14 +77,14 @@ func (s *matchSlots) ended(matchID string) (news bool) {
 	return news
 }
 
-// isOver says whether a match is known to have ended.
+// isOver returns whether a match is known to have ended.
 func (s *matchSlots) isOver(matchID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.over[matchID]
 }
 
-// expect keeps a place for a match that has been agreed on, until the stream tells of it.
+// expect reserves a place for a match that has been agreed on, until the stream announces it.
 func (s *matchSlots) expect(matchID string) {
 	s.change(func() {
 		if !s.live[matchID] && !s.over[matchID] {
@@ -93,7 +93,7 @@ func (s *matchSlots) expect(matchID string) {
 	})
 }
 
-// agreeing keeps a place while a match is being agreed on.
+// agreeing reserves a place while a match is being agreed on.
 func (s *matchSlots) agreeing(agree func()) {
 	s.change(func() { s.agreed++ })
 	defer s.change(func() { s.agreed-- })

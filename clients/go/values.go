@@ -9,7 +9,7 @@ import (
 )
 
 // LiveMatch is a match that the bot plays, from its first turn to its end. A match of the bot against itself is two of
-// these, one a seat.
+// these, one for each seat.
 type LiveMatch struct {
 	ID          string
 	Game        string // the variant
@@ -20,7 +20,7 @@ type LiveMatch struct {
 	Label       string
 	// OpeningPlies says how many of the first moves nobody played.
 	OpeningPlies int
-	// Memory is the bot's own, for what it wants to keep from turn to turn.
+	// Memory is free for the bot's own data about the match.
 	Memory any
 
 	mu    sync.Mutex
@@ -41,10 +41,10 @@ func (m *LiveMatch) setMoves(moves []string) {
 	m.moves = moves
 }
 
-// Over is closed when the match has ended or the bot stops, so that a long search may give up.
+// Over is closed when the match has ended or the bot stops, so that a long search may end.
 func (m *LiveMatch) Over() <-chan struct{} { return m.over }
 
-// IsOver says whether the match has ended or the bot stops.
+// IsOver returns whether the match has ended or the bot stops.
 func (m *LiveMatch) IsOver() bool {
 	select {
 	case <-m.over:
@@ -67,15 +67,15 @@ type Turn struct {
 	// DrawClaim is the reason for which the bot may claim a draw; empty if it may not.
 	DrawClaim   string
 	DrawOffered bool // whether the opponent's draw offer stands
-	// Board is the board, where Profile.Extras ask for it.
+	// Board is the board, if Profile.Extras ask for it.
 	Board []Cell
-	// LegalMoveCount is the number of legal moves, where Profile.Extras ask for it and the server knows it.
+	// LegalMoveCount is the number of legal moves, if Profile.Extras ask for it and the server knows it.
 	LegalMoveCount *int
-	// LegalMoves are the legal moves, where Profile.Extras ask for them and they are not too many; Moves always has them.
+	// LegalMoves are the legal moves, if Profile.Extras ask for them and they are not too many; Moves always has them.
 	LegalMoves []LegalMove
 	Started    time.Time     // when the bot's clock started, on the server's clock
 	Now        time.Time     // the server's clock when it handed the turn over
-	Available  time.Duration // the longest think on this move before the flag falls; 0 without a limit
+	Available  time.Duration // the time that the bot may use for this move before the flag falls; 0 without a limit
 	Revision   int64         // of the event that made it a turn
 
 	// Match is the match that it is of.
@@ -105,7 +105,7 @@ func (t *Turn) Line() Line {
 	return Line{Game: t.Game, Moves: t.Match.Moves()[:t.Ply]}
 }
 
-// Moves returns the legal moves in bytewise order: those that the turn carries, or else the server's answer.
+// Moves returns the legal moves in bytewise order: those in the turn, or else the server's answer.
 func (t *Turn) Moves(ctx context.Context) ([]LegalMove, error) {
 	if len(t.LegalMoves) > 0 {
 		return t.LegalMoves, nil
@@ -116,7 +116,7 @@ func (t *Turn) Moves(ctx context.Context) ([]LegalMove, error) {
 // Client returns the connection, for every other call.
 func (t *Turn) Client() *Client { return t.client }
 
-// TimeLeft returns how long the bot may still think, from now, before its flag falls; false without a limit.
+// TimeLeft returns the time that the bot has from now until its flag falls; false without a limit.
 func (t *Turn) TimeLeft() (time.Duration, bool) {
 	if t.Available == 0 {
 		return 0, false
@@ -124,7 +124,7 @@ func (t *Turn) TimeLeft() (time.Duration, bool) {
 	return max(0, t.Available-t.Now.Sub(t.Started)-time.Since(t.received)), true
 }
 
-// FinishedMatch is a match of the bot's that has ended, perhaps while it was away.
+// FinishedMatch is a match of the bot that has ended, perhaps while it was away.
 type FinishedMatch struct {
 	ID       string
 	Game     string // the canonical variant
@@ -132,7 +132,7 @@ type FinishedMatch struct {
 	Opponent string
 	Result   Result
 	Position string // the position's text at the end
-	// Match is nil where the bot never saw it live.
+	// Match is nil if this run never saw it live.
 	Match *LiveMatch
 }
 
@@ -141,7 +141,7 @@ func finishedOf(m *pb.MatchEnded) *FinishedMatch {
 		Result: resultOf(m.GetResult()), Position: m.GetPosition()}
 }
 
-// Score returns the bot's points: 1, 0.5 or 0; false where the match does not count.
+// Score returns the bot's points: 1, 0.5 or 0; false if the match is void.
 func (f *FinishedMatch) Score() (float64, bool) {
 	switch {
 	case f.Result.Kind == Draw:
@@ -155,7 +155,7 @@ func (f *FinishedMatch) Score() (float64, bool) {
 	}
 }
 
-// joined returns the moves up to a turn, from those known and the turn's last ones; false where they leave a gap.
+// joined returns the moves up to a turn, from the known ones and the turn's last ones; false if there is a gap.
 func joined(known []string, turn *pb.Turn) ([]string, bool) {
 	ply := int(turn.GetPly())
 	moves := append([]string(nil), known[:min(len(known), ply)]...)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// watchdog ends a stream on which nothing was heard for too long.
+// watchdog ends a stream on which nothing has arrived for too long.
 type watchdog struct {
 	mu     sync.Mutex
 	most   time.Duration
@@ -23,10 +23,10 @@ func newWatchdog(most time.Duration, end func()) *watchdog {
 	return w
 }
 
-// pat says that something was heard.
+// pat restarts the time limit, because something has arrived.
 func (w *watchdog) pat() { w.allow(w.limit()) }
 
-// allow changes how long nothing may be heard, from now on.
+// allow changes the time limit from now on.
 func (w *watchdog) allow(most time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// A bot with a simple search and no rules of its own: the server plays the moves for it. It looks at its own moves and
-// at the opponent's answers to the best of them, and counts pieces.
+// A bot with a simple search and no rules of its own: it asks the server to play the moves. It tries its own moves and
+// the opponent's answers to the best of them, and counts pieces.
 
 #include <algorithm>
 #include <arbiter/arbiter.hpp>
@@ -11,9 +11,9 @@
 
 namespace {
 
-constexpr std::size_t WIDTH = 8;        // own moves to look at
-constexpr std::size_t DEPTH_WIDTH = 2;  // of these, how many to look at with the opponent's answers
-constexpr std::size_t ANSWERS = 4;      // answers to look at
+constexpr std::size_t WIDTH = 8;        // own moves to try
+constexpr std::size_t DEPTH_WIDTH = 2;  // of these, how many to try with the opponent's answers
+constexpr std::size_t ANSWERS = 4;      // answers to try
 constexpr int WON = 100;                // more than the pieces of any board
 
 // What a question to the server found out, and the move that it was about.

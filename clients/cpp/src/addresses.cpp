@@ -57,7 +57,7 @@ std::chrono::milliseconds asked_by(const ClientError& error) {
   return refusal != nullptr ? refusal->retry_after() : std::chrono::milliseconds(0);
 }
 
-// What gRPC said of a failure, or the arbiter.
+// The description of a failure by gRPC or by the arbiter.
 std::string why(const ClientError& error) {
   const bool lost = dynamic_cast<const ConnectionFailed*>(&error) != nullptr;
   const bool said = lost && error.status() != nullptr && !error.status()->error_message().empty();

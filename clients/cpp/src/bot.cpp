@@ -7,7 +7,7 @@ namespace arbiter {
 
 namespace {
 
-// Whether a list that lets everything through where it is empty has an item.
+// Whether a list has an item, or is empty and so admits everything.
 bool allows(const std::vector<std::string>& list, std::string_view item) {
   return list.empty() || std::find(list.begin(), list.end(), item) != list.end();
 }
@@ -18,7 +18,7 @@ std::string with_commas(const std::vector<std::string>& list) {
   return text;
 }
 
-// Why a bot does not want a match on such terms; empty where it does.
+// The reason why a bot's settings exclude such terms; empty if they do not.
 std::string objection(const Bot& bot, const std::string& opponent, const v1::Terms& terms) {
   if (!bot.plays(terms.game())) return "this bot plays " + with_commas(bot.games);
   if (!allows(bot.time_controls, terms.time_control())) return "this bot plays at " + with_commas(bot.time_controls);

@@ -1,4 +1,4 @@
-// Calling the bot, whatever it throws.
+// Calls to the bot, with its exceptions caught.
 #pragma once
 
 #include <exception>
@@ -22,7 +22,7 @@ class Callbacks {
 
   [[nodiscard]] OnError on_error() const { return on_error_; }
 
-  /// What a callback returns, or the fallback where it throws.
+  /// The result of a callback, or the fallback if it throws.
   template <class Answer, class Function>
   Answer call(const char* name, Answer fallback, Function function) const {
     try {

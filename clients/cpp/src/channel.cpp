@@ -53,7 +53,7 @@ std::shared_ptr<grpc::Channel> open(const std::string& address, const std::optio
   options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);  // also the least time a handshake may take
   options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, loopback ? 0 : 1);
-  // Bots that share a process shall not share a connection: one slow reader would hold up the others.
+  // Bots of one process must not share a connection: one slow reader would delay the others.
   options.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(address, credentials_for(tls), options);
 }
@@ -147,7 +147,7 @@ void Connection::make(const std::function<grpc::Status(grpc::ClientContext&)>& c
   }
 }
 
-// Turns to an address that answers, before a request that is sent once.
+// Makes an address current that answers, before a request that is not repeated.
 void Connection::find() {
   try {
     ask(server, &v1::ServerService::Stub::GetServerInfo, v1::GetServerInfoRequest());

@@ -15,7 +15,7 @@ namespace arbiter {
 
 namespace {
 
-constexpr std::chrono::milliseconds REPEAT_AFTER{500};  // where a temporary refusal does not say when
+constexpr std::chrono::milliseconds REPEAT_AFTER{500};  // the pause after a temporary refusal that names none
 constexpr int CERTAIN = 1000;                           // the evaluation of a position that the mover is sure to win
 constexpr std::size_t MOST_LINE_MOVES = 32;
 constexpr std::size_t LONGEST_LINE = 500;  // bytes
@@ -30,7 +30,7 @@ bool is_ascii(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char letter) { return letter < 0x80; });
 }
 
-// Adds what is said with a move. What does not fit is left out: a comment must not cost the move.
+// Adds the comment on a move. Parts that do not fit are left out: a comment must not cost the move.
 void comment(const Move& move, v1::MoveAct& act) {
   if (move.evaluation && *move.evaluation >= 0 && *move.evaluation <= CERTAIN) {
     act.mutable_comment()->set_evaluation(*move.evaluation);
@@ -88,7 +88,7 @@ void Runner::on_turn(const v1::Turn& message) {
   if (stopped_ || ended_.contains(message.match_id())) return;
   const SeatPointer seat = seat_of(message.match_id(), message.game(), message.seat(), message.opponent());
   if (message.draw_offered()) answer_offer(seat);
-  // Told again: the choice has been made and will be, or has been, sent again.
+  // A repeated turn: its choice exists, and has been or will be sent again.
   if (message.ply() < seat->next_ply || is_dealt_with(*seat, message.ply())) return;
   if (seat->thinking) {
     if (message.ply() <= seat->thought_ply) return;
@@ -98,7 +98,7 @@ void Runner::on_turn(const v1::Turn& message) {
   post_thought(seat, std::make_shared<Turn>(message, seat->match), &Runner::choose_first);
 }
 
-// Has the bot choose once it has done what comes before.
+// Calls the bot for a choice once its earlier callbacks have returned.
 void Runner::post_thought(const SeatPointer& seat, const std::shared_ptr<Turn>& turn,
                           Choice (Runner::*choose)(const Turn&)) {
   seat->thinking = true;
@@ -117,8 +117,8 @@ Choice Runner::choose_again(const Turn& turn) {
   return bot_.refused(turn, *turn.refused);
 }
 
-// Whether what a seat has said, and not been answered, answers the turn at a ply. A move for an earlier ply does not:
-// it has been played, or there would be no such turn, and its answer is on the way. So it is where one seat moves
+// Whether the unanswered act of a seat answers the turn at a ply. A move for an earlier ply does not: that move has
+// been played, since otherwise this turn would not exist, and its answer is on the way. This happens if one seat moves
 // twice.
 bool Runner::is_dealt_with(const Seat& seat, int ply) const {
   const auto act = outbox_.unanswered(seat.request_id);
@@ -141,9 +141,9 @@ void Runner::think(const SeatPointer& seat, const TurnPointer& turn, Choice (Run
   }
 }
 
-// Asks the bot, and again where it failed while the arbiter was away. That is so where what it throws, or what is
-// nested in that, says so, and where any call failed in that way meanwhile: a bot may wrap an exception in whatever way
-// it likes, or keep nothing of it but the text.
+// Calls the bot, and calls it again if it failed while the arbiter was away. That is so if its exception, or one nested
+// in that, shows it, or if any call failed in that way meanwhile: a bot may wrap an exception in any way, or keep only
+// its text.
 Choice Runner::choose_patiently(const TurnPointer& turn, Choice (Runner::*choose)(const Turn&)) {
   Backoff backoff;
   while (true) {
@@ -160,7 +160,7 @@ Choice Runner::choose_patiently(const TurnPointer& turn, Choice (Runner::*choose
   }
 }
 
-// Brings the match's moves up to a turn: from the turn's last moves, or where these leave a gap, by asking.
+// Completes the match's moves up to a turn: from the turn's last moves, or if these leave a gap, from the server.
 void Runner::bring_line(const Turn& turn) {
   LiveMatch& match = *turn.match;
   auto moves = joined(match.moves(), turn.last_moves, turn.ply);
@@ -201,7 +201,7 @@ std::string Runner::request(const SeatPointer& seat, v1::PlayAct act) {
   return id;
 }
 
-// Deals with a bot that failed at its turn, loudly and as the run's policy says.
+// Handles an error of the bot in its turn: logs it, and does what the run's policy says.
 void Runner::fail(const SeatPointer& seat, const TurnPointer& turn, const std::exception_ptr& error) {
   const std::string where =
       callbacks_.name() + " failed in match " + seat->match->id() + " at ply " + std::to_string(turn->ply);
@@ -235,7 +235,7 @@ void Runner::on_answer(const v1::MoveAnswer& answer) {
   }
 }
 
-// Takes a request for answered; returns the seat that made it, or null if its match is over.
+// Marks a request as answered; returns the seat that made it, or null if its match is over.
 Runner::SeatPointer Runner::settle(const std::string& request_id) {
   outbox_.answered(request_id);
   const auto asked = asked_.extract(request_id);
@@ -261,7 +261,7 @@ void Runner::on_refusal(const v1::PlayAct& act, const ArbiterError& refusal) {
   }
 }
 
-// Has the bot choose once more for a turn; after the second refusal it has failed.
+// Calls the bot once more for a turn; a second refusal is an error of the bot.
 void Runner::ask_again(const SeatPointer& seat, const ArbiterError& refusal) {
   if (seat->turn->refused) {
     fail(seat, seat->turn, std::make_exception_ptr(refusal));

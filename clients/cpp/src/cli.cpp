@@ -20,7 +20,7 @@ constexpr int HELP_COLUMN = 30;
 
 constexpr const char* TERMS = "GAME [TIME] [rated] [seat=1|2]";
 
-// What the options say of the bot; empty where nothing is said.
+// The options about the bot; empty if there are none.
 struct About {
   std::vector<std::string> games;
   std::optional<int> most_matches;
@@ -52,7 +52,7 @@ int count(const std::string& text) {
   return number;
 }
 
-// The items of a list whose commas may also stand between parentheses, as in `pods(size=5,x=1),hop-it`.
+// The items of a list; commas in parentheses do not separate, as in `pods(size=5,x=1),hop-it`.
 std::vector<std::string> split(const std::string& games) {
   std::vector<std::string> items(1);
   int depth = 0;
@@ -140,7 +140,7 @@ void print_help(const std::string& program, const std::string& about, const std:
   }
 }
 
-// Reads the option at `i`, and moves on to its value where that stands behind it.
+// Reads the option at `i`, and moves on to its value if that is the next argument.
 void read_option(const std::vector<std::string>& arguments, std::size_t& i, Settings& settings) {
   const std::string& argument = arguments[i];
   const std::size_t equals = std::min(argument.find('='), argument.size());

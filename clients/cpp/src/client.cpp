@@ -35,7 +35,7 @@ v1::LineOfPlay message(const Line& line) {
   return out;
 }
 
-// Up to `most` values from as many pages as it takes. `ask` answers a request; `values` are those of an answer.
+// Up to `most` values from as many pages as necessary. `ask` answers a request; `values` are those of an answer.
 template <class Request, class Ask, class Values>
 auto collect(Request request, std::size_t most, Ask ask, Values values) {
   std::vector<std::decay_t<decltype(*values(ask(request)).begin())>> found;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Changes the file. Bots that start together register at the same time: each must see what the others have written.
+// Changes the file. Bots that start together register at the same time: each must see the entries of the others.
 void change(const std::function<void(Entries&)>& edit) {
   const fs::path file = path();
   try {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t LONGEST_REASON = 200;  // characters
 constexpr std::chrono::seconds RETRY{1};
 
-// Whether an open seek says what terms say. What these leave to the server may be anything.
+// Whether an open seek has the given terms. Terms that were left to the server match anything.
 bool fits(const v1::Terms& open, const v1::Terms& terms) {
   return open.game() == terms.game() && open.rated() == terms.rated() &&
          (terms.time_control().empty() || open.time_control() == terms.time_control()) &&
@@ -121,7 +121,7 @@ void Lobby::attempt(const std::string& what, const std::function<void()>& ask) {
   try {
     ask();
   } catch (const ArbiterError& error) {
-    // Somebody else was faster, or the other side thought better of it: that is how it goes.
+    // Another player was faster, or the other side has withdrawn: this is normal.
     const bool expected = error.reason() == Reason::CHALLENGE_NOT_FOUND;
     log(expected ? Level::debug : Level::warning, what + ": " + error.what());
   } catch (const ConnectionFailed& error) {
@@ -209,7 +209,7 @@ void Lobby::tend() {
   }
 }
 
-// Whether a seek is open, as far as anybody knows here: that it was closed may be known, and not dealt with yet.
+// Whether a seek is open, as far as is known here: its end may be known, and not handled yet.
 bool Lobby::is_open(const Seek& seek) {
   const std::lock_guard lock(mutex_);
   return !seek.id.empty() && !closed_.contains(seek.id);

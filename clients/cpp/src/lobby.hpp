@@ -16,12 +16,13 @@
 namespace arbiter {
 
 /// Answers challenges, accepts seeks and enters tournaments as the bot says, and keeps its own seeks open while there
-/// is room for a match. It does one thing after the other in a thread of its own, so that no room is given away twice.
+/// is room for a match. It handles one after the other in a thread of its own, so that no place for a match is taken
+/// twice.
 class Lobby {
  public:
-  /// Told of matches that are sure to come.
+  /// Called for matches that will begin.
   using Promise = std::function<void(const std::string& match_id)>;
-  /// Told of what ends the run: the server does not take the terms of a seek.
+  /// Called with the error that ends the run: the server does not accept the terms of a seek.
   using Fail = std::function<void(std::exception_ptr)>;
 
   Lobby(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail);
@@ -76,7 +77,7 @@ class Lobby {
   std::set<std::string> refused_;  // tournaments
   bool passed_over_ = false;       // whether there were seeks while there was no room
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following members
   bool stopped_ = false;
   std::set<std::string> challenges_;  // under consideration
   std::set<std::string> closed_;      // that the thread has not been told of yet

@@ -1,4 +1,4 @@
-// What the bot says on its stream: in order, together where it is ready together, and until it is answered.
+// The queue of the bot's acts: sent in order, in batches, and repeated until they are answered.
 #pragma once
 
 #include <condition_variable>
@@ -14,46 +14,46 @@
 namespace arbiter {
 
 /// Acts on their way to the server. A request keeps its id and is sent again on every new stream until its answer
-/// arrives; a pong or an acknowledgement is said once. Between `hold` and `release` only the hello and pongs go out.
-/// Any thread may use it; one at a time calls `next`.
+/// arrives; a pong or an acknowledgement is sent only once. Between `hold` and `release` only the hello and pongs are
+/// sent. Any thread may use it; one at a time calls `next`.
 class Outbox {
  public:
   Outbox();
 
-  /// Begins a new stream: says hello, and nothing else but pongs until `release`.
+  /// Begins a new stream: sends the hello, and nothing else but pongs until `release`.
   void hold(const v1::ClientHello& hello);
 
-  /// Goes on after the server's hello: what has not been answered goes out again, in its old order.
+  /// Continues after the server's hello: unanswered requests are sent again, in their old order.
   void release();
 
   /// Ends the stream: `next` returns nothing until a new one begins.
   void drop();
 
-  /// Sends an act that will be answered, and returns the request id that it got.
+  /// Sends an act that will be answered, and returns its request id.
   std::string request(v1::PlayAct act);
 
-  /// Sends an act that is not answered; a stream that breaks forgets it.
+  /// Sends an act that is not answered; it is lost if the stream breaks.
   void say(v1::PlayAct act);
 
   /// Sends a pong, before everything else.
   void pong(std::uint64_t number);
 
-  /// The act that waits for an answer under an id.
+  /// The unanswered act with a request id.
   [[nodiscard]] std::optional<v1::PlayAct> unanswered(const std::string& request_id) const;
 
-  /// Takes an act off the list of those that wait.
+  /// Removes an act, which has been answered, from the list.
   void answered(const std::string& request_id);
 
   /// The number of the stream: 1 for the first one.
   [[nodiscard]] std::uint64_t stream() const;
 
-  /// Sends an act again that still waits for its answer, unless a stream after the numbered one has done so.
+  /// Sends an unanswered act again, unless a stream after the numbered one has done so.
   void again(const std::string& request_id, std::uint64_t stream);
 
-  /// Lets `next` return nothing once everything has been said; what comes later is not said.
+  /// Lets `next` return nothing once everything has been sent; later acts are not sent.
   void close();
 
-  /// Waits for something to say and returns all that is ready, pongs first; nothing where the stream is to end.
+  /// Waits until there are acts to send, and returns all of them, pongs first; nothing where the stream is to end.
   std::optional<v1::PlayRequest> next();
 
  private:
@@ -63,7 +63,7 @@ class Outbox {
   void push(v1::PlayAct act);
 
   const std::string prefix_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the following members
   std::condition_variable ready_;
   std::vector<v1::PlayAct> urgent_;
   std::vector<v1::PlayAct> queue_;

@@ -18,7 +18,7 @@ namespace arbiter {
 
 namespace {
 
-constexpr std::chrono::seconds FAREWELL_WAIT{5};  // how long a server may take to end the stream after the bot has
+constexpr std::chrono::seconds FAREWELL_WAIT{5};  // time limit for the server to end the stream after the bot
 
 void register_player(Client& client, const std::string& name, const std::string& invitation) {
   if (name.empty()) {
@@ -28,7 +28,7 @@ void register_player(Client& client, const std::string& name, const std::string&
   try {
     client.server_info();
   } catch (const ArbiterError&) {
-    // There is somebody. Registering is asked for once; what waits for a server is the question before.
+    // The server answers. A registration is not repeated, so the call before it waits for the server.
   }
   std::string token;
   try {
@@ -45,8 +45,8 @@ void register_player(Client& client, const std::string& name, const std::string&
   client.connection().set_token(token);
 }
 
-// Sees to it that there is a token: registers the player where none is known, and anew where the server does not know
-// the one that was kept, because it began a new life at this address.
+// Makes sure that there is a token: registers the player if none is known, and again if the server does not know the
+// stored one, because it has a new database.
 void find_token(Client& client, const std::string& name, const std::string& invitation) {
   const std::string token = client.connection().token();
   if (token.empty()) return register_player(client, name, invitation);
@@ -77,7 +77,7 @@ class Ending {
   }
 
  private:
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following members
   std::condition_variable changed_;
   bool over_ = false;
   std::exception_ptr error_;

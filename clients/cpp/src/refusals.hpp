@@ -1,4 +1,4 @@
-// From what the wire says to the errors of this library.
+// From messages and statuses to the errors of this library.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -17,11 +17,11 @@ ArbiterError from_refusal(const v1::Refusal& refusal);
 /// The error behind a failed call to the server at an address: an ArbiterError or a ConnectionFailed.
 std::exception_ptr from_status(const grpc::Status& status, const std::string& address);
 
-/// Whether a refusal has a code after which another stream, or another look, may do better.
+/// Whether a refusal has a code after which another stream, or another attempt, may succeed.
 bool is_passing(const ArbiterError& refusal);
 
-/// Whether an error says that the arbiter was away or busy. So does a status that passes and names no reason: an
-/// arbiter names one.
+/// Whether an error shows that the arbiter was away or busy. So does a temporary status without a reason: an arbiter
+/// names one.
 bool was_away(const std::exception_ptr& error);
 
 /// Whether that is so of an error, or of one that is nested in it.

@@ -85,7 +85,7 @@ void Runner::stop() {
 
 void Runner::join() {
   lobby_.join();
-  client_.close();  // what thoughts have asked the server is of no use any more
+  client_.close();  // calls of choices under way are not needed any more
   thinkers_.stop();
   threads_.stop();
 }
@@ -196,7 +196,7 @@ void Runner::acknowledge() {
   end_if_done();
 }
 
-// Ends the run where enough matches have ended, and the bot has taken on no others.
+// Ends the run if enough matches have ended, and the bot has agreed to no others.
 void Runner::end_if_done() {
   if (most_ && told_ >= *most_ && ends_.empty() && bot_.playing_ == 0) outcome_(nullptr);
 }

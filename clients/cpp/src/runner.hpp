@@ -1,4 +1,4 @@
-// The bot's side of its stream: what the server says becomes calls of the bot, what the bot says becomes acts.
+// The bot's side of its stream: items of the server become calls of the bot, and their results become acts.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@
 
 namespace arbiter {
 
-/// Plays a bot: takes the items of its stream, calls its methods, puts acts into the outbox. The callbacks of one match
-/// come one after the other; they wait for those of no other.
+/// Plays a bot: handles the items of its stream, calls its methods, puts acts into the outbox. The callbacks of one
+/// match come one after the other; they wait for those of no other.
 class Runner {
  public:
-  /// Told once how the run ends: null once so many matches have ended and been acknowledged, or the exception.
+  /// Called once at the end of the run: null once so many matches have ended and been acknowledged, or the exception.
   using Outcome = std::function<void(std::exception_ptr)>;
 
   Runner(Bot& bot, Client& client, Outbox& outbox, Timers& timers, const PlayOptions& options, Outcome outcome);
@@ -36,10 +36,10 @@ class Runner {
   /// Takes the server's hello.
   void meet(const v1::ServerHello& hello);
 
-  /// Takes an item of the stream. It returns at once; items that this client does not know are passed over.
+  /// Handles an item of the stream, without waiting; unknown items are ignored.
   void take(const v1::PlayItem& item);
 
-  /// Begins no more thoughts, and tells those under way.
+  /// Begins no more choices, and tells those under way.
   void stop();
 
   /// Returns once no callback is under way; `stop` comes first.
@@ -101,7 +101,7 @@ class Runner {
   const Callbacks callbacks_;
   Lobby lobby_;
 
-  std::mutex mutex_;  // guards what follows; callbacks are called without it
+  std::mutex mutex_;  // guards the following members; callbacks are called without it
   bool stopped_ = false;
   std::string player_;
   std::map<std::string, std::map<int, SeatPointer>> seats_;  // by match and number

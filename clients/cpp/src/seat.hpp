@@ -13,8 +13,8 @@
 
 namespace arbiter {
 
-/// A seat: the thought that is under way, and what has been said but not answered. In a match of the bot against itself
-/// there are two, which know nothing of each other. The runner's lock guards all of it.
+/// A seat: the choice that is under way, and the act that is not answered yet. In a match of the bot against itself
+/// there are two, independent of each other. The runner's lock guards all its members.
 struct Seat {
   /// One of the callbacks that are to be called, and the pool that shall call it.
   struct Task {
@@ -27,9 +27,9 @@ struct Seat {
   bool thinking = false;             ///< whether a choice for `thought_ply` is awaited
   int thought_ply = -1;
   std::shared_ptr<std::atomic<bool>> gone;  ///< told to that thought once it no longer matters
-  std::shared_ptr<const Turn> turn;         ///< the turn that the last choice answered
+  std::shared_ptr<const Turn> turn;         ///< the turn the turn that the last choice answered
   std::string request_id;                   ///< the move, claim or resignation that waits for its answer
-  int next_ply = 0;                         ///< turns before this one have been dealt with
+  int next_ply = 0;                         ///< turns before this one are done
   bool offer_answered = false;
   std::deque<Task> tasks;  ///< callbacks, to be called one after the other
   bool busy = false;       ///< whether one of them is being called

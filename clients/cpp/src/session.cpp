@@ -16,12 +16,12 @@ namespace {
 
 constexpr const char* PROTOCOL_VERSION = "1.0";
 constexpr const char* SOFTWARE = "arbiter-client-cpp";
-constexpr std::chrono::seconds HELLO_WAIT{10};  // how long the server's hello may take
+constexpr std::chrono::seconds HELLO_WAIT{10};  // time limit for the server's hello
 
 }  // namespace
 
 bool passes(const ArbiterError& error) {
-  // A new stream would end like that again, or shall not be.
+  // A new stream would end with the same reason, or is not wanted.
   const bool final = error.reason() == Reason::SESSION_SUPERSEDED || error.reason() == Reason::MESSAGE_TOO_LARGE;
   return !final && is_passing(error);
 }
@@ -31,7 +31,7 @@ class Session::Watchdog : public std::enable_shared_from_this<Watchdog> {
  public:
   Watchdog(Timers& timers, grpc::ClientContext& context) : timers_(timers), context_(&context) {}
 
-  // Something was heard; the next thing shall be within this time.
+  // A message has arrived; the next one has to arrive within this time.
   void heard(std::chrono::milliseconds silence) {
     const std::lock_guard lock(mutex_);
     due_ = MonotonicClock::now() + silence;
@@ -64,7 +64,7 @@ class Session::Watchdog : public std::enable_shared_from_this<Watchdog> {
   }
 
   Timers& timers_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following members
   grpc::ClientContext* context_;
   MonotonicClock::time_point due_;
   MonotonicClock::time_point armed_for_;
@@ -140,7 +140,7 @@ std::exception_ptr Session::one_stream() {
   std::jthread writer([&](const std::stop_token& stop) {
     const std::stop_callback end(stop, [&] { outbox_.drop(); });  // where the reader throws, too
     while (const auto request = outbox_.next()) {
-      if (!stream->Write(*request)) return;  // the stream is over, and its reader knows why
+      if (!stream->Write(*request)) return;  // the stream is over, and its reader has the reason
     }
     stream->WritesDone();
   });

@@ -1,4 +1,4 @@
-// The Play stream: connect, say hello, answer pings, come back after a lost connection.
+// The Play stream: connect, send the hello, answer pings, reconnect after a lost connection.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,11 @@ class Session {
   Session(const Bot& bot, Connection& connection, Outbox& outbox, Runner& runner, Timers& timers,
           std::chrono::milliseconds patience);
 
-  /// Plays until `stop`: the calling thread reads. Throws ArbiterError where the server ends the session for good,
+  /// Plays until `stop`: the calling thread reads. Throws ArbiterError if the server ends the session finally,
   /// ConnectionFailed.
   void run();
 
-  /// Says what is still to be said and ends the stream; `run` returns once the server has ended it too.
+  /// Sends the last acts and ends the stream; `run` returns once the server has ended it too.
   void stop();
 
  private:
@@ -51,7 +51,7 @@ class Session {
   bool met_ = false;
   std::optional<ArbiterError> notice_;  // why the server is about to end the stream
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following members
   std::condition_variable changed_;
   bool stopping_ = false;
 };

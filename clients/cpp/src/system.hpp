@@ -8,10 +8,10 @@
 
 namespace arbiter {
 
-/// Holds a file, which is made where it is missing, against everybody else who holds it, for as long as this lives.
+/// Locks a file, which is created if it is missing, against other processes, for the lifetime of this object.
 class FileLock {
  public:
-  /// Waits until nobody else holds the file. Throws std::system_error.
+  /// Waits until no other process has locked the file. Throws std::system_error.
   explicit FileLock(const std::filesystem::path& file);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;

@@ -1,4 +1,4 @@
-// What shall happen later.
+// A function to be called later.
 #pragma once
 
 #include <condition_variable>
@@ -24,13 +24,13 @@ class Timers {
   /// Calls a function once a time has come.
   void at(MonotonicClock::time_point when, std::function<void()> what);
 
-  /// Drops what is still to happen, and returns once nothing happens any more.
+  /// Cancels the functions that wait, and returns once none is running.
   void stop();
 
  private:
   void work(const std::stop_token& stop);
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following members
   std::condition_variable_any changed_;
   std::multimap<MonotonicClock::time_point, std::function<void()>> waiting_;
   std::jthread thread_;

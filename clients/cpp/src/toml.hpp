@@ -13,7 +13,7 @@ using Tables = std::map<std::string, std::map<std::string, std::string>>;
 /// What a text says. Throws std::invalid_argument, which names the line, for anything but tables of texts.
 Tables parse_tables(std::string_view text);
 
-/// The text that says so.
+/// The text of that.
 std::string write_tables(const Tables& tables);
 
 }  // namespace arbiter

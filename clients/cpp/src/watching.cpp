@@ -99,7 +99,7 @@ struct Events::State {
   const MonotonicClock::time_point give_up;
   bool met = false;
   std::deque<Event> ready;
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the following members
   std::unique_ptr<Stream> current;
   bool stopped = false;
 };

@@ -12,7 +12,7 @@
 
 namespace arbiter {
 
-/// A pool of threads that does what it is given in order of arrival. It grows up to a limit while all are busy.
+/// A pool of threads that runs its work in order of arrival. It grows up to a limit while all are busy.
 class Workers {
  public:
   static constexpr std::size_t NO_LIMIT = std::numeric_limits<std::size_t>::max();
@@ -36,7 +36,7 @@ class Workers {
   void end(bool drop);
 
   const std::size_t most_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following members
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
   std::vector<std::jthread> threads_;

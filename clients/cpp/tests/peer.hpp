@@ -122,7 +122,7 @@ class Stream : public grpc::ServerBidiReactor<v1::PlayRequest, v1::PlayResponse>
   std::shared_ptr<Stream> self_;
   v1::PlayRequest request_;
   Mailbox<std::optional<v1::PlayAct>> acts_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following members
   std::deque<v1::PlayResponse> queue_;
   bool writing_ = false;
   std::optional<grpc::Status> status_;

@@ -1,4 +1,4 @@
-// Calls that are answered once, and watching.
+// Unary calls, and watching.
 
 #include <gtest/gtest.h>
 

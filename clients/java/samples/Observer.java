@@ -5,7 +5,10 @@ import arbiter.v1.MatchEvent;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Watches a match from its beginning, or everything from now on: prints a line an event, across lost connections. */
+/**
+ * Watches a match from its beginning, or everything from now on: prints a line for each event, also after lost
+ * connections.
+ */
 public final class Observer {
     private Observer() {}
 

@@ -20,9 +20,9 @@ import java.util.stream.Collectors;
  * the opponent's answers to the best of them, many questions at once, and counts pieces.
  */
 public final class Search implements Bot {
-    private static final int WIDTH = 8; // own moves to look at
-    private static final int DEPTH_WIDTH = 2; // of these, how many to look at with the opponent's answers
-    private static final int ANSWERS = 4; // answers to look at
+    private static final int WIDTH = 8; // own moves to try
+    private static final int DEPTH_WIDTH = 2; // of these, how many to try with the opponent's answers
+    private static final int ANSWERS = 4; // answers to try
     private static final double WIN = 100;
 
     @Override

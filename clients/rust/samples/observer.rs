@@ -1,4 +1,4 @@
-//! Watches a match, or everything: prints a line an event, across lost connections.
+//! Watches a match, or everything: prints a line for each event, also after lost connections.
 //!
 //! observer            everything from now on
 //! observer MATCH      one match, from its beginning

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use arbiter_client::{Bot, BotError, Choice, Client, Error, Line, Profile, Turn};
 use futures_util::future::try_join_all;
 
-const WIDTH: usize = 8; // own moves to look at
-const DEPTH_WIDTH: usize = 2; // of these, how many to look at with the opponent's answers
-const ANSWERS: usize = 4; // answers to look at
+const WIDTH: usize = 8; // own moves to try
+const DEPTH_WIDTH: usize = 2; // of these, how many to try with the opponent's answers
+const ANSWERS: usize = 4; // answers to try
 const WON: i32 = 100;
 
 struct Search;

@@ -1,4 +1,4 @@
-//! The addresses of one arbiter: which one is in use, and what a caller does where it is of no use for now.
+//! The addresses of one arbiter: which one is in use, and which one to try next if a call fails.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tonic::{Code, Status};
 use crate::backoff::Backoff;
 use crate::errors::Error;
 
-/// Where `arbiter serve` listens unless it is told otherwise.
+/// The default address of `arbiter serve`.
 pub const DEFAULT_SERVER: &str = "127.0.0.1:7400";
 
 /// Returns the addresses of a list with commas, each HOST:PORT.
@@ -40,7 +40,8 @@ fn is_address(text: &str) -> bool {
     !host.is_empty() && !bare && !text.contains(' ') && digits && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-/// The addresses of one arbiter, all equally good; a place is one's index. What uses them shares the current one.
+/// The addresses of one arbiter, all equivalent; a place is the index of one. All calls of a client use the current
+/// one.
 pub(crate) struct Addresses {
     pub(crate) listed: Vec<String>,
     current: AtomicUsize,
@@ -60,11 +61,11 @@ impl Addresses {
     }
 }
 
-/// One caller's tries to be answered: at the next address at once, and once all have failed after a pause.
+/// The attempts of one caller: at the next address at once, and after a pause once all addresses have failed.
 pub(crate) struct Tries {
     addresses: Arc<Addresses>,
     backoff: Backoff,
-    failed: BTreeMap<usize, (String, Duration)>, // since the last pause, by place: why, and what pause was asked for
+    failed: BTreeMap<usize, (String, Duration)>, // since the last pause, by place: the reason, and the pause
 }
 
 impl Tries {
@@ -72,8 +73,8 @@ impl Tries {
         Tries { addresses, backoff: Backoff::default(), failed: BTreeMap::new() }
     }
 
-    /// Returns how long to wait after a try at a place: not at all if another one is to be tried first. An address at
-    /// which no arbiter answers, or one that refuses all for now, is left for the next one.
+    /// Returns the pause after an attempt at a place: zero if another one is to be tried first. The next one is chosen
+    /// if no arbiter answers at this one, or if it refuses every call for now.
     pub(crate) fn failed(&mut self, place: usize, error: &Error) -> Duration {
         if !leaves(error) {
             return self.backoff.next(error.retry_after());
@@ -93,7 +94,7 @@ impl Tries {
         }
     }
 
-    /// Returns the error with which the tries are given up: the last one, or one that names all addresses.
+    /// Returns the error to report after the last attempt: its error, or one that names all addresses.
     pub(crate) fn all_failed(&self, last: Error) -> Error {
         if self.failed.len() < self.addresses.listed.len().max(2) {
             return last;
@@ -125,7 +126,7 @@ fn leaves(error: &Error) -> bool {
     }
 }
 
-/// Returns what gRPC said of a failure, or the arbiter.
+/// Returns the description of a failure by gRPC or by the arbiter.
 fn why(error: &Error) -> String {
     match error {
         Error::ConnectionFailed(_, Some(status)) => crate::errors::details(status),

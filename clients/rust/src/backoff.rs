@@ -1,8 +1,8 @@
-//! How long to wait before the next try: exponential, with jitter, so that many clients do not come back at once.
+//! Pauses between attempts: exponential, with jitter, so that many clients do not reconnect at the same time.
 
 use std::time::Duration;
 
-/// Pauses that double from `first` up to `most`, each cut by up to a half at random.
+/// Pauses that double from `first` up to `most`, each shortened by a random part of at most a half.
 #[derive(Clone, Debug)]
 pub struct Backoff {
     first: Duration,
@@ -24,7 +24,7 @@ impl Backoff {
         Backoff { first, most, chance, tries: 0 }
     }
 
-    /// Returns the next pause; it comes on top of `at_least`, which the server asked all its clients for.
+    /// Returns the next pause, plus `at_least`, the pause that the server has asked all its clients for.
     pub fn next(&mut self, at_least: Duration) -> Duration {
         let whole = self.first.saturating_mul(1 << self.tries.min(30)).min(self.most);
         self.tries += 1;

@@ -1,4 +1,4 @@
-//! What a bot is: one method, from a turn to a choice, and callbacks for those who want them.
+//! The interface of bots: one method, from a turn to a choice, and optional callbacks.
 
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -21,18 +21,18 @@ const LONGEST_LINE: usize = 500;
 /// of different matches run at once: what belongs to one match is best kept in its [memory](LiveMatch::with_memory), what
 /// belongs to all behind a lock. One bot may be played by several runs, if it is behind an [`Arc`].
 pub trait Bot: Send + Sync + 'static {
-    /// Says who the bot is and what it wants to play. It is asked once, at the start of a run.
+    /// Describes the bot and the matches that it wants. It is called once, at the start of a run.
     fn profile(&self) -> Profile;
 
-    /// Returns what to do at a turn. An error, or a panic, costs the match (see [`OnError`](crate::OnError)); but where it
-    /// is an [`Error`](crate::Error) that passes, because the server was away, the bot is asked again.
+    /// Returns the choice for a turn. An error, or a panic, costs the match (see [`OnError`](crate::OnError)); but
+    /// where it is an [`Error`](crate::Error) that passes, because the server was away, the bot is asked again.
     ///
-    /// The future is dropped, at its next await, when the choice is of no use any more: the match has ended, a later turn
-    /// has come, or the run is over. Code that does not await sees [`Turn::over`].
+    /// The future is dropped, at its next await, when the choice is not needed any more: the match has ended, a later
+    /// turn has come, or the run is over. Code that does not await sees [`Turn::over`].
     fn choose(&self, turn: &Turn) -> impl Future<Output = Result<Choice, BotError>> + Send;
 
-    /// Returns another choice for a turn after the first one was refused; `None` (the default) asks `choose` once more,
-    /// with `turn.refused` set. If that is refused too, the match is resigned.
+    /// Returns another choice for a turn after the first one was refused; `None` (the default) calls `choose` once
+    /// more, with `turn.refused` set. If that choice is refused too, the bot resigns the match.
     fn refused(
         &self,
         turn: &Turn,
@@ -42,13 +42,13 @@ pub trait Bot: Send + Sync + 'static {
         ready(Ok(None))
     }
 
-    /// Is told that a match has started, or that one under way was taken up. It comes before the first turn. Of a match
-    /// against itself the bot is told twice, once a seat.
+    /// Called when a match has started, or when the bot continues one after a restart; before its first turn. For a
+    /// match of the bot against itself it is called twice, once for each seat.
     fn started(&self, live: &Arc<LiveMatch>) {
         let _ = live;
     }
 
-    /// Is told that a match has ended; once this returns, the server is told that the result was seen.
+    /// Called when a match has ended. After it returns, the client acknowledges the result to the server.
     fn ended(&self, finished: &FinishedMatch) {
         let _ = finished;
     }
@@ -65,21 +65,21 @@ pub trait Bot: Send + Sync + 'static {
         Answer::ByProfile
     }
 
-    /// Answers the open seek of another player; only a profile that accepts seeks is told of them. By default the
-    /// profile decides. A seek that is still open may be asked about again.
+    /// Answers the open seek of another player; called only if the profile accepts seeks. By default the profile
+    /// decides. It may be called again for a seek that is still open.
     fn sought(&self, seek: &Challenge) -> Answer {
         let _ = seek;
         Answer::ByProfile
     }
 
-    /// Answers the call of a tournament that the bot may enter; only a profile that enters tournaments is told of them.
-    /// By default the profile decides.
+    /// Answers the call of a tournament that the bot may enter; called only if the profile enters tournaments. By
+    /// default the profile decides.
     fn called(&self, tournament: &TournamentCall) -> Answer {
         let _ = tournament;
         Answer::ByProfile
     }
 
-    /// Is told that a challenge or seek of the bot's own is no longer open.
+    /// Called when a challenge or seek of the bot's own is no longer open.
     fn challenge_closed(&self, closed: &ChallengeClosed) {
         let _ = closed;
     }
@@ -185,7 +185,7 @@ impl<B: Bot> AnyBot for B {
     }
 }
 
-/// What a bot does at its turn. A text, or a [`Move`], becomes one with `into()`.
+/// What `choose` may return. A text, or a [`Move`], becomes one with `into()`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Choice {
@@ -195,7 +195,7 @@ pub enum Choice {
     OfferDraw(Move),
     /// Claim the draw that `turn.draw_claim` names.
     ClaimDraw,
-    /// Give the match up.
+    /// Resign the match.
     Resign,
 }
 
@@ -205,7 +205,7 @@ impl<M: Into<Move>> From<M> for Choice {
     }
 }
 
-/// A move, and what the bot thinks of it; opponents see that after the end of the match. It is made of a text:
+/// A move with the bot's comment, which opponents see after the end of the match. It is made of a text:
 /// `Move::from("a1").with_evaluation(612).with_line(["a1", "b2"])`.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -214,8 +214,7 @@ pub struct Move {
     pub text: String,
     /// The score that the bot expects, in permille: 0 lost, 500 even, 1000 won. Another number is left out.
     pub evaluation: Option<i32>,
-    /// The moves that it expects from this one on, its own move first. What goes beyond 32 moves or 500 characters is
-    /// cut off by the server.
+    /// The moves that it expects, beginning with its own. The server cuts it after 32 moves or 500 characters.
     pub line: Vec<String>,
 }
 
@@ -225,7 +224,7 @@ with_fields!(Move {
 });
 
 impl Move {
-    /// Returns what is said with the move, without what does not fit: a comment must not cost the move.
+    /// Returns the comment on the move, without the parts that do not fit: a comment must not cost the move.
     pub(crate) fn comment(&self) -> Option<proto::MoveComment> {
         let evaluation = self.evaluation.filter(|score| (0..=CERTAIN).contains(score));
         let fits = |text: &&String| text.is_ascii() && text.len() <= LONGEST_LINE;
@@ -246,7 +245,7 @@ impl From<&str> for Move {
     }
 }
 
-/// What becomes of a challenge, a seek or a tournament's call.
+/// The answer to a challenge, a seek or a tournament's call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
@@ -254,7 +253,7 @@ pub enum Answer {
     ByProfile,
     /// Accept, or enter.
     Accept,
-    /// Decline a challenge for a reason that its challenger is told; leave a seek or a tournament alone.
+    /// Decline a challenge, with a reason for its challenger; ignore a seek or a tournament.
     Decline(String),
 }
 

@@ -27,7 +27,7 @@ impl Caller {
         Caller { bot, name: name.to_owned(), on_error, events }
     }
 
-    /// Returns what a method of the bot returns; a panic is an error. A caller that is dropped leaves it running.
+    /// Returns the result of a method of the bot; a panic is an error. A caller that is dropped leaves it running.
     pub(crate) async fn call<R: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn AnyBot) -> R + Send + 'static,
@@ -39,7 +39,7 @@ impl Caller {
         })
     }
 
-    /// Returns what a callback returns, or the default where it panics.
+    /// Returns the result of a callback, or the default if it panics.
     pub(crate) async fn callback<R: Send + 'static>(
         &self,
         name: &str,
@@ -57,7 +57,7 @@ impl Caller {
         })
     }
 
-    /// Deals with a bot that failed at its turn, loudly and as the run's policy says; returns whether to resign.
+    /// Handles an error of the bot in its turn: logs it, and returns whether to resign by the run's policy.
     pub(crate) fn failed(&self, match_id: &str, ply: i32, failure: BotError) -> bool {
         let place = format!("{} failed in match {match_id} at ply {ply}", self.name);
         match self.on_error {
@@ -78,14 +78,14 @@ fn words(cause: &(dyn Any + Send)) -> &str {
     text.or_else(|| cause.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a word")
 }
 
-/// Work beside everything else; what is left of it ends with its owner.
+/// Background work, which ends with its owner.
 #[derive(Default)]
 pub(crate) struct Tasks(JoinSet<()>);
 
 impl Tasks {
     pub(crate) fn spawn(&mut self, work: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         while let Some(done) = self.0.try_join_next() {
-            // A panic of this client's own must not disappear in a task that nobody reads.
+            // A panic of the client itself must not get lost in a background task.
             if let Err(failure) = done
                 && let Ok(cause) = failure.try_into_panic()
             {

@@ -1,4 +1,4 @@
-//! The connection to a server: address, transport security, token, and one way to make a call that is answered once.
+//! The connection to a server: address, transport security, token, and unary calls.
 
 #[cfg(feature = "tls")]
 use std::fs;
@@ -32,7 +32,7 @@ pub type Authenticated = InterceptedService<Channel, Bearer>;
 
 /// Transport security, from PEM files.
 ///
-/// Without a root certificate the system's are trusted. A client certificate and its key go together (mTLS).
+/// Without a root certificate, the system's are used. A client certificate is given together with its key (mTLS).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tls {
@@ -51,7 +51,7 @@ with_fields!(Tls {
 });
 
 impl Tls {
-    /// Returns what the environment says; `None`: no transport security.
+    /// Returns the transport security of the environment; `None`: none.
     pub(crate) fn from_environment() -> Option<Tls> {
         let file = |name| environment(name).map(PathBuf::from);
         let tls = Tls {
@@ -70,7 +70,7 @@ impl Tls {
             .map_err(|error| Error::Credentials(format!("the certificates can't be used: {}", root_of(&error))))
     }
 
-    /// Refuses: it shall not be thought that what was asked for is there.
+    /// Refuses, because this build has no transport security.
     #[cfg(not(feature = "tls"))]
     fn secure(&self, _: Endpoint) -> Result<Endpoint, Error> {
         let text = "this program was built without transport security: build it with the feature `tls` of its client";
@@ -135,7 +135,7 @@ pub(crate) enum Again {
     No,
 }
 
-/// The way to one arbiter, at one of its addresses at a time, with a token for every call.
+/// The connection to one arbiter, at one of its addresses at a time, with a token for every call.
 ///
 /// A channel is opened when it is first used.
 pub(crate) struct Connection {
@@ -173,7 +173,7 @@ impl Connection {
         self.addresses.at(self.addresses.place())
     }
 
-    /// Returns what says where and when to try again, for one caller.
+    /// Returns the schedule of attempts for one caller: at which address and when to try again.
     pub(crate) fn tries(&self) -> Tries {
         Tries::new(self.addresses.clone())
     }
@@ -191,8 +191,7 @@ impl Connection {
         InterceptedService::new(kept.1.clone(), self.bearer.clone())
     }
 
-    /// Uses a new connection from now on: the one so far may be dead without anybody having noticed. Calls that are
-    /// under way end on the one they began on.
+    /// Uses a new connection from now on, since the old one may be dead unnoticed. Calls under way end on the old one.
     pub(crate) fn renew(&self) {
         let place = self.addresses.place();
         let fresh = (place, self.endpoints[place].connect_lazy());
@@ -218,14 +217,14 @@ impl Connection {
         self.outages.load(Ordering::Relaxed)
     }
 
-    /// Says, once, that a server that was never reached is waited for, and for how long.
+    /// Logs once that the client waits for a server that was never reached, and for how long.
     pub(crate) fn say_waiting(&self, error: &Error) {
         let told = self.told_of_waiting.swap(true, Ordering::Relaxed);
         let level = if told { Level::Debug } else { Level::Warn };
         log!(level, "{error}; trying for {:?}", self.patience);
     }
 
-    /// Has nothing said of calls that wait: the server has been there, and the stream says that it is lost.
+    /// Turns the log of waiting calls off: the server has answered, and the stream logs that it is lost.
     pub(crate) fn met(&self) {
         self.told_of_waiting.store(true, Ordering::Relaxed);
     }

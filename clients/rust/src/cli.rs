@@ -1,4 +1,4 @@
-//! The command line of a bot: one for all, so that a bot's own file holds nothing but the bot.
+//! The command line of a bot: the same for all, so that the file of a bot contains only the bot.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -39,16 +39,16 @@ const FLAGS: [(&str, &str, &str); 17] = [
     ("--help", "", "show this and exit"),
 ];
 
-/// Plays a bot as the arguments and the environment say. Returns when the bot is done or interrupted; a mistake gets one
-/// line on standard error and exit code 1.
+/// Plays a bot by the arguments and the environment. Returns when the bot is done or interrupted; a mistake is reported
+/// in one line on standard error, with exit code 1.
 pub fn main(description: &str, bot: impl Bot) -> ExitCode {
     let options = Options::default().with_profile(bot.profile());
     program(description, "", options, |options, _| run(bot, options))
 }
 
 /// Does some other work with the same command line. `words` says what may stand beside the options, such as `[MATCH]`;
-/// empty for nothing. The work gets the options and these words. A mistake gets one line on standard error and exit
-/// code 1.
+/// empty for nothing. The work gets the options and these words. A mistake is reported in one line on standard error,
+/// with exit code 1.
 pub fn program(
     description: &str,
     words: &str,
@@ -84,7 +84,7 @@ enum Command {
     Run { options: Box<Options>, level: LevelFilter, beside: Vec<String> },
 }
 
-/// Returns what the arguments ask for, on top of the options.
+/// Returns the parsed arguments, applied to the options.
 fn parse(mut arguments: impl Iterator<Item = String>, mut options: Options) -> Result<Command, String> {
     let mut level = LevelFilter::Info;
     let mut beside = Vec::new();
@@ -147,7 +147,7 @@ fn number<N: FromStr>(flag: &str, text: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("{flag} {text}: expected a number"))
 }
 
-/// Returns the items of a list whose commas may also stand between parentheses, as in `pods(size=5,x=1),hop-it`.
+/// Returns the items of a list; commas in parentheses do not separate, as in `pods(size=5,x=1),hop-it`.
 fn split(games: &str) -> Vec<String> {
     let mut depth = 0;
     let items = games.split(|letter| {

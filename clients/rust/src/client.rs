@@ -1,4 +1,4 @@
-//! Calls that are answered once, and watching.
+//! Unary calls, and watching.
 
 mod games;
 mod matches;
@@ -72,7 +72,7 @@ pub(crate) enum TokenFrom {
 impl Client {
     /// Makes a client, in a tokio runtime; the connection opens with the first call. Of the options it uses `server`,
     /// `name`, `token`, `tls`, `credentials`, `timeout` and `patience`. Fails with `Error::Credentials`, or
-    /// `Error::ConnectionFailed` for an address that is none.
+    /// `Error::ConnectionFailed` for a malformed address.
     pub fn new(options: &Options) -> Result<Client, Error> {
         Client::open(options, "", Duration::from_secs(1))
     }
@@ -169,12 +169,12 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Returns a request id that nobody else chooses.
+/// Returns a unique request id.
 fn new_request_id() -> String {
     format!("{:032x}", fastrand::u128(..))
 }
 
-/// Returns up to `most` values from as many pages as it takes; `ask` takes a page's size and token, and returns its
+/// Returns up to `most` values from as many pages as necessary; `ask` takes a page's size and token, and returns its
 /// values and the next page's token, empty after the last.
 async fn collect<V, F>(most: usize, ask: impl Fn(i32, String) -> F) -> Result<Vec<V>, Error>
 where

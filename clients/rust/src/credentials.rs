@@ -32,7 +32,7 @@ impl Credentials {
         Credentials::at(usual_path(environment))
     }
 
-    /// Returns where the file is, or would be.
+    /// Returns the path of the file, which need not exist.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -45,7 +45,8 @@ impl Credentials {
         Ok(server.split(',').find_map(token).map(str::to_owned))
     }
 
-    /// Keeps a player's token, at each address of the server; one that was there before is replaced. Fails with `Error::Credentials`.
+    /// Stores a player's token for each address of the server, in place of an earlier one. Fails with
+    /// `Error::Credentials`.
     pub fn save(&self, server: &str, name: &str, token: &str) -> Result<(), Error> {
         self.change(|entries| {
             for address in server.split(',') {
@@ -91,7 +92,7 @@ impl Credentials {
         if let Some(folder) = self.path.parent() {
             make_folder(folder).map_err(failed)?;
         }
-        // Bots that start together register at the same time: each must see what the others have written.
+        // Bots that start together register at the same time: each must see the entries of the others.
         let lock = private(&self.beside(".lock"), OpenOptions::new().write(true).create(true)).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let mut entries = self.entries()?;
@@ -101,7 +102,7 @@ impl Credentials {
         Ok(answer)
     }
 
-    /// Replaces the file in one step: a reader sees the old one or the new one.
+    /// Replaces the file atomically: a reader sees the old one or the new one.
     fn replace(&self, text: &str) -> io::Result<()> {
         let draft = self.beside(&format!(".{:016x}", fastrand::u64(..)));
         let mut file = private(&draft, OpenOptions::new().write(true).create_new(true))?;

@@ -1,4 +1,4 @@
-//! Errors: how the arbiter says no, and how it fails to answer.
+//! Errors: refusals of the arbiter, failures to reach it, and failures of the bot.
 
 use std::collections::BTreeMap;
 use std::error::Error as StdError;
@@ -11,18 +11,18 @@ use tonic::{Code, Status};
 use crate::proto;
 pub use crate::proto::RefusalReason as Reason;
 
-const MOST_DIGITS: usize = 15; // of a pause in milliseconds; a longer number is nobody's honest wish
+const MOST_DIGITS: usize = 15; // of a pause in milliseconds; an honest server does not ask for a longer one
 
 /// What a bot's own code may fail with: any error at all.
 pub type BotError = Box<dyn StdError + Send + Sync>;
 
-/// What this crate fails with. Its text is a sentence for people.
+/// The error of this crate. Its text is a sentence for people.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The arbiter says no.
+    /// A refusal of the arbiter.
     Arbiter(ArbiterError),
-    /// No arbiter answers; the text says where, why, and what to do. The same request again may succeed later. The
+    /// No arbiter answers; the text says where, why, and what to do. The same request may succeed later. The
     /// transport's error, where there was one, is its [`source`](StdError::source).
     ConnectionFailed(String, Option<Box<Status>>),
     /// A token, certificate or credentials file can't be used; the text says which, and what to do.
@@ -50,7 +50,7 @@ impl Error {
         self.refusal().map(|refusal| refusal.reason)
     }
 
-    /// Tells whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     pub fn temporary(&self) -> bool {
         match self {
             Error::Arbiter(refusal) => refusal.temporary(),
@@ -59,12 +59,12 @@ impl Error {
         }
     }
 
-    /// Tells whether the arbiter was away or busy.
+    /// Returns whether the arbiter was away or busy.
     pub(crate) fn away(&self) -> bool {
         matches!(self, Error::ConnectionFailed(..)) || self.refusal().is_some_and(ArbiterError::away)
     }
 
-    /// Returns how long the arbiter asks to wait before the same request again; zero if it does not say.
+    /// Returns the pause that the arbiter asks for before the same request again; zero if it asks for none.
     pub fn retry_after(&self) -> Duration {
         self.refusal().map_or(Duration::ZERO, ArbiterError::retry_after)
     }
@@ -97,11 +97,11 @@ impl From<ArbiterError> for Error {
     }
 }
 
-/// The arbiter says no: a reason, a sentence for people, facts for programs.
+/// A refusal of the arbiter: a reason, a sentence for people, and facts for programs.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ArbiterError {
-    /// Why; `Reason::Unspecified` where it is newer than this client, or not the arbiter's own: act on the code.
+    /// Why; `Reason::Unspecified` where it is newer than this client, or not from the arbiter: decide by the code.
     pub reason: Reason,
     /// For people.
     pub message: String,
@@ -113,7 +113,7 @@ pub struct ArbiterError {
 }
 
 impl PartialEq for ArbiterError {
-    /// Says whether the arbiter said the same, whatever brought it.
+    /// Returns whether the arbiter's refusals are the same, however they arrived.
     fn eq(&self, other: &ArbiterError) -> bool {
         let said = |error: &ArbiterError| (error.reason, error.code, error.message.clone(), error.facts.clone());
         said(self) == said(other)
@@ -121,18 +121,18 @@ impl PartialEq for ArbiterError {
 }
 
 impl ArbiterError {
-    /// Tells whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     pub fn temporary(&self) -> bool {
         matches!(self.code, Code::Unavailable | Code::ResourceExhausted)
     }
 
-    /// Tells whether the arbiter was away or busy. So it was where a status that passes names no reason: an arbiter
+    /// Returns whether the arbiter was away or busy. A temporary status without a reason counts as well: an arbiter
     /// names one.
     pub(crate) fn away(&self) -> bool {
         self.temporary() || (self.reason == Reason::Unspecified && self.passing())
     }
 
-    /// Tells whether another stream, or another look, may do better.
+    /// Returns whether another stream, or another attempt, may succeed.
     pub(crate) fn passing(&self) -> bool {
         matches!(
             self.code,
@@ -146,7 +146,7 @@ impl ArbiterError {
         )
     }
 
-    /// Returns how long the arbiter asks to wait before the same request again; zero if it does not say.
+    /// Returns the pause that the arbiter asks for before the same request again; zero if it asks for none.
     pub fn retry_after(&self) -> Duration {
         let honest = |text: &&String| text.len() <= MOST_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
         let told = self.facts.get("retry_after_ms").filter(honest);
@@ -166,7 +166,7 @@ impl StdError for ArbiterError {
     }
 }
 
-/// Tells whether an error, or one behind it, says that the arbiter was away or busy.
+/// Returns whether an error, or one behind it, shows that the arbiter was away or busy.
 pub(crate) fn comes_of_an_outage(error: &(dyn StdError + 'static)) -> bool {
     let mut found = Some(error);
     while let Some(each) = found {
@@ -221,7 +221,7 @@ pub(crate) fn from_status(status: &Status, address: &str) -> Error {
     Error::Arbiter(ArbiterError { reason, message, code, facts, status: behind })
 }
 
-/// Returns what a status says, for people.
+/// Returns the message of a status, for people.
 pub(crate) fn details(status: &Status) -> String {
     match innermost(status) {
         Some(cause) => format!("{}: {cause}", status.message()),

@@ -1,4 +1,4 @@
-//! What a runner is told: by the stream, by the bot's own thoughts, and by whoever ends the run.
+//! The events of a runner: from the stream, from the bot's choices, and for the end of the run.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use crate::proto::play_item::Item;
 use crate::turn::Turn;
 use crate::values::LiveMatch;
 
-/// What a runner deals with, one after the other.
+/// The events of a runner, which it handles one after the other.
 pub(crate) enum Event {
-    /// The server has said something.
+    /// An item of the server has arrived.
     Item(Box<Item>),
-    /// A thought has come to its end.
+    /// A choice has ended.
     Chosen(Chosen),
     /// The bot has considered a draw offer.
     Offer { place: Place, accept: bool },
-    /// The bot has been told of an end.
+    /// The bot has handled an end.
     EndTold { number: u64 },
     /// The run ends with an error.
     Failed(Error),
@@ -24,7 +24,7 @@ pub(crate) enum Event {
     Stop,
 }
 
-/// What a thought has come to.
+/// The result of a choice.
 pub(crate) struct Chosen {
     pub(crate) place: Place,
     pub(crate) number: u64,

@@ -6,8 +6,8 @@
 #![cfg_attr(feature = "cli", doc = include_str!("../samples/first_move.rs"))]
 //! ```
 //!
-//! [`Bot`] is what to write, [`Turn`] what it is told, [`run`] what plays it, [`Options`] how; [`Client`] makes every
-//! other call, and watches matches. The README has it all on a few pages.
+//! A bot implements [`Bot`] and gets each [`Turn`]; [`run`] plays it with [`Options`]; [`Client`] makes every other
+//! call, and watches matches. The README has it all on a few pages.
 //!
 //! Features, both on by default: `cli` is the command line of bots (`cli::main`), `tls` transport security.
 

@@ -1,4 +1,4 @@
-//! What a run or a client may be told, and where it looks for what it is not told.
+//! The options of a run or a client, and the sources of absent ones.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use crate::channel::Tls;
 use crate::profile::Profile;
 
-/// What an error of the bot's at its turn costs.
+/// The cost of a bot's error in its turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnError {
     /// The match: it is resigned.
     #[default]
     Resign,
-    /// The time on its clock: nothing is said.
+    /// The time on its clock: no act is sent.
     Wait,
     /// The whole run, which ends with `Error::BotFailed`.
     Raise,
@@ -31,8 +31,8 @@ pub struct Options {
     /// The player's token. Else `ARBITER_TOKEN`, else the entry of the credentials file; a run without any of them
     /// registers the player and keeps its token there.
     pub token: Option<String>,
-    /// Transport security. Else as `ARBITER_ROOT_CERTIFICATE`, `ARBITER_CLIENT_CERTIFICATE` and `ARBITER_CLIENT_KEY`
-    /// say, else none.
+    /// Transport security. Else that of `ARBITER_ROOT_CERTIFICATE`, `ARBITER_CLIENT_CERTIFICATE` and
+    /// `ARBITER_CLIENT_KEY`, else none.
     pub tls: Option<Tls>,
     /// The credentials file. Else `ARBITER_CREDENTIALS`, else `arbiter/credentials.toml` in `$XDG_CONFIG_HOME` or
     /// `~/.config`.
@@ -44,14 +44,14 @@ pub struct Options {
     pub timeout: Duration,
     /// An invitation to register with, where one is needed.
     pub invitation: String,
-    /// Stop after so many matches have ended; `None`: never. The bot agrees on no more than that, and plays those to
-    /// their end that are under way.
+    /// Stop after so many matches have ended; `None`: never. The bot agrees to no more than that, and plays those under
+    /// way to their end.
     pub matches: Option<u64>,
     /// How many choices are under way at once, at most.
     pub thinkers: usize,
-    /// What an error of the bot's costs.
+    /// The cost of a bot's error.
     pub on_error: OnError,
-    /// What is said of the bot instead of [`Bot::profile`](crate::Bot::profile).
+    /// The profile of the bot, instead of that of [`Bot::profile`](crate::Bot::profile).
     pub profile: Option<Profile>,
 }
 

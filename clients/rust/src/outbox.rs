@@ -1,4 +1,4 @@
-//! What the bot says on its stream: in order, together where it is ready together, and until it is answered.
+//! The queue of the bot's acts: sent in order, in batches, and repeated until they are answered.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -14,7 +14,7 @@ const MOST_ACTS: usize = 1_000; // in one message, so that it does not become to
 /// Acts on their way to the server.
 ///
 /// A request keeps its id and is sent again on every new stream until its answer arrives; a pong or an acknowledgement
-/// is said once. Between `hold` and `release` only the hello and pongs go out.
+/// is sent only once. Between `hold` and `release` only the hello and pongs are sent.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     prefix: String,
@@ -38,7 +38,7 @@ impl Outbox {
         Outbox { prefix, state: Mutex::default(), ready: Notify::new() }
     }
 
-    /// Begins a new stream: says hello, and nothing else but pongs until `release`.
+    /// Begins a new stream: sends the hello, and nothing else but pongs until `release`.
     pub(crate) fn hold(&self, hello: ClientHello) {
         let mut state = self.state();
         state.released = false;
@@ -47,7 +47,7 @@ impl Outbox {
         self.ready.notify_one();
     }
 
-    /// Goes on after the server's hello: what has not been answered goes out again, in its old order.
+    /// Continues after the server's hello: unanswered requests are sent again, in their old order.
     pub(crate) fn release(&self) {
         let mut state = self.state();
         state.released = true;
@@ -55,7 +55,7 @@ impl Outbox {
         self.ready.notify_one();
     }
 
-    /// Sends an act that will be answered, and returns the request id that it got.
+    /// Sends an act that will be answered, and returns its request id.
     pub(crate) fn request(&self, match_id: &str, what: Act) -> String {
         let mut state = self.state();
         state.count += 1;
@@ -67,7 +67,7 @@ impl Outbox {
         request_id
     }
 
-    /// Sends an act that is not answered; a stream that breaks forgets it.
+    /// Sends an act that is not answered; it is lost if the stream breaks.
     pub(crate) fn say(&self, what: Act) {
         self.push(&mut self.state(), act("", what));
     }
@@ -78,24 +78,24 @@ impl Outbox {
         self.ready.notify_one();
     }
 
-    /// Returns the act that waits for an answer under an id.
+    /// Returns the unanswered act with a request id.
     pub(crate) fn unanswered(&self, request_id: &str) -> Option<PlayAct> {
         self.state().unanswered.get(&self.number(request_id)?).cloned()
     }
 
-    /// Takes an act off the list of those that wait.
+    /// Removes an act, which has been answered, from the list.
     pub(crate) fn answered(&self, request_id: &str) {
         if let Some(number) = self.number(request_id) {
             self.state().unanswered.remove(&number);
         }
     }
 
-    /// Takes everything off the list that is about a match: it has ended.
+    /// Removes all acts about a match, which has ended, from the list.
     pub(crate) fn forget_match(&self, match_id: &str) {
         self.state().unanswered.retain(|_, act| act.match_id != match_id);
     }
 
-    /// Sends an act again that still waits for its answer.
+    /// Sends an unanswered act again.
     pub(crate) fn again(&self, request_id: &str) {
         let mut state = self.state();
         let waiting = self.number(request_id).and_then(|number| state.unanswered.get(&number).cloned());
@@ -106,13 +106,13 @@ impl Outbox {
         }
     }
 
-    /// Lets `next` return `None` once everything has been said.
+    /// Lets `next` return `None` once everything has been sent.
     pub(crate) fn close(&self) {
         self.state().closed = true;
         self.ready.notify_one();
     }
 
-    /// Waits for something to say and returns what is ready, pongs first. One caller at a time.
+    /// Waits until there are acts to send, and returns them, pongs first. One caller at a time.
     pub(crate) async fn next(&self) -> Option<PlayRequest> {
         loop {
             {

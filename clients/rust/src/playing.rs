@@ -23,13 +23,13 @@ use crate::slots::MatchSlots;
 
 const USUAL_PATIENCE: Duration = Duration::from_secs(10);
 const WITHDRAWAL_WAIT: Duration = Duration::from_secs(5); // how long the last calls may take
-const FAREWELL_WAIT: Duration = Duration::from_secs(5); // how long a server may take to end the stream after the bot has
+const FAREWELL_WAIT: Duration = Duration::from_secs(5); // time limit for the server to end the stream after the bot
 
 /// Plays a bot until it is done (`options.matches`), or told to stop by Ctrl-C or SIGTERM.
 ///
-/// Makes a tokio runtime of its own: in a program that has one, use [`play`]. Fails with `Error::Arbiter` where the
-/// server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere as the same player), `Error::ConnectionFailed`
-/// where it was never reached, `Error::Credentials`, and `Error::BotFailed` with `OnError::Raise`.
+/// Makes a tokio runtime of its own: in a program that has one, use [`play`]. Fails with `Error::Arbiter` if the server
+/// refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere), `Error::ConnectionFailed` where it was never
+/// reached, `Error::Credentials`, and `Error::BotFailed` with `OnError::Raise`.
 pub fn run(bot: impl Bot, options: Options) -> Result<(), Error> {
     block_on(play_until(bot, options, told_to_stop()))
 }
@@ -39,7 +39,7 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Er
     let runtime = Runtime::new()
         .map_err(|error| Error::ConnectionFailed(format!("there are no threads to wait with: {error}"), None))?;
     let done = runtime.block_on(work);
-    runtime.shutdown_background(); // a thought that goes on shall not hold up the program
+    runtime.shutdown_background(); // a choice that is still computed must not delay the end of the program
     done
 }
 
@@ -49,7 +49,7 @@ pub async fn play(bot: impl Bot, options: Options) -> Result<(), Error> {
     play_until(bot, options, std::future::pending()).await
 }
 
-/// Plays a bot as [`play`] does, or until `stop` is done: then what is to be said is said, the stream is closed, and the
+/// Plays a bot as [`play`] does, or until `stop` is done: then its last acts are sent, the stream is closed, and the
 /// server's end awaited, for at most 5 s.
 pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Output = ()>) -> Result<(), Error> {
     let profile = Arc::new(options.profile.clone().unwrap_or_else(|| bot.profile()));
@@ -103,13 +103,13 @@ pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Outpu
     outcome
 }
 
-/// Sees to it that the client has a token: that of a player that is there, or is registered now.
+/// Makes sure that the client has a token: that of an existing player, or of one that is registered now.
 async fn log_in(client: &Client, invitation: &str) -> Result<(), Error> {
     match client.token_from() {
         TokenFrom::Given => Ok(()),
         TokenFrom::Nowhere => register(client, invitation).await,
         TokenFrom::File => match client.myself().await {
-            // The token that was kept is unknown: the server at this address began a new life.
+            // The stored token is unknown: the server at this address has a new database.
             Err(error) if error.reason() == Some(Reason::TokenInvalid) => {
                 client.connection().set_token("")?;
                 register(client, invitation).await
@@ -125,7 +125,7 @@ async fn register(client: &Client, invitation: &str) -> Result<(), Error> {
         let text = "who plays? Give a name to register (ARBITER_NAME), or a token (ARBITER_TOKEN)";
         return Err(Error::Credentials(text.to_owned()));
     }
-    // Registering is asked for once: first see, for as long as patience lasts, that there is somebody to ask.
+    // A registration is not repeated, so first wait for a server that answers, as long as patience allows.
     if let Err(error @ Error::ConnectionFailed(..)) = client.server_info().await {
         return Err(error);
     }

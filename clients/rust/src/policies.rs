@@ -1,4 +1,4 @@
-//! What the bot does about challenges, open seeks of others, and tournaments: it is asked, and its word is carried out.
+//! Challenges, open seeks of other players, and tournaments: asks the bot, and carries out its decisions.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,7 +17,7 @@ use crate::values::{Challenge, ChallengeClosed, TournamentCall};
 
 const LONGEST_REASON: usize = 200; // characters of the reason for declining a challenge
 
-/// Takes the items of the stream that ask whether the bot wants to play.
+/// Handles the items of the stream that ask whether the bot wants to play.
 pub(crate) struct Policies {
     player: String,
     considered: Arc<Considered>,
@@ -36,7 +36,7 @@ struct Considered {
 
 #[derive(Default)]
 struct Ids {
-    asked: HashSet<String>,   // what is being considered: nothing is asked twice at once
+    asked: HashSet<String>,   // proposals under consideration: none is asked about twice at once
     refused: HashSet<String>, // tournaments that have refused the bot: they are not entered again
 }
 
@@ -52,13 +52,13 @@ impl Policies {
         Policies { player: String::new(), considered: Arc::new(considered), seeker, tasks: Tasks::default() }
     }
 
-    /// Is told of a new stream, and whose it is.
+    /// Begins a new stream of a player.
     pub(crate) fn greeted(&mut self, player: &str) {
         player.clone_into(&mut self.player);
         self.seeker.greeted(player);
     }
 
-    /// Takes an item of the stream, if it is one of these.
+    /// Handles an item of the stream, if it is one of these.
     pub(crate) fn take(&mut self, item: Item) {
         let considered = self.considered.clone();
         match item {

@@ -1,9 +1,9 @@
-//! What is said of a bot: who it is, and what it wants to play.
+//! The profile of a bot: its description, and the matches that it wants.
 
 use crate::proto;
 use crate::values::{Challenge, Terms, TournamentCall};
 
-/// What each turn shall carry beyond the minimum; it costs time on both sides.
+/// Optional content of each turn; it costs time on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extras {
@@ -11,7 +11,7 @@ pub struct Extras {
     pub board: bool,
     /// The number of legal moves.
     pub legal_move_count: bool,
-    /// The legal moves, where there are at most so many.
+    /// The legal moves, if their number is not larger.
     pub legal_moves_up_to: i32,
     /// The visible parts of each legal move.
     pub steps: bool,
@@ -24,7 +24,7 @@ with_fields!(Extras {
     one with_steps steps: bool;
 });
 
-/// What is said of a bot. Start from `Profile::named("…")` and change what matters, `.with_games(["pods"])`.
+/// The profile of a bot. Start from `Profile::named("…")` and change what matters, `.with_games(["pods"])`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Profile {
@@ -49,9 +49,9 @@ pub struct Profile {
     pub seeks: Vec<Terms>,
     /// Whether it enters every tournament that suits, when it is called.
     pub enter_tournaments: bool,
-    /// What the bot can do beyond the protocol's first version, by name.
+    /// Its capabilities beyond the first version of the protocol, by name.
     pub capabilities: Vec<String>,
-    /// What its turns carry.
+    /// The optional content of its turns.
     pub extras: Extras,
 }
 
@@ -112,18 +112,18 @@ impl Profile {
 }
 
 impl Profile {
-    /// Tells whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty.
+    /// Returns whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty.
     pub fn plays(&self, variant: &str) -> bool {
         let game = variant.split('(').next().unwrap_or(variant);
         self.games.is_empty() || self.games.iter().any(|own| own == variant || own == game)
     }
 
-    /// Tells whether the bot plays at a time control.
+    /// Returns whether the bot plays at a time control.
     pub fn plays_at(&self, time_control: &str) -> bool {
         among(&self.time_controls, time_control)
     }
 
-    /// Returns why the bot does not accept a challenge or seek, by what is said of it, whatever room it has.
+    /// Returns the reason why the profile excludes a challenge or seek, without regard to the number of matches.
     pub(crate) fn objection(&self, challenge: &Challenge) -> Option<String> {
         let terms = challenge.terms.clone().unwrap_or_default();
         if !self.plays(&terms.game) {

@@ -1,4 +1,4 @@
-//! The bot's side of its stream: what the server says becomes calls of the bot, what the bot says becomes acts.
+//! The bot's side of its stream: items of the server become calls of the bot, and their results become acts.
 
 mod answers;
 mod ends;
@@ -29,8 +29,8 @@ use ends::Ends;
 use seats::{Seat, Seats};
 pub(crate) use thinking::Thinkers;
 
-/// Plays a bot. It alone knows what the seats of the bot's matches are doing; everything else, in tasks and threads, is
-/// told by it and tells it by events.
+/// Plays a bot. It alone has the state of the seats of the bot's matches; tasks and threads communicate with it by
+/// events.
 pub(crate) struct Runner {
     caller: Arc<Caller>,
     outbox: Arc<Outbox>,
@@ -69,7 +69,7 @@ impl Runner {
     }
 
     /// Plays until so many matches have ended and been acknowledged and no other is under way, or it is stopped. Fails
-    /// with `Error::BotFailed`, or where the server does not take the terms of a seek.
+    /// with `Error::BotFailed`, or if the server does not accept the terms of a seek.
     pub(crate) async fn run(
         mut self,
         mut inbox: UnboundedReceiver<Event>,
@@ -139,7 +139,8 @@ impl Runner {
         self.seats.sit(place, game, opponent)
     }
 
-    /// Tells the bot that the match at a seat has started, if that is news; returns what turns true once it knows.
+    /// Tells the bot that the match at a seat has started, if it does not know; the returned value becomes true after
+    /// that.
     fn begin(&mut self, place: &Place) -> Option<watch::Receiver<bool>> {
         let seat = self.seats.get(place)?;
         if let Some(begun) = &seat.begun {
@@ -171,10 +172,10 @@ impl Runner {
         let Some(begun) = self.begin(&place) else { return };
         let Some(seat) = self.seats.get(&place) else { return };
         if message.ply < seat.next_ply || seat.has_answered(message.ply, &self.outbox) {
-            return; // told again: the choice has been made and will be, or has been, sent again
+            return; // a repeated turn: its choice exists, and has been or will be sent again
         }
         if seat.thought.as_ref().is_some_and(|thought| message.ply <= thought.ply) {
-            return; // told again: it is being thought about
+            return; // a repeated turn: its choice is under way
         }
         let thought = seat.think_anew(place, message.ply);
         let told = Told { message, received: Instant::now(), left: thought.left() };
@@ -251,7 +252,7 @@ impl Runner {
 }
 
 impl Drop for Runner {
-    /// Tells all thoughts that they may give up.
+    /// Tells all choices under way that they are not needed any more.
     fn drop(&mut self) {
         self.seats.end_all();
     }

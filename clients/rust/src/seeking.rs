@@ -27,13 +27,13 @@ pub(crate) struct Seeker {
     stopped: AtomicBool,
 }
 
-/// Terms that shall be open, and the seek that is.
+/// Terms for which a seek should be open, and the open seek.
 struct Place {
     terms: Terms,
     challenge_id: String,
 }
 
-/// What the stream has said since it was last looked at.
+/// The items of the stream that have not been handled.
 #[derive(Default)]
 struct Told {
     player: String,
@@ -48,7 +48,7 @@ impl Seeker {
         Seeker { client, slots, places, told: Lock::default(), stopped: AtomicBool::new(false) }
     }
 
-    /// Is told of a new stream: what has become of the seeks meanwhile is asked for.
+    /// Begins a new stream: the state of the seeks is read from the server again.
     pub(crate) fn greeted(&self, player: &str) {
         let mut told = self.told();
         player.clone_into(&mut told.player);
@@ -56,14 +56,13 @@ impl Seeker {
         self.slots.changed.notify_one();
     }
 
-    /// Is told that a challenge or seek is no longer open.
+    /// Reacts to the end of a challenge or seek.
     pub(crate) fn closed(&self, challenge_id: &str) {
         self.told().closed.insert(challenge_id.to_owned());
         self.slots.changed.notify_one();
     }
 
-    /// Has the seeks made or withdrawn that should be whenever something changes, for ever. Fails where the server does
-    /// not take the terms of one.
+    /// Makes and withdraws seeks after every change, without end. Fails if the server does not accept the terms of one.
     pub(crate) async fn run(self: Arc<Self>) -> Result<(), Error> {
         if self.places.lock().await.is_empty() {
             return Ok(());
@@ -179,7 +178,7 @@ impl Seeker {
     }
 }
 
-/// Tells whether an open seek says what the terms say. What these leave to the server may be anything.
+/// Returns whether an open seek has the given terms. Terms that were left to the server match anything.
 fn fits(seek: &Challenge, terms: &Terms) -> bool {
     let said = seek.terms.clone().unwrap_or_default();
     let same = said.game == terms.game && said.rated == terms.rated;

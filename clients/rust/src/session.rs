@@ -1,4 +1,4 @@
-//! The Play stream: connect, say hello, answer pings, come back after a lost connection.
+//! The Play stream: connect, send the hello, answer pings, reconnect after a lost connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use crate::proto::play_act::Act;
 use crate::proto::play_item::Item;
 use crate::proto::{PlayRequest, PlayResponse, Pong};
 
-const HELLO_WAIT: Duration = Duration::from_secs(10); // how long the server's hello may take
+const HELLO_WAIT: Duration = Duration::from_secs(10); // time limit for the server's hello
 
 /// A bot's session: one stream after another, until it is stopped or the server does not want it.
 ///
-/// The first connection is given the client's patience; one that is lost is tried again until it is back, at any
-/// address.
+/// The first connection is tried for the client's patience; a lost one is tried again at all addresses until it is
+/// back.
 pub(crate) struct Session {
     profile: Arc<Profile>,
     client: Client,
@@ -64,7 +64,7 @@ impl Session {
         }
     }
 
-    /// Plays until it is stopped. Fails where the server ends the session for good, or was never reached.
+    /// Plays until it is stopped. Fails if the server ends the session finally, or was never reached.
     pub(crate) async fn run(mut self) -> Result<(), Error> {
         let give_up = Instant::now() + self.client.connection().patience;
         loop {
@@ -105,7 +105,7 @@ impl Session {
         let error = self.converse(ReceiverStream::new(said)).await;
         writer.shutdown().await;
         match (error, self.notice.take()) {
-            // Where the end itself says nothing, the server may have given notice of it.
+            // If the end has no reason, the server may have announced one before.
             (Error::ConnectionFailed(..), Some(notice)) => notice.into(),
             (error, _) => error,
         }
@@ -174,12 +174,12 @@ impl Session {
 async fn write(outbox: Arc<Outbox>, acts: Sender<PlayRequest>) {
     while let Some(request) = outbox.next().await {
         if acts.send(request).await.is_err() {
-            return; // the stream is over, and its reader knows why
+            return; // the stream is over, and its reader has the reason
         }
     }
 }
 
-/// Tells whether a new stream may do better than the one that ended with this refusal, and shall be tried.
+/// Returns whether to try a new stream after one that ended with this refusal.
 fn passes(refusal: &ArbiterError) -> bool {
     refusal.passing() && !matches!(refusal.reason, Reason::SessionSuperseded | Reason::MessageTooLarge)
 }

@@ -32,13 +32,13 @@ impl MatchSlots {
         MatchSlots { most: most as usize, in_all, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Tells whether the bot has as many matches as it takes.
+    /// Returns whether the bot has as many matches as it takes.
     pub(crate) fn full(&self) -> bool {
         let playing = self.playing();
         (self.most > 0 && playing >= self.most) || self.left() == 0
     }
 
-    /// Returns how many matches more the bot may agree on before it stops, whatever it plays now.
+    /// Returns how many more matches the bot may agree on before it stops, besides those that it plays now.
     pub(crate) fn left(&self) -> u64 {
         let playing = self.playing() as u64;
         let taken = playing + self.state().ended;
@@ -51,7 +51,7 @@ impl MatchSlots {
         state.live.len() + state.expected.len() + state.agreeing
     }
 
-    /// Is told of a match that is under way.
+    /// Counts a match that is under way.
     pub(crate) fn begun(&self, match_id: &str) {
         self.change(|state| {
             state.expected.remove(match_id);
@@ -59,7 +59,7 @@ impl MatchSlots {
         });
     }
 
-    /// Is told of the end of a match; returns whether that is news.
+    /// Counts the end of a match; returns whether the end was not known yet.
     pub(crate) fn ended(&self, match_id: &str) -> bool {
         self.change(|state| {
             state.live.remove(match_id);
@@ -78,12 +78,12 @@ impl MatchSlots {
         })
     }
 
-    /// Tells whether a match is known to have ended.
+    /// Returns whether a match is known to have ended.
     pub(crate) fn is_over(&self, match_id: &str) -> bool {
         self.state().over.contains(match_id)
     }
 
-    /// Keeps a place for a match that has been agreed on, until the stream tells of it.
+    /// Reserves a place for a match that has been agreed on, until the stream announces it.
     pub(crate) fn expect(&self, match_id: &str) {
         self.change(|state| {
             if !state.live.contains(match_id) && !state.over.contains(match_id) {
@@ -92,7 +92,7 @@ impl MatchSlots {
         });
     }
 
-    /// Keeps a place while a match is being agreed on: until the answer is dropped.
+    /// Reserves a place while a match is being agreed on: until the answer is dropped.
     pub(crate) fn agreeing(&self) -> Agreeing<'_> {
         self.change(|state| state.agreeing += 1);
         Agreeing(self)

@@ -11,7 +11,7 @@ use crate::errors::{ArbiterError, Error};
 use crate::proto;
 use crate::values::{CellContent, Clock, LegalMove, Line, LiveMatch, MatchPly, RecentMove};
 
-/// It is the bot's turn.
+/// The bot is to move.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Turn {
@@ -44,9 +44,9 @@ pub struct Turn {
     pub draw_offered: bool,
     /// The opponent.
     pub opponent: String,
-    /// The board, where the bot's extras ask for it.
+    /// The board, if the bot's extras request it.
     pub board: Vec<CellContent>,
-    /// The number of legal moves, where the bot's extras ask for it and it is known.
+    /// The number of legal moves, if the bot's extras request it and it is known.
     pub legal_move_count: Option<i64>,
     /// The legal moves that came with the turn, as the bot's extras ask for them; [`Turn::legal_moves`] has them always.
     pub carried: Vec<LegalMove>,
@@ -59,7 +59,7 @@ pub struct Turn {
     client: Client,
 }
 
-/// How a turn came: its message, when, and the flag that says that it has been left for a later one.
+/// A turn's message, when it arrived, and the flag that a later turn has replaced it.
 #[derive(Clone)]
 pub(crate) struct Told {
     pub(crate) message: proto::Turn,
@@ -109,7 +109,7 @@ impl Turn {
         Some(Duration::from_millis(available).saturating_sub(thought))
     }
 
-    /// Tells whether the choice is no longer wanted: the match is over, a later turn has come, or the bot stops.
+    /// Returns whether the choice is no longer wanted: the match is over, a later turn has come, or the bot stops.
     pub fn over(&self) -> bool {
         self.live.over() || *self.left.borrow()
     }
@@ -134,7 +134,7 @@ impl Turn {
         &self.client
     }
 
-    /// Returns the same turn, to be thought about again after a refusal.
+    /// Returns the same turn for another choice after a refusal.
     pub(crate) fn again(&self, refusal: ArbiterError, left: watch::Receiver<bool>) -> Turn {
         Turn { refused: Some(refusal), left, ..self.clone() }
     }

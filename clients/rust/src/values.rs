@@ -1,4 +1,4 @@
-//! What a bot is told: its matches, and their ends. Everything else is a message of the protocol ([`crate::proto`]).
+//! The values for a bot: its matches, and their ends. Everything else is a message of the protocol ([`crate::proto`]).
 
 mod live;
 
@@ -22,7 +22,7 @@ pub struct DrawOffer {
     pub live: Arc<LiveMatch>,
 }
 
-/// A match of the bot's has ended, perhaps while it was away. In a match of the bot against itself `seat` is 1.
+/// A match of the bot has ended, perhaps while it was away. In a match of the bot against itself `seat` is 1.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FinishedMatch {
@@ -38,7 +38,7 @@ pub struct FinishedMatch {
     pub result: proto::Result,
     /// The position's text at the end.
     pub position: String,
-    /// The match as the bot played it; `None` where it never saw it live.
+    /// The match as the bot played it; `None` if this run never saw it live.
     pub live: Option<Arc<LiveMatch>>,
 }
 
@@ -55,14 +55,14 @@ impl FinishedMatch {
         }
     }
 
-    /// Returns the bot's points: 1, ½ or 0, or `None` where the match does not count.
+    /// Returns the bot's points: 1, ½ or 0, or `None` if the match is void.
     pub fn score(&self) -> Option<f64> {
         self.result.score(self.seat)
     }
 }
 
 impl proto::Result {
-    /// Returns a seat's points: 1, ½ or 0, or `None` where the match does not count.
+    /// Returns a seat's points: 1, ½ or 0, or `None` if the match is void.
     pub fn score(&self, seat: i32) -> Option<f64> {
         match self.kind() {
             ResultKind::Win => Some(if self.winner == seat { 1.0 } else { 0.0 }),

@@ -1,4 +1,4 @@
-// Watches a match, or everything: prints a line an event, across lost connections.
+// Watches a match, or everything: prints a line for each event, also after lost connections.
 //
 // node dist/samples/observer.js           everything from now on
 // node dist/samples/observer.js MATCH     one match, from its beginning

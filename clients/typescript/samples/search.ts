@@ -3,9 +3,9 @@
 // It looks at its own moves and at the opponent's answers to the best of them, and counts pieces.
 import { Bot, type Line, main, type Turn, then } from "game-arbiter-client";
 
-const WIDTH = 8; // own moves to look at
-const DEPTH_WIDTH = 2; // of these, how many to look at with the opponent's answers
-const ANSWERS = 4; // answers to look at
+const WIDTH = 8; // own moves to try
+const DEPTH_WIDTH = 2; // of these, how many to try with the opponent's answers
+const ANSWERS = 4; // answers to try
 const WIN = 100;
 
 class Search extends Bot {

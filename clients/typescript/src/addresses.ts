@@ -1,4 +1,4 @@
-/** The addresses of one arbiter: which one is in use, and what a caller does where it is of no use for now. */
+/** The addresses of one arbiter: which one is in use, and which one to try next if a call fails. */
 
 import { Backoff } from "./backoff.js";
 import { ArbiterError, type ClientError, ConnectionFailed } from "./errors.js";
@@ -8,7 +8,7 @@ export const DEFAULT_SERVER = "127.0.0.1:7400";
 
 /**
  * Returns the addresses to connect to: the argument's, or those of ARBITER_SERVER, or that of `arbiter serve`. Throws
- * ConnectionFailed for one that is no HOST:PORT.
+ * ConnectionFailed for one that is not HOST:PORT.
  */
 export function serverAddresses(server: string | undefined): string[] {
   const parts = (server || process.env.ARBITER_SERVER || DEFAULT_SERVER)
@@ -25,7 +25,7 @@ export function serverAddresses(server: string | undefined): string[] {
   return [...new Set(parts)];
 }
 
-/** The addresses of one arbiter, all equally good. What uses them shares the one that is current. */
+/** The addresses of one arbiter, all equivalent. All calls of a client use the current one. */
 export class Addresses {
   current: string;
 
@@ -40,7 +40,7 @@ export class Addresses {
   }
 }
 
-/** One caller's tries to be answered: at the next address at once, and once all have failed after a pause. */
+/** The attempts of one caller: at the next address at once, and after a pause once all addresses have failed. */
 export class Tries {
   readonly #backoff = new Backoff();
   /** Since the last pause. */
@@ -49,8 +49,8 @@ export class Tries {
   constructor(private readonly addresses: Addresses) {}
 
   /**
-   * Returns how long to wait after a try at an address, in ms: 0 if another one is to be tried first. An address at which
-   * no arbiter answers, or one that refuses all for now, is left for the next one.
+   * Returns the pause after an attempt at an address, in ms: 0 if another one is to be tried first. The next one is
+   * chosen if no arbiter answers at this one, or if it refuses every call for now.
    */
   failedMs(address: string, error: ClientError): number {
     if (!leaves(error)) return this.#backoff.nextMs(askedMs(error));
@@ -64,7 +64,7 @@ export class Tries {
     return this.#backoff.nextMs(Math.min(...[...this.#failed.values()].map(askedMs)));
   }
 
-  /** Returns the error with which the tries are given up: the last one, or one that names all addresses. */
+  /** Returns the error to report after the last attempt: its error, or one that names all addresses. */
   allFailed(last: ClientError): ClientError {
     if (this.#failed.size < Math.max(2, this.addresses.listed.length)) return last;
     const each = [...this.#failed].map(([address, error]) => `${address} (${why(error)})`).join(", nor at ");
@@ -87,7 +87,7 @@ function askedMs(error: ClientError): number {
   return error instanceof ArbiterError ? error.retryAfterMs : 0;
 }
 
-/** Returns what gRPC said of a failure, or the arbiter. */
+/** Returns the description of a failure by gRPC or by the arbiter. */
 function why(error: ClientError): string {
   const cause = error.cause as { details?: unknown } | undefined;
   const details = error instanceof ConnectionFailed ? cause?.details : undefined;

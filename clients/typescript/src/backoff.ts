@@ -1,6 +1,6 @@
 /**
- * Pauses that double from `firstMs` up to `mostMs`, each cut by up to a half at random, so that many clients do not
- * come back at once. `chance` returns a number from 0 to 1.
+ * Pauses that double from `firstMs` up to `mostMs`, each shortened by a random part of at most a half, so that many
+ * clients do not reconnect at the same time. `chance` returns a number from 0 to 1.
  */
 export class Backoff {
   #tries = 0;
@@ -11,7 +11,7 @@ export class Backoff {
     private readonly chance: () => number = Math.random,
   ) {}
 
-  /** Returns the next pause, in ms; it comes on top of `atLeastMs`, which the server asked all its clients for. */
+  /** Returns the next pause, in ms, plus `atLeastMs`, the pause that the server has asked all its clients for. */
   nextMs(atLeastMs = 0): number {
     const wholeMs = Math.min(this.mostMs, this.firstMs * 2 ** this.#tries);
     this.#tries += 1;

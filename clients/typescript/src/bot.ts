@@ -1,4 +1,4 @@
-/** What a bot is: one method, from a turn to a choice, and callbacks for those who want them. */
+/** The interface of bots: one method, from a turn to a choice, and optional callbacks. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Backoff } from "./backoff.js";
@@ -14,27 +14,27 @@ import type {
   Turn,
 } from "./values.js";
 
-/** What each turn shall carry beyond the minimum; it costs time on both sides. */
+/** Optional content of each turn; it costs time on both sides. */
 export interface Extras {
   /** The board, cell by cell. */
   readonly board?: boolean;
   /** How many legal moves there are. */
   readonly legalMoveCount?: boolean;
-  /** The legal moves, where there are at most so many. */
+  /** The legal moves, if their number is not larger. */
   readonly legalMovesUpTo?: number;
   /** With the legal moves, their visible parts. */
   readonly steps?: boolean;
 }
 
 /**
- * A move, and what the bot thinks of it; opponents see that after the end. What goes beyond 32 moves or 500 characters
- * is cut off by the server.
+ * A move with the bot's comment, which opponents see after the end of the match. The server cuts it after 32 moves or
+ * 500 characters.
  */
 export interface Move {
   readonly text: string;
   /** The score that the bot expects, in permille: 0 lost, 500 even, 1000 won. */
   readonly evaluation?: number | undefined;
-  /** The moves that it expects from this one on, its own move first. */
+  /** The moves that it expects, beginning with its own. */
   readonly line?: readonly string[];
 }
 
@@ -48,24 +48,24 @@ export interface ClaimDraw {
   readonly claimDraw: true;
 }
 
-/** Give the match up. */
+/** Resign the match. */
 export interface Resign {
   readonly resign: true;
 }
 
-/** What a bot does at its turn: a move or its text, or one of the other acts. */
+/** What `choose` may return: a move or its text, or another act. */
 export type Choice = string | Move | OfferDraw | ClaimDraw | Resign;
 
-/** A value, or the promise of one. */
+/** A value, or a promise of one. */
 export type Awaitable<T> = T | Promise<T>;
 
 /**
- * A bot. Subclasses say who they are and choose moves; everything else has a default.
+ * A bot. A subclass describes itself and chooses moves; everything else has a default.
  *
- * Every method may be `async`. Several matches may be under way at once: keep what belongs to one of them in
- * `turn.match.memory`. One bot may be played by several runs, one after the other or at once: nothing of a run is kept
- * in it. The stream has a thread of its own, so that a long computation holds up no ping; it does hold up
- * this bot's other matches, unless it lets them in with `await breathe()` from time to time.
+ * Every method may be `async`. Several matches may be under way at once: keep the data of a match in
+ * `turn.match.memory`. The client keeps no data in the bot, so several runs may play one bot, one after the other or at
+ * once. The stream has a thread of its own, so that a long computation holds up no ping; it does hold up this bot's
+ * other matches, unless it lets them in with `await breathe()` from time to time.
  */
 export abstract class Bot {
   /** The bot's name, for people. */
@@ -88,29 +88,29 @@ export abstract class Bot {
   seeks: readonly Terms[] = [];
   /** Whether it enters every tournament that suits, when it is called. */
   enterTournaments = false;
-  /** What it can do beyond the protocol's first version, by name. */
+  /** Its capabilities beyond the first version of the protocol, by name. */
   capabilities: readonly string[] = [];
-  /** What its turns carry. */
+  /** The optional content of its turns. */
   extras: Extras = {};
 
   /**
-   * Returns what to do at a turn: a move or its text, or another `Choice`. `turn.signal` is aborted when the choice is of
-   * no use any more; what this throws then is passed over.
+   * Returns the choice for a turn: a move or its text, or another `Choice`. `turn.signal` is aborted when the choice is
+   * not needed any more; later errors are ignored.
    */
   abstract choose(turn: Turn): Awaitable<Choice>;
 
   /**
-   * Returns another choice for a turn after the first one was refused, or undefined to be asked through `choose` once
-   * more, with `turn.refused` set. If that is refused too, the match is resigned.
+   * Returns another choice for a turn after the first one was refused, or undefined: then `choose` is called once more,
+   * with `turn.refused` set. If that choice is refused too, the bot resigns the match.
    */
   refused(_turn: Turn, _refusal: ArbiterError): Awaitable<Choice | undefined> {
     return undefined;
   }
 
-  /** A match has started, or one under way was taken up. It comes before its first turn. */
+  /** A match has started, or the bot continues one after a restart. Called before its first turn. */
   started(_match: LiveMatch): Awaitable<void> {}
 
-  /** A match has ended; once this returns, the server is told that the result was seen. */
+  /** A match has ended. After this returns, the client acknowledges the result to the server. */
   ended(_finished: FinishedMatch): Awaitable<void> {}
 
   /** Returns whether to accept the opponent's draw offer. By default no. */
@@ -119,8 +119,8 @@ export abstract class Bot {
   }
 
   /**
-   * Returns true to accept a challenge, or the reason for declining it. By default the bot's settings decide. It is asked
-   * where there is room for a match.
+   * Returns true to accept a challenge, or the reason for declining it. By default the bot's settings decide. It is
+   * called only if there is room for a match.
    */
   challenged(challenge: Challenge): Awaitable<boolean | string> {
     return this.acceptChallenges ? (this.objection(challenge) ?? true) : "this bot accepts no challenges";
@@ -129,22 +129,25 @@ export abstract class Bot {
   /** A challenge or seek of the bot's own is no longer open. */
   challengeClosed(_closed: ChallengeClosed): Awaitable<void> {}
 
-  /** Returns whether to accept somebody's open seek: asked with `acceptSeeks`. By default the settings decide. */
+  /**
+   * Returns whether to accept an open seek of another player; called only with `acceptSeeks`. By default the settings
+   * decide.
+   */
   sought(seek: Challenge): Awaitable<boolean> {
     return this.objection(seek) === undefined;
   }
 
   /**
-   * Returns whether to enter a tournament: asked with `enterTournaments`, and only of those that the bot has not entered.
-   * By default it enters where it plays all the games, at the time control.
+   * Returns whether to enter a tournament; called only with `enterTournaments`, and for tournaments that the bot has
+   * not entered. By default it enters if it plays all the games, at the time control.
    */
   called({ games, timeControl }: TournamentCall): Awaitable<boolean> {
     return games.every((game) => this.plays(game)) && this.playsAt(timeControl);
   }
 
   /**
-   * Returns the legal moves of a turn: those that it carries, or else the server's answer, for which it asks until the
-   * choice is of no use any more: a lost connection shall cost no match.
+   * Returns the legal moves of a turn: those in it, or else the server's answer, for which it asks until the choice is
+   * not needed any more: a lost connection must not cost the match.
    */
   async legalMoves(turn: Turn): Promise<readonly LegalMove[]> {
     if (turn.legalMoves.length > 0) return turn.legalMoves;
@@ -170,7 +173,7 @@ export abstract class Bot {
     return this.timeControls.length === 0 || this.timeControls.includes(timeControl);
   }
 
-  /** Returns why the bot's settings forbid a challenge or seek of somebody's; undefined if they do not. */
+  /** Returns the reason why the bot's settings exclude a challenge or seek; undefined if they do not. */
   protected objection(challenge: Challenge): string | undefined {
     const { game = "", timeControl = "" } = challenge.terms ?? {};
     if (!this.plays(game)) return `this bot plays ${this.games.join(", ")}`;
@@ -182,7 +185,7 @@ export abstract class Bot {
   }
 }
 
-/** Lets other work of this thread go on: the bot's other matches, and the news that a match is over. */
+/** Lets other work of this thread run: the bot's other matches, and the end of a match. */
 export function breathe(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

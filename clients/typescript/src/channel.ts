@@ -1,4 +1,4 @@
-/** The connection to a server: address, transport security, token, and one way to make every call. */
+/** The connection to a server: address, transport security, token, and the calls. */
 
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
@@ -33,7 +33,7 @@ const LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
 /**
  * Transport security, from PEM files.
  *
- * Without a root certificate the system's are trusted. A client certificate and its key go together (mTLS).
+ * Without a root certificate, the system's are used. A client certificate is given together with its key (mTLS).
  */
 export interface Tls {
   readonly rootCertificate?: string | undefined;
@@ -71,7 +71,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The way to one arbiter, at one of its addresses at a time, with a token for every call. The first call opens it. */
+/**
+ * The connection to one arbiter, at one of its addresses at a time, with a token for every call. The first call opens
+ * it.
+ */
 export class Connection {
   readonly addresses: Addresses;
   readonly timeoutMs: number;
@@ -81,7 +84,7 @@ export class Connection {
   token: string;
   /** How many calls have failed because the arbiter was away or busy. */
   outages = 0;
-  /** Is told what a call that is tried again waits for. */
+  /** Called with the reason why a call waits. */
   onWait: (error: ConnectionFailed) => void = () => {};
   readonly #channels = new Map<string, Channel>();
   readonly #credentials: ReturnType<typeof security>;
@@ -127,7 +130,7 @@ export class Connection {
       "grpc.initial_reconnect_backoff_ms": 100,
       "grpc.max_reconnect_backoff_ms": 2_000,
       "grpc.enable_http_proxy": /^(127\.|localhost:|\[::1\]:)/.test(address) ? 0 : 1,
-      // Bots that share a process shall not share a connection: one slow reader would hold up the others.
+      // Bots of one process must not share a connection: one slow reader would delay the others.
       "grpc.use_local_subchannel_pool": 1,
     });
   }
@@ -221,7 +224,7 @@ export class Connection {
     }
   }
 
-  /** Turns to an address that answers, before a request that is sent once. */
+  /** Makes an address current that answers, before a request that is not repeated. */
   async #find(signal: AbortSignal | undefined): Promise<void> {
     if (this.addresses.listed.length === 1) return;
     await this.ask(ServerService.method.getServerInfo, {}, { signal }).catch((error: unknown) => {

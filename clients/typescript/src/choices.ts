@@ -1,4 +1,4 @@
-/** From a bot's choice to what is said on its stream. */
+/** From a bot's choice to the acts on its stream. */
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Choice, Move } from "./bot.js";
@@ -36,7 +36,7 @@ function moveIn(choice: unknown): Move {
   );
 }
 
-/** Returns what is said with a move. What does not fit is left out, whatever it is: a comment must not cost the move. */
+/** Returns the comment on a move. Parts that do not fit are left out: a comment must not cost the move. */
 function commentOf(
   evaluation: unknown,
   line: unknown,

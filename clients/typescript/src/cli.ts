@@ -1,4 +1,4 @@
-/** The command line of a bot: one for all, so that a bot's own file holds nothing but the bot. */
+/** The command line of a bot: the same for all, so that the file of a bot contains only the bot. */
 
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
@@ -49,7 +49,7 @@ const OPTIONS = {
   help: { type: "boolean", help: "show this and exit" },
 } as const;
 
-/** A command line, read: what it says, and the words that are no options. */
+/** A parsed command line: its options, and the other words. */
 export interface CommandLine {
   /** For `run`, `play` and `Client`. */
   readonly options: ClientOptions & PlayOptions;
@@ -60,8 +60,8 @@ export interface CommandLine {
 }
 
 /**
- * Plays a bot as the program's arguments and the environment say, until it is done or interrupted. A mistake gets one
- * line on standard error and exit code 1.
+ * Plays a bot by the program's arguments and the environment, until it is done or interrupted. A mistake is reported in
+ * one line on standard error, with exit code 1.
  */
 export async function main(bot: Bot): Promise<void> {
   await program(async ({ options, words, adapt }) => {
@@ -147,7 +147,7 @@ export function termsOf(text: string): Terms {
   return terms;
 }
 
-/** Returns the items of a list whose commas may also stand between parentheses, as in `pods(size=5,x=1),hop-it`. */
+/** Returns the items of a list; commas in parentheses do not separate, as in `pods(size=5,x=1),hop-it`. */
 export function split(games: string): string[] {
   const items = [""];
   let depth = 0;

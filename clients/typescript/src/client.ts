@@ -1,4 +1,4 @@
-/** Calls that are answered once, and watching. */
+/** Unary calls, and watching. */
 
 import { randomBytes } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -24,13 +24,13 @@ export interface ClientOptions {
   readonly token?: string | undefined;
   /** The player whose token in the credentials file is used; by default ARBITER_NAME. */
   readonly name?: string | undefined;
-  /** By default what ARBITER_ROOT_CERTIFICATE and its like say, or none. */
+  /** By default that of ARBITER_ROOT_CERTIFICATE and the related variables, or none. */
   readonly tls?: Tls | undefined;
   /** How long one call may take, in ms; 30 s by default. */
   readonly timeoutMs?: number;
   /** How long a server that can't be reached is tried, in ms; 1 s by default. */
   readonly patienceMs?: number;
-  /** Where to say what goes wrong; by default standard error. */
+  /** The log of problems; by default standard error. */
   readonly log?: Log;
 }
 
@@ -60,7 +60,7 @@ export class Client {
   readonly connection: Connection;
   readonly #log: Log;
 
-  /** Throws ConnectionFailed for an address that is none, CredentialsError. */
+  /** Throws ConnectionFailed for a malformed address, CredentialsError. */
   constructor(options: ClientOptions = {}) {
     const addresses = serverAddresses(options.server);
     const name = options.name || process.env.ARBITER_NAME || "";
@@ -75,8 +75,8 @@ export class Client {
   }
 
   /**
-   * Sees to it that there is a token: registers the player `name` if there is none, or if the one in the credentials
-   * file is of an earlier life of the server, and keeps the new token there. `invitation`: where one is needed.
+   * Makes sure that there is a token: registers the player `name` if there is none, or if the server has a new database
+   * and does not know the one in the credentials file, and stores the new token there. `invitation`: if one is needed.
    *
    * Refusals: PLAYER_EXISTS (its token is not in the file), REGISTRATION_CLOSED, ARGUMENT_INVALID.
    */
@@ -86,7 +86,7 @@ export class Client {
     if (connection.token && (await this.#isKnown())) return;
     if (!name) throw new CredentialsError("who plays? Give a name to register, or a token (ARBITER_TOKEN)");
     connection.token = "";
-    // Registering is asked for once: first see, for as long as patience lasts, that there is somebody to ask.
+    // A registration is not repeated, so first wait for a server that answers, as long as patience allows.
     await this.serverInfo().catch((error: unknown) => {
       if (!(error instanceof ArbiterError)) throw error;
     });
@@ -181,7 +181,7 @@ export class Client {
     return matchOf(await this.connection.ask(createMatch, request, options));
   }
 
-  /** Returns a match as it stands. Refusals: MATCH_NOT_FOUND. */
+  /** Returns the current state of a match. Refusals: MATCH_NOT_FOUND. */
   async getMatch(
     matchId: string,
     { withMoves = false, signal }: CallOptions & { readonly withMoves?: boolean | undefined } = {},
@@ -204,8 +204,8 @@ export class Client {
   }
 
   /**
-   * Yields the events of a match after a revision, without a gap, up to its last; a lost connection is taken up again
-   * where it broke off. Refusals: MATCH_NOT_FOUND.
+   * Yields the events of a match after a revision, without a gap, up to its last; after a lost connection it continues
+   * without a gap. Refusals: MATCH_NOT_FOUND.
    */
   async *observe(
     matchId: string,
@@ -275,7 +275,7 @@ export class Client {
     return plain(registerPlayer.output, answer);
   }
 
-  /** Returns the caller, and what its token allows. Refusals: TOKEN_INVALID. */
+  /** Returns the caller, and the rights of its token. Refusals: TOKEN_INVALID. */
   async myself(options: CallOptions = {}): Promise<values.Myself> {
     const { getPlayer } = player.PlayerService.method;
     return plain(getPlayer.output, await this.connection.ask(getPlayer, {}, options));
@@ -296,7 +296,7 @@ export class Client {
     return plain(player.ChallengeSchema, present(answer.challenge));
   }
 
-  /** Makes a challenge that whoever comes first may accept. Refusals: as for createChallenge. */
+  /** Makes a challenge that any player may accept; the first gets the match. Refusals: as for createChallenge. */
   async createSeek(
     terms: values.Terms,
     { requestId = newRequestId(), signal }: RequestOptions = {},
@@ -306,7 +306,7 @@ export class Client {
     return plain(player.ChallengeSchema, present(answer.seek));
   }
 
-  /** Accepts a challenge to the caller, or anybody's seek, and returns the match. Refusals: CHALLENGE_NOT_FOUND. */
+  /** Accepts a challenge to the caller, or any seek, and returns the match. Refusals: CHALLENGE_NOT_FOUND. */
   async acceptChallenge(challengeId: string, options: CallOptions = {}): Promise<values.Match> {
     const { acceptChallenge } = player.PlayerService.method;
     return matchOf(await this.connection.ask(acceptChallenge, { challengeId }, options));
@@ -350,7 +350,7 @@ export class Client {
     return found.map((each) => plain(tournament.TournamentSummarySchema, each));
   }
 
-  /** Returns a tournament as it stands. Refusals: TOURNAMENT_NOT_FOUND. */
+  /** Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND. */
   async getTournament(tournamentId: string, options: CallOptions = {}): Promise<values.Tournament> {
     const { getTournament } = tournament.TournamentService.method;
     const answer = await this.connection.ask(getTournament, { tournamentId }, options);
@@ -358,7 +358,7 @@ export class Client {
   }
 
   /**
-   * Enters the caller. `byes`: rounds of a Swiss to sit out.
+   * Enters the caller. `byes`: rounds of a Swiss in which it does not play.
    *
    * Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED.
    */
@@ -386,7 +386,7 @@ export class Client {
     return plain(tournament.EntrantSchema, present(answer.entrant));
   }
 
-  /** Returns the standings of a tournament as they are now. Refusals: TOURNAMENT_NOT_FOUND. */
+  /** Returns the current standings of a tournament. Refusals: TOURNAMENT_NOT_FOUND. */
   async getStandings(tournamentId: string, options: CallOptions = {}): Promise<values.Standings> {
     const { getStandings } = tournament.TournamentService.method;
     return plain(getStandings.output, await this.connection.ask(getStandings, { tournamentId }, options));
@@ -422,7 +422,7 @@ function present<T extends object>(value: T | undefined): T {
   return value;
 }
 
-/** Returns up to `most` values from as many pages as it takes. */
+/** Returns up to `most` values from as many pages as necessary. */
 async function pages<T>(
   most: number,
   ask: (page: { pageSize: number; pageToken: string }) => Promise<[T[], string]>,

@@ -19,13 +19,13 @@ import { CredentialsError } from "./errors.js";
 /** Tokens by server address and player name. */
 export type Entries = Record<string, Record<string, string>>;
 
-/** Returns where the credentials file is, or would be. */
+/** Returns the path of the credentials file, which need not exist. */
 export function path(): string {
   const home = process.env.XDG_CONFIG_HOME || join(homedir(), ".config");
   return process.env.ARBITER_CREDENTIALS || join(home, "arbiter", "credentials.toml");
 }
 
-/** Returns everything in the file. Throws CredentialsError if it can't be read or is no credentials file. */
+/** Returns everything in the file. Throws CredentialsError if it can't be read or is not a credentials file. */
 export function entries(): Entries {
   const file = path();
   let content: unknown;
@@ -59,12 +59,12 @@ export function tokenFor(servers: string | readonly string[], name: string, toke
   return token || process.env.ARBITER_TOKEN || (name && find(servers, name)) || "";
 }
 
-/** Keeps a player's token, at each address; one that was there before is replaced. Throws CredentialsError. */
+/** Stores a player's token for each address, in place of an earlier one. Throws CredentialsError. */
 export async function save(servers: string | readonly string[], name: string, token: string): Promise<void> {
   const file = path();
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // Bots that start together register at the same time: each must see what the others have written.
+    // Bots that start together register at the same time: each must see the entries of the others.
     const unlock = await lock(`${file}.lock`);
     try {
       const content = entries();
@@ -83,7 +83,7 @@ function each(servers: string | readonly string[]): readonly string[] {
   return typeof servers === "string" ? [servers] : servers;
 }
 
-/** Replaces the file in one step: a reader sees the old one or the new one. */
+/** Replaces the file atomically: a reader sees the old one or the new one. */
 function replace(file: string, content: Entries): void {
   const draft = `${file}.${randomBytes(6).toString("hex")}`;
   writeFileSync(draft, stringify(content), { mode: 0o600, flag: "wx" });

@@ -1,4 +1,4 @@
-/** Errors: how the arbiter says no, and how it fails to answer. */
+/** Errors: refusals of the arbiter, failures to reach it, and failures of the bot. */
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -8,23 +8,23 @@ import { type Refusal, RefusalReason, RefusalSchema } from "./generated/arbiter/
 
 /**
  * Why a request was refused; the facts of each reason are in the protocol (refusal.proto). `UNKNOWN` is newer than this
- * client, or not the arbiter's own: act on the code.
+ * client, or not from the arbiter: decide by the code.
  */
 export type Reason = Exclude<keyof typeof RefusalReason, "UNSPECIFIED"> | "UNKNOWN";
 
 /** The name of a status code, such as `NOT_FOUND`. */
 export type Code = keyof typeof status;
 
-/** What this package throws. Its message is a sentence for people. */
+/** The base class of this package's errors. Its message is a sentence for people. */
 export class ClientError extends Error {
   override name = "ClientError";
 }
 
-/** The arbiter says no: a reason, a sentence for people, facts for programs. */
+/** A refusal of the arbiter: a reason, a sentence for people, and facts for programs. */
 export class ArbiterError extends ClientError {
   override name = "ArbiterError";
 
-  /** `code` says what to do where the reason is `UNKNOWN`; `facts` are those that the protocol lists at the reason. */
+  /** decide by `code` if the reason is `UNKNOWN`; `facts` are those that the protocol lists at the reason. */
   constructor(
     readonly reason: Reason,
     message: string,
@@ -40,14 +40,14 @@ export class ArbiterError extends ClientError {
     return this.code === "UNAVAILABLE" || this.code === "RESOURCE_EXHAUSTED";
   }
 
-  /** How long the arbiter asks to wait before the same request again, in ms; 0 if it does not say. */
+  /** The pause that the arbiter asks for before the same request again, in ms; 0 if it asks for none. */
   get retryAfterMs(): number {
     const text = this.facts.retry_after_ms ?? "";
     return /^[0-9]+$/.test(text) ? Number(text) : 0;
   }
 }
 
-/** No arbiter answers; the message says where, why, and what to do. The same request again may succeed later. */
+/** No arbiter answers; the message says where, why, and what to do. The same request may succeed later. */
 export class ConnectionFailed extends ClientError {
   override name = "ConnectionFailed";
 }
@@ -57,7 +57,7 @@ export class CredentialsError extends ClientError {
   override name = "CredentialsError";
 }
 
-/** A bot threw an error or returned something that is no choice; what it threw is the `cause`. */
+/** A bot threw an error or returned something that is not a choice; the error is the `cause`. */
 export class BotFailed extends ClientError {
   override name = "BotFailed";
 }
@@ -111,7 +111,7 @@ export function mayPass(error: unknown): boolean {
   return error instanceof ConnectionFailed || (error instanceof ArbiterError && error.temporary);
 }
 
-/** Codes after which another stream, or another look, may do better. */
+/** Codes after which another stream, or another attempt, may succeed. */
 export const PASSING: readonly Code[] = [
   "UNAVAILABLE",
   "RESOURCE_EXHAUSTED",
@@ -123,7 +123,7 @@ export const PASSING: readonly Code[] = [
 ];
 
 /**
- * Returns whether an error says that the arbiter was away or busy. So does a status that passes and names no reason: an
+ * Returns whether an error shows that the arbiter was away or busy. So does a temporary status without a reason: an
  * arbiter names one.
  */
 export function wasAway(error: unknown): boolean {
@@ -131,7 +131,7 @@ export function wasAway(error: unknown): boolean {
   return mayPass(error) || unnamed;
 }
 
-/** Returns whether an error, or one behind it (a cause, or one of several), says that the arbiter was away or busy. */
+/** Returns whether an error, or one behind it (a cause, or one of several), shows that the arbiter was away or busy. */
 export function comesOfAnOutage(error: unknown): boolean {
   const seen = new Set<unknown>();
   const left = [error];

@@ -1,4 +1,4 @@
-/** What others propose to the bot, and what it proposes itself: challenges, seeks, tournaments. */
+/** Proposals to the bot, and its own: challenges, seeks, tournaments. */
 
 import type { Bot } from "./bot.js";
 import type { Client } from "./client.js";
@@ -15,8 +15,8 @@ const LONGEST_REASON = 200;
 export type Callback = <T>(name: string, call: () => T | Promise<T>, byDefault: T) => Promise<T>;
 
 /**
- * Deals with one thing after the other, so that the bot's limit of matches holds: a match that was accepted counts
- * (`expect`) before the next proposal is looked at.
+ * Handles one proposal after the other, so that the bot's limit of matches holds: an accepted match counts (`expect`)
+ * before the next proposal is handled.
  */
 export class Invitations {
   #player = "";
@@ -73,7 +73,7 @@ export class Invitations {
   closed(closed: ChallengeClosed): void {
     void this.callback("challengeClosed", () => this.bot.challengeClosed(closed), undefined);
     this.#queue(async () => {
-      // After what is under way: the seek may be closed before it is known that it was made.
+      // After the calls that are under way: a seek may be closed before the answer to its creation arrives.
       for (const [terms, id] of this.#seeks) if (id === closed.challengeId) this.#seeks.delete(terms);
     });
     if (closed.matchId) this.expect(closed.matchId);
@@ -104,7 +104,7 @@ export class Invitations {
     this.#queue(() => (this.room.isFree && !this.#closed ? this.#openSeeks() : this.#withdrawSeeks()));
   }
 
-  /** Withdraws the bot's seeks: nobody shall meet a bot that has left. */
+  /** Withdraws the bot's seeks, since the bot stops. */
   close(): Promise<void> {
     this.#closed = true;
     this.refresh();

@@ -1,4 +1,4 @@
-/** What the client has to say to the people who run the bot. */
+/** The log for the people who run the bot. */
 
 /** How much a line of the log matters. */
 export type Level = "debug" | "info" | "warning" | "error";
@@ -16,7 +16,7 @@ export function stderrLog(least: Level = "info"): Log {
   };
 }
 
-/** Returns what says, once, that a server that was never reached is waited for, and for how long. */
+/** Returns a function that logs once that the client waits for a server that was never reached, and for how long. */
 export function saysItWaits(log: Log, patienceMs: number): (error: Error) => void {
   let said = false;
   return (error) => {

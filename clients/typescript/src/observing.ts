@@ -1,4 +1,4 @@
-/** Watching matches: a stream of events that outlives its connections. */
+/** Watching matches: a stream of events that continues after a lost connection. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -14,10 +14,10 @@ import {
 import type { Log } from "./log.js";
 
 /**
- * Yields the items of a stream of events; after a lost connection, asks again with what `ask` returns then.
+ * Yields the items of a stream of events; after a lost connection, it sends the request that `ask` then returns.
  *
- * The first connection is given the connection's patience; one that is lost is tried again until it is back, at any address. Throws
- * ArbiterError and ConnectionFailed, and the reason of a signal that is aborted.
+ * The first connection is tried for the connection's patience; a lost one is tried again at all addresses until it is
+ * back. Throws ArbiterError and ConnectionFailed, and the reason of a signal that is aborted.
  */
 export async function* follow(
   connection: Connection,

@@ -1,4 +1,4 @@
-/** What the bot says on its stream: in order, together where it is ready together, and until it is answered. */
+/** The queue of the bot's acts: sent in order, in batches, and repeated until they are answered. */
 
 import { create } from "@bufbuild/protobuf";
 import {
@@ -13,8 +13,8 @@ import {
  * Acts on their way to the server.
  *
  * A request keeps its id and is sent again on every new stream until its answer arrives; a pong or an acknowledgement
- * is said once. Between `hold` and `release` only the hello goes out. `onReady` is called when there is something to
- * take, or when there will be nothing any more.
+ * is sent only once. Between `hold` and `release` only the hello is sent. `onReady` is called when there are acts to
+ * take, or when there will be no more.
  */
 export class Outbox {
   onReady: () => void = () => {};
@@ -24,7 +24,7 @@ export class Outbox {
   #held = true;
   #closed = false;
 
-  /** Begins a new stream: says hello, and nothing else until `release`. */
+  /** Begins a new stream: sends the hello, and nothing else until `release`. */
   hold(hello: ClientHello): void {
     this.#held = true;
     this.#queue = [];
@@ -32,7 +32,7 @@ export class Outbox {
     this.onReady();
   }
 
-  /** Goes on after the server's hello: what has not been answered goes out again, in its old order. */
+  /** Continues after the server's hello: unanswered requests are sent again, in their old order. */
   release(): void {
     this.#held = false;
     this.#queue = [...this.#unanswered.values()];
@@ -46,31 +46,31 @@ export class Outbox {
     this.onReady();
   }
 
-  /** Sends an act that is not answered, `atOnce` before all others; a stream that breaks forgets it. */
+  /** Sends an act that is not answered, `atOnce` before all others; it is lost if the stream breaks. */
   say(act: PlayAct, atOnce = false): void {
     if (atOnce) this.#urgent.push(act);
     else this.#push(act);
     this.onReady();
   }
 
-  /** Takes an act off the list of those that wait for an answer. */
+  /** Removes an act, which has been answered, from the list. */
   answered(requestId: string): void {
     this.#unanswered.delete(requestId);
   }
 
-  /** Takes everything that is about a match off that list: it has ended. */
+  /** Removes all acts about a match, which has ended, from the list. */
   ended(matchId: string): void {
     for (const act of this.#unanswered.values()) if (act.matchId === matchId) this.answered(act.requestId);
   }
 
-  /** Sends an act again that still waits for its answer. */
+  /** Sends an unanswered act again. */
   again(requestId: string): void {
     const act = this.#unanswered.get(requestId);
     if (act && !this.#queue.includes(act)) this.#push(act);
     this.onReady();
   }
 
-  /** Says that nothing more will come: `done` is true once everything has been taken. */
+  /** Takes no more acts: `done` is true once all have been taken. */
   close(): void {
     this.#closed = true;
     this.onReady();
@@ -86,7 +86,7 @@ export class Outbox {
     return this.#unanswered.size === 0;
   }
 
-  /** Returns all that is ready, pongs first; undefined if there is nothing. */
+  /** Returns all acts to send, pongs first; undefined if there are none. */
   take(): PlayRequest | undefined {
     const acts = [...this.#urgent, ...this.#queue];
     this.#urgent = [];

@@ -10,22 +10,24 @@ import type { Introduction } from "./session.js";
 import { SessionThread } from "./thread.js";
 import { PROTOCOL_VERSION, SOFTWARE, SOFTWARE_VERSION } from "./version.js";
 
-/** How long a server may take to end the stream after the bot has, in ms. */
+/** The time limit for the server to end the stream after the bot, in ms. */
 const FAREWELL_WAIT_MS = 5_000;
 
-/** Where and how a bot plays. What is not given is looked for in the environment, or has a default. */
+/** The options of a bot's run. An absent one comes from the environment, or has a default. */
 export interface PlayOptions {
   /** HOST:PORT, or several addresses of one arbiter with commas; by default ARBITER_SERVER, or 127.0.0.1:7400. */
   readonly server?: string | undefined;
   /** The player; by default ARBITER_NAME, or the bot's name. */
   readonly name?: string | undefined;
-  /** By default ARBITER_TOKEN, or what the credentials file has for the player; else the player is registered. */
+  /**
+   * By default ARBITER_TOKEN, or the token of the player in the credentials file; without one the player is registered.
+   */
   readonly token?: string | undefined;
-  /** By default what ARBITER_ROOT_CERTIFICATE and its like say, or none. */
+  /** By default that of ARBITER_ROOT_CERTIFICATE and the related variables, or none. */
   readonly tls?: Tls | undefined;
   /**
-   * Stop after so many matches have ended; by default never. The bot agrees on no more than that, and plays those to
-   * their end that are under way.
+   * Stop after so many matches have ended; by default never. The bot agrees to no more than that, and plays those under
+   * way to their end.
    */
   readonly matches?: number | undefined;
   /** How many choices may be under way at once; 8 by default. */
@@ -38,16 +40,16 @@ export interface PlayOptions {
   readonly invitation?: string | undefined;
   /** Stops the bot when it is aborted. */
   readonly signal?: AbortSignal;
-  /** Where to say what goes wrong; by default all but details goes to standard error. */
+  /** The log; by default everything but details goes to standard error. */
   readonly log?: Log;
 }
 
 /**
- * Plays a bot until so many `matches` have ended, or the signal is aborted; returns once all is said and the stream has
- * ended.
+ * Plays a bot until so many `matches` have ended, or the signal is aborted; returns once all acts are sent and the
+ * stream has ended.
  *
- * Throws ArbiterError where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere under the same
- * player), ConnectionFailed, CredentialsError, BotFailed.
+ * Throws ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere),
+ * ConnectionFailed, CredentialsError, BotFailed.
  */
 export async function play(bot: Bot, options: PlayOptions = {}): Promise<void> {
   const { signal, thinkers = 8, onError = "resign", matches, log = stderrLog() } = options;
@@ -75,7 +77,7 @@ export async function play(bot: Bot, options: PlayOptions = {}): Promise<void> {
   }
 }
 
-/** Withdraws the bot's seeks, says what is to be said, and waits for the server to end the stream too. */
+/** Withdraws the bot's seeks, sends its last acts, and waits until the server ends the stream too. */
 async function farewell(runner: BotRunner, thread: SessionThread): Promise<void> {
   const withdrawn = runner.withdraw();
   thread.stop();
@@ -95,7 +97,7 @@ export async function run(bot: Bot, options: Omit<PlayOptions, "signal"> = {}): 
   }
 }
 
-/** Returns what the bot says of itself. */
+/** Returns the profile of the bot. */
 function introduction(bot: Bot): Introduction {
   return {
     protocolVersion: PROTOCOL_VERSION,

@@ -1,4 +1,4 @@
-/** The bot's side of its stream: what the server says becomes calls of the bot, what the bot says becomes acts. */
+/** The bot's side of its stream: items of the server become calls of the bot, and their results become acts. */
 
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -35,7 +35,7 @@ import { type FinishedMatch, type Match, scoreOf, Turn } from "./values.js";
 /** What a bot's error at its turn costs: the match, the time on its clock, or the whole run. */
 export type OnError = "resign" | "wait" | "raise";
 
-/** Takes what the bot says: `request` what will be answered, `say` the rest. */
+/** Sends the bot's acts: `request` those that will be answered, `say` the others. */
 export interface Voice {
   request(act: play.PlayAct): void;
   say(act: play.PlayAct): void;
@@ -100,7 +100,7 @@ export class BotRunner {
     this.#invitations = new Invitations(bot, client, this.#room, this.#callback, expect, this.#finish, log);
   }
 
-  /** Takes an item of the stream. It returns at once; items that this client does not know are passed over. */
+  /** Handles an item of the stream, without waiting; unknown items are ignored. */
   take({ item }: play.PlayItem, receivedMs: number): void {
     if (this.#closed) return;
     switch (item.case) {
@@ -186,7 +186,7 @@ export class BotRunner {
     return this.#seats.get(matchId)?.values() ?? [];
   }
 
-  /** Keeps a place for a match that has been agreed on, until the stream tells of it. */
+  /** Reserves a place for a match that has been agreed on, until the stream announces it. */
   #expect(matchId: string): void {
     if (!this.#seats.has(matchId) && !this.#ended.has(matchId)) this.#expected.add(matchId);
     this.#count();
@@ -201,7 +201,7 @@ export class BotRunner {
     this.#invitations.refresh();
   }
 
-  /** Ends the run where enough matches have ended, and the bot has taken on no others. */
+  /** Ends the run if enough matches have ended, and the bot has agreed to no others. */
   #endIfDone(): void {
     const { matches = Number.POSITIVE_INFINITY } = this.options;
     if (this.#endCount >= matches && this.#untold === 0 && this.#room.playing === 0) this.#finish();
@@ -282,7 +282,7 @@ export class BotRunner {
   }
 
   /**
-   * Says whether what a seat has said, and not been answered, answers the turn at a ply.
+   * Returns whether the unanswered act of a seat answers the turn at a ply.
    *
    * A move for an earlier ply does not: it has been played, or there would be no such turn, and its answer is on the
    * way. So it is where one seat moves twice in a row.
@@ -335,9 +335,9 @@ export class BotRunner {
   }
 
   /**
-   * Returns what the bot chooses; it is asked again where it failed while the arbiter was away. That is so where its
-   * error, or one behind it, says so, and where any call failed in that way meanwhile: a bot may wrap an error in whatever
-   * way it likes, or keep nothing of it but the text.
+   * Returns the bot's choice; the bot is called again if it failed while the arbiter was away. That is so if its error,
+   * or one behind it, shows it, or if any call failed in that way meanwhile: a bot may wrap an error in any way, or
+   * keep only its text.
    */
   async #askBot<T>(seat: Seat, thought: Thought, ask: () => Awaitable<T>): Promise<T | undefined> {
     const { connection } = this.client;
@@ -369,7 +369,7 @@ export class BotRunner {
     return act.requestId;
   }
 
-  /** Deals with a bot that failed at its turn, loudly and as the run's policy says. */
+  /** Handles an error of the bot in its turn: logs it, and does what the run's policy says. */
   #fail(seat: Seat, turn: Turn, error: unknown): void {
     const { onError } = this.options;
     const where = `${this.bot.name} failed in match ${seat.match.matchId} at ply ${turn.ply}`;
@@ -378,7 +378,7 @@ export class BotRunner {
       return;
     }
     const cost = onError === "resign" ? "it resigns" : "its clock runs on";
-    // A refusal has a clear text of its own; the trace of anything else is the news.
+    // The text of a refusal is clear by itself; any other error needs its trace.
     const trace = error instanceof Error && !(error instanceof ArbiterError) ? `\n${error.stack}` : "";
     this.log("error", `${where}, and ${cost}: ${textOf(error)}${trace}`);
     if (onError === "resign") this.#act(seat, turn, { resign: true });
@@ -424,7 +424,7 @@ export class BotRunner {
     });
   }
 
-  /** Returns what a callback returns, or the default where it fails. */
+  /** Returns the result of a callback, or the default if it fails. */
   readonly #callback = async <T>(name: string, call: () => T | Promise<T>, byDefault: T): Promise<T> => {
     try {
       return await call();

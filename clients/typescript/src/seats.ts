@@ -1,4 +1,4 @@
-/** The bot's seats in live matches: what is known of each, and what has been said there but not answered. */
+/** The bot's seats in live matches: the state of each, and its act that is not answered yet. */
 
 import { setMaxListeners } from "node:events";
 import type { Client } from "./client.js";
@@ -9,20 +9,19 @@ import type { LiveMatch, Turn } from "./values.js";
 export type KeptMatch = { -readonly [Key in keyof LiveMatch]: LiveMatch[Key] };
 
 /**
- * A seat of the bot's in a live match. In a match of the bot against itself there are two, which know nothing of each
- * other.
+ * A seat of the bot in a live match. In a match of the bot against itself there are two, independent of each other.
  */
 export class Seat {
   readonly match: KeptMatch;
   /** The callback `started`, once it was called. */
   begun: Promise<void> | undefined;
-  /** The thought that is under way; whatever another one comes to is of no use any more. */
+  /** The choice that is under way; the results of others are ignored. */
   thought: Thought | undefined;
-  /** The turn that the last choice answered. */
+  /** The turn the turn that the last choice answered. */
   turn: Turn | undefined;
   /** The move, claim or resignation that waits for its answer. */
   requestId = "";
-  /** Turns before this one have been dealt with. */
+  /** Turns before this one are done. */
   nextPly = 0;
   /** Whether the opponent's present draw offer has been answered. */
   offerAnswered = false;
@@ -41,7 +40,7 @@ export class Seat {
     this.match = { ...about, moves: [], over: false, client, memory: {} };
   }
 
-  /** Begins to think about a turn; an older thought is of no use any more. */
+  /** Begins a choice for a turn, in place of an older one. */
   think(ply: number): Thought {
     const thought = new Thought(ply);
     this.leave();
@@ -49,7 +48,7 @@ export class Seat {
     return thought;
   }
 
-  /** Leaves the thought that is under way. */
+  /** Abandons the choice that is under way. */
   leave(): void {
     const { thought } = this;
     this.thought = undefined; // first: what its signal calls may look here
@@ -65,13 +64,13 @@ export class Thought {
     setMaxListeners(0, this.left.signal); // as many as the bot makes calls at once
   }
 
-  /** Is aborted when the thought is of no use any more. */
+  /** Aborted when the choice is not needed any more. */
   get signal(): AbortSignal {
     return this.left.signal;
   }
 }
 
-/** Returns the moves up to a turn, from those known and the turn's last ones; undefined where they leave a gap. */
+/** Returns the moves up to a turn, from the known ones and the turn's last ones; undefined if there is a gap. */
 export function joined(
   moves: readonly string[],
   turn: Pick<TurnMessage, "ply" | "lastMoves">,

@@ -1,4 +1,4 @@
-/** The Play stream: connect, say hello, answer pings, come back after a lost connection. */
+/** The Play stream: connect, send the hello, answer pings, reconnect after a lost connection. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
@@ -22,10 +22,10 @@ import { monotonicMs } from "./values.js";
 
 /** How long the server's hello may take, in ms. */
 const HELLO_WAIT_MS = 10_000;
-/** How long to wait before the same request again where a refusal does not say, in ms. */
+/** The pause before the same request after a refusal that names none, in ms. */
 const RETRY_MS = 500;
 
-/** What the bot says of itself in its hello. */
+/** The bot's description in its hello. */
 export type Introduction = MessageInitShape<typeof ClientHelloSchema>;
 
 type Call = ClientDuplexStream<PlayRequest, PlayResponse>;
@@ -33,8 +33,8 @@ type Call = ClientDuplexStream<PlayRequest, PlayResponse>;
 /**
  * A bot's session: one stream after another, until it is stopped or the server does not want it.
  *
- * The first connection is given the connection's patience; one that is lost is tried again until it is back. `tell` is
- * given every item that the session does not deal with itself, and when it arrived (`monotonicMs`).
+ * The first connection is given the connection's patience; one that is lost is tried again until it is back. `tell`
+ * gets every item that the session does not handle itself, and when it arrived (`monotonicMs`).
  */
 export class Session {
   readonly outbox = new Outbox();
@@ -53,7 +53,7 @@ export class Session {
     this.#tries = new Tries(connection.addresses);
   }
 
-  /** Plays until `stop`. Throws ArbiterError where the server ends the session for good, ConnectionFailed. */
+  /** Plays until `stop`. Throws ArbiterError if the server ends the session finally, ConnectionFailed. */
   async run(): Promise<void> {
     const giveUpMs = monotonicMs() + this.connection.patienceMs;
     for (;;) {
@@ -76,7 +76,7 @@ export class Session {
     }
   }
 
-  /** Says what is still to be said and ends the stream; `run` returns once the server has ended it too. */
+  /** Sends the last acts and ends the stream; `run` returns once the server has ended it too. */
   stop(): void {
     this.#stopped.abort();
     this.outbox.close();
@@ -152,7 +152,7 @@ export class Session {
     this.outbox.release();
   }
 
-  /** Says whether a request is only refused for now; it is then sent again later, as it is. */
+  /** Returns whether a request is only refused for now; it is then sent again later, as it is. */
   #isPutOff({ requestId, answer }: MoveAnswer): boolean {
     if (answer.case !== "refusal") return false;
     const refusal = fromRefusal(answer.value);
@@ -162,7 +162,7 @@ export class Session {
     return true;
   }
 
-  /** Says hello, and then whatever is to be said, as long as the stream lasts. */
+  /** Sends the hello, and then all acts, as long as the stream lasts. */
   #write(call: Call): void {
     let busy = false;
     const flush = () => {

@@ -7,7 +7,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Runs work once there is a slot for it, in the order of the calls, and returns what it returns. */
+  /** Runs work once there is a slot for it, in the order of the calls, and returns its result. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -14,13 +14,13 @@ export interface Assignment {
   readonly introduction: Introduction;
 }
 
-/** What the thread is told to do. */
+/** A message to the thread. */
 export type Order =
   | { readonly kind: "request"; readonly act: PlayAct }
   | { readonly kind: "say"; readonly act: PlayAct }
   | { readonly kind: "stop" };
 
-/** What the thread says. */
+/** A message from the thread. */
 export type Report =
   | { readonly kind: "item"; readonly item: PlayItem; readonly receivedMs: number }
   | { readonly kind: "log"; readonly level: Level; readonly text: string }
@@ -57,7 +57,7 @@ export class SessionThread {
         else if (report.error === undefined) resolve();
         else reject(errorOf(report.error));
       });
-      this.#worker.on("error", reject); // a fault of this client's own: it must not disappear
+      this.#worker.on("error", reject); // an error of the client itself must not get lost
     });
   }
 
@@ -71,7 +71,7 @@ export class SessionThread {
     this.#order({ kind: "say", act });
   }
 
-  /** Says what is still to be said and ends the session; `ended` tells when the server has ended it too. */
+  /** Sends the last acts and ends the session; `ended` tells when the server has ended it too. */
   stop(): void {
     this.#order({ kind: "stop" });
   }

@@ -1,5 +1,5 @@
 /**
- * What the server says, as plain values. A value has the fields of its message in the protocol (`arbiter/v1/*.proto`),
+ * Messages of the server as plain values. A value has the fields of its message in the protocol (`arbiter/v1/*.proto`),
  * with their comments; instants are UTC in ms since 1970, durations are in ms, and enumerations are the protocol's.
  */
 
@@ -32,7 +32,7 @@ export interface LegalMove extends Plain<game.LegalMove> {}
 export interface PlayedLine extends Plain<game.PlayMovesResponse> {}
 /** A position on a line. */
 export interface PlayedPosition extends Plain<game.PlayedPosition> {}
-/** A match as it stands. */
+/** The current state of a match. */
 export interface Match extends Plain<match.Match> {}
 /** How a match ended. */
 export interface Result extends Plain<match.Result> {}
@@ -44,15 +44,15 @@ export interface RecentMove extends Plain<play.RecentMove> {}
 export interface Player extends Plain<player.Player> {}
 /** A new player and its token, which is shown only now. */
 export interface Registered extends Plain<player.RegisterPlayerResponse> {}
-/** The caller, and what its token allows. */
+/** The caller, and the rights of its token. */
 export interface Myself extends Plain<player.GetPlayerResponse> {}
 /** A challenge; a seek is a challenge whose `opponent` is empty. */
 export interface Challenge extends Plain<player.Challenge> {}
-/** A challenge or seek of the bot's is no longer open: the match that came of it, or why none did. */
+/** A challenge or seek of the bot's is no longer open: the match that came of it, or the reason why there is none. */
 export interface ChallengeClosed extends Plain<play.ChallengeClosed> {}
 /** A tournament that the bot may enter, or one that it plays in. */
 export interface TournamentCall extends Plain<play.TournamentCall> {}
-/** A tournament as it stands. */
+/** The current state of a tournament. */
 export interface Tournament extends Plain<tournament.Tournament> {}
 /** A tournament in a list. */
 export interface TournamentSummary extends Plain<tournament.TournamentSummary> {}
@@ -62,8 +62,8 @@ export interface Entrant extends Plain<tournament.Entrant> {}
 export interface Standings extends Plain<tournament.GetStandingsResponse> {}
 
 /**
- * An event of a match: `event.case` says what happened, and `event.value` the rest of it; `case` is undefined where the
- * event is newer than this client. `token` resumes a stream of everything after this event.
+ * An event of a match: `event.case` is its kind, and `event.value` its content; `case` is undefined where the event is
+ * newer than this client. `token` resumes a stream of everything after this event.
  */
 export type MatchEvent = Plain<match.MatchEvent> & { readonly token: string };
 
@@ -73,7 +73,7 @@ export interface Terms {
   readonly game: string;
   /** The time control, such as `1m+1s`; by default the server's. */
   readonly timeControl?: string;
-  /** Whether the match shall count for ratings; by default not. */
+  /** Whether the match counts for ratings; by default not. */
   readonly rated?: boolean;
   /** The challenger's seat: 1 or 2, or 0 (the default) to have it drawn. */
   readonly seat?: number;
@@ -93,8 +93,8 @@ export interface MatchPly {
 }
 
 /**
- * A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one a
- * seat.
+ * A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one
+ * for each seat.
  */
 export interface LiveMatch {
   readonly matchId: string;
@@ -109,15 +109,15 @@ export interface LiveMatch {
   readonly openingPlies: number;
   /** The moves up to the bot's latest turn. */
   readonly moves: readonly string[];
-  /** Turns true when the match ends or the bot stops, so that a long search may give up. */
+  /** Turns true when the match ends or the bot stops, so that a long search may end. */
   readonly over: boolean;
   /** All other calls of the server that the match is on. */
   readonly client: Client;
-  /** The bot's own, for what it wants to keep from turn to turn. */
+  /** Free for the bot's own data about the match. */
   readonly memory: Record<string, unknown>;
 }
 
-/** It is the bot's turn. */
+/** The bot is to move. */
 export class Turn {
   /** The canonical variant. */
   readonly game: string;
@@ -140,7 +140,7 @@ export class Turn {
   /** Whether the opponent's draw offer stands. */
   readonly drawOffered: boolean;
   readonly opponent: string;
-  /** The board, where the bot's `extras` ask for it. */
+  /** The board, if the bot's `extras` request it. */
   readonly board: readonly CellContent[];
   /** The number of legal moves, where `extras` ask for it and the server knows it. */
   readonly legalMoveCount: number | undefined;
@@ -211,7 +211,7 @@ export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** A match of the bot's has ended, perhaps while it was away. */
+/** A match of the bot has ended, perhaps while it was away. */
 export interface FinishedMatch {
   readonly matchId: string;
   readonly game: string;
@@ -221,19 +221,19 @@ export interface FinishedMatch {
   readonly result: Result;
   /** The position's text at the end. */
   readonly position: string;
-  /** The bot's points: 1, ½ or 0; undefined where the match does not count. */
+  /** The bot's points: 1, ½ or 0; undefined if the match is void. */
   readonly score: number | undefined;
-  /** The match as the bot played it; undefined where it never saw it live. */
+  /** The match as the bot played it; undefined if this run never saw it live. */
   readonly match: LiveMatch | undefined;
 }
 
-/** Returns a seat's points: 1, ½ or 0, or undefined where the match does not count. */
+/** Returns a seat's points: 1, ½ or 0, or undefined if the match is void. */
 export function scoreOf(result: Result, seat: number): number | undefined {
   if (result.kind === match.ResultKind.WIN) return result.winner === seat ? 1 : 0;
   return result.kind === match.ResultKind.DRAW ? 0.5 : undefined;
 }
 
-/** Returns a line that goes on with more moves. */
+/** Returns a line with more moves at its end. */
 export function then(line: Line, ...moves: string[]): Line {
   return { ...line, moves: [...line.moves, ...moves] };
 }

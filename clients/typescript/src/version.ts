@@ -1,4 +1,4 @@
-/** What this client says of itself. */
+/** The description of this client. */
 
 /** The version of the protocol that it speaks. */
 export const PROTOCOL_VERSION = "1.0";

@@ -1,4 +1,4 @@
-/** Calls that are answered once, and watching. */
+/** Unary calls, and watching. */
 
 import assert from "node:assert/strict";
 import test from "node:test";

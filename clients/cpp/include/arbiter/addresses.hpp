@@ -1,4 +1,4 @@
-// The addresses of one arbiter: which one is in use, and what a caller does where it is of no use for now.
+// The addresses of one arbiter: which one is in use, and which one to try next if a call fails.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@
 namespace arbiter {
 
 /// The addresses to connect to: those given, or those of ARBITER_SERVER, or 127.0.0.1:7400; commas stand between them.
-/// Throws ConnectionFailed for one that is no HOST:PORT.
+/// Throws ConnectionFailed for one that is not HOST:PORT.
 std::vector<std::string> server_addresses(const std::string& given);
 
-/// The addresses of one arbiter, all equally good; a place is one's index. What uses them shares the current one. Any
-/// thread may use it.
+/// The addresses of one arbiter, all equivalent; a place is the index of one. All calls of a client use the current
+/// one. Any thread may use it.
 class Addresses {
  public:
   explicit Addresses(std::vector<std::string> all) : listed(std::move(all)) {}
@@ -42,13 +42,13 @@ class Addresses {
   std::atomic<std::size_t> place_ = 0;
 };
 
-/// One caller's tries to be answered: at the next address at once, and once all have failed after a pause.
+/// The attempts of one caller: at the next address at once, and after a pause once all addresses have failed.
 class Tries {
  public:
   explicit Tries(Addresses& addresses) : addresses_(addresses) {}
 
-  /// How long to wait after a try at a place: not at all if another one is to be tried first. An address at which no
-  /// arbiter answers, or one that refuses all for now, is left for the next one.
+  /// The pause after an attempt at a place: zero if another one is to be tried first. The next one is chosen if no
+  /// arbiter answers at this one, or if it refuses every call for now.
   std::chrono::milliseconds failed(std::size_t place, const ClientError& error);
 
   /// Throws a ConnectionFailed that names every address and its reason, if there are several and all have failed.

@@ -1,4 +1,4 @@
-// How long to wait before the next try: exponential, with jitter, so that many clients do not come back at once.
+// Pauses between attempts: exponential, with jitter, so that many clients do not reconnect at the same time.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace arbiter {
 /// A number from 0 to 1, at random.
 double by_chance();
 
-/// Pauses that double from `first` up to `most`, each cut by up to a half at random. For one thread.
+/// Pauses that double from `first` up to `most`, each shortened by a random part of at most a half. For one thread.
 class Backoff {
  public:
   /// `chance` returns a number from 0 to 1.
@@ -17,7 +17,7 @@ class Backoff {
                    std::chrono::milliseconds most = std::chrono::milliseconds(5000),
                    std::function<double()> chance = by_chance);
 
-  /// The next pause; it comes on top of `at_least`, which the server asked all its clients for.
+  /// The next pause, plus `at_least`, the pause that the server has asked all its clients for.
   std::chrono::milliseconds next(std::chrono::milliseconds at_least = std::chrono::milliseconds(0));
 
   /// Starts again from the first pause, after a success.

@@ -1,4 +1,4 @@
-// What a bot is: one function, from a turn to a move, and callbacks for those who want them.
+// The interface of bots: one function, from a turn to a move, and optional callbacks.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,15 @@
 
 namespace arbiter {
 
-/// What each turn shall carry beyond the minimum; it costs time on both sides.
+/// Optional content of each turn; it costs time on both sides.
 struct Extras {
   bool board = false;             ///< the board, cell by cell
   bool legal_move_count = false;  ///< the number of legal moves
-  int legal_moves_up_to = 0;      ///< the legal moves, where there are at most so many
+  int legal_moves_up_to = 0;      ///< the legal moves, if their number is not larger
   bool steps = false;             ///< the visible parts of these moves
 };
 
-/// A move, and what the bot thinks of it; opponents see that after the end.
+/// A move with the bot's comment, which opponents see after the end of the match.
 struct Move {
   // NOLINTBEGIN(google-explicit-constructor): a move's text is a move.
   Move(std::string played) : text(std::move(played)) {}
@@ -34,7 +34,7 @@ struct Move {
   std::string text;
   /// The score that the bot expects, in permille: 0 lost, 500 even, 1000 won. Another number is left out.
   std::optional<int> evaluation;
-  /// The moves that it expects from this one on, its own first: what goes beyond 32 moves or 500 characters is cut.
+  /// The moves that it expects from this one on, its own first. The server cuts them after 32 moves or 500 characters.
   std::vector<std::string> line;
 };
 
@@ -47,10 +47,10 @@ struct OfferDraw {
 /// Claim the draw that `Turn::draw_claim` names.
 struct ClaimDraw {};
 
-/// Give the match up.
+/// Resign the match.
 struct Resign {};
 
-/// What a bot does at its turn. A text is a move.
+/// What `choose` may return. A text is a move.
 using Choice = std::variant<Move, OfferDraw, ClaimDraw, Resign>;
 
 /// Whether a challenge is accepted, or else the reason for declining it.
@@ -65,11 +65,11 @@ struct Verdict {
   std::string reason;  ///< for the challenger; at most 200 characters are sent
 };
 
-/// A bot. A class of its own says in its constructor who it is, and chooses moves; everything else has a default.
+/// A bot. A subclass describes itself in its constructor, and chooses moves; everything else has a default.
 ///
 /// Callbacks run in threads of the client's. Those of one match come one after the other, those of different matches at
-/// the same time: what belongs to one match is best kept in its `memory`. What they throw is logged and costs at most
-/// the match (see `OnError`).
+/// the same time: the data of a match is best kept in its `memory`. Their exceptions are logged and cost at most the
+/// match (see `OnError`).
 class Bot {
  public:
   Bot() = default;
@@ -80,47 +80,46 @@ class Bot {
   std::string name;                        ///< for people, and the player's where no other is given
   std::string version = "1";               ///< rated apart from other versions
   std::vector<std::string> games;          ///< games or variants it plays: `pods` is all its variants; empty for all
-  std::vector<std::string> time_controls;  ///< what it accepts in challenges, seeks and tournaments; empty for all
-  std::vector<std::string> opponents;      ///< whom it accepts in challenges and seeks; empty for all
+  std::vector<std::string> time_controls;  ///< time controls that it accepts; empty for all
+  std::vector<std::string> opponents;      ///< players whose challenges and seeks it accepts; empty for all
   int most_matches = 0;                    ///< how many matches it plays at once; 0 for no limit
   bool accept_challenges = true;           ///< whether to accept challenges that suit
   bool accept_seeks = false;               ///< whether to accept open seeks of others that suit
   std::vector<v1::Terms> seeks;            ///< seeks to keep open while there is room for a match
   bool enter_tournaments = false;          ///< whether to enter every tournament that suits, when it is called
-  std::vector<std::string> capabilities;   ///< what it can do beyond the protocol's first version, by name
-  Extras extras;                           ///< what its turns carry
+  std::vector<std::string> capabilities;   ///< its capabilities beyond the first version of the protocol, by name
+  Extras extras;                           ///< the optional content of its turns
 
-  /// What to do at a turn: a move or its text, `OfferDraw`, `ClaimDraw` or `Resign`.
+  /// The choice for a turn: a move or its text, `OfferDraw`, `ClaimDraw` or `Resign`.
   virtual Choice choose(const Turn& turn) = 0;
 
-  /// Another choice for a turn after the first one was refused. By default `choose` is asked once more, with
-  /// `turn.refused` set. A second refusal resigns.
+  /// Another choice for a turn after the first one was refused. By default `choose` is called once more, with
+  /// `turn.refused` set. After a second refusal the bot resigns.
   virtual Choice refused(const Turn& turn, const ArbiterError& error);
 
-  /// A match has started, or one under way was taken up. It comes before its first turn; twice, once a seat, in a match
-  /// against itself.
+  /// A match has started, or the bot continues one after a restart. Called before its first turn; twice, once for each
+  /// seat, in a match of the bot against itself.
   virtual void started(const LiveMatch& match);
 
-  /// A match has ended; once this returns, the server is told that the result was seen.
+  /// A match has ended. After this returns, the client acknowledges the result to the server.
   virtual void ended(const FinishedMatch& finished);
 
   /// Whether to accept the opponent's draw offer. By default no.
   virtual bool draw_offered(const DrawOffer& offer);
 
-  /// Whether to accept a challenge, or the reason for declining it. By default what is said of the bot decides.
+  /// Whether to accept a challenge, or the reason for declining it. By default its settings decide.
   virtual Verdict challenged(const v1::Challenge& challenge);
 
-  /// Whether to accept somebody's open seek; asked with `accept_seeks` only. By default what is said of the bot
-  /// decides.
+  /// Whether to accept an open seek of another player; called only with `accept_seeks`. By default its settings decide.
   virtual bool sought(const v1::Challenge& seek);
 
-  /// Whether to enter a tournament; asked with `enter_tournaments` only. By default what is said of the bot decides.
+  /// Whether to enter a tournament; called only with `enter_tournaments`. By default its settings decide.
   virtual bool called(const v1::TournamentCall& tournament);
 
   /// A challenge or seek of the bot's own is no longer open.
   virtual void challenge_closed(const v1::ChallengeClosed& closed);
 
-  /// The legal moves of a turn: those that it carries, or else the server's answer. Throws as `Client::legal_moves`.
+  /// The legal moves of a turn: those in it, or else the server's answer. Throws as `Client::legal_moves`.
   std::vector<v1::LegalMove> legal_moves(const Turn& turn);
 
   /// Whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty.
@@ -129,7 +128,7 @@ class Bot {
   /// How many matches are under way, or about to be since the bot accepted them.
   [[nodiscard]] int playing() const { return playing_; }
 
-  /// How many matches more it may agree on before its run ends (`PlayOptions::matches`); NO_LIMIT where it does not.
+  /// How many more matches it may agree on before its run ends (`PlayOptions::matches`); NO_LIMIT if it does not end.
   [[nodiscard]] int left() const { return left_; }
 
   /// Whether there is room for one more match.

@@ -1,4 +1,4 @@
-// The connection to a server: address, transport security, token, and one way to make a call that is answered once.
+// The connection to a server: address, transport security, token, and unary calls.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -26,10 +26,11 @@
 
 namespace arbiter {
 
-/// The transport security to use: as given, or as the environment says, or none.
+/// The transport security to use: the given one, or that of the environment, or none.
 std::optional<Tls> transport_security(const std::optional<Tls>& given);
 
-/// The way to one arbiter, at one of its addresses at a time, with a token for every call. Any thread may use it.
+/// The connection to one arbiter, at one of its addresses at a time, with a token for every call. Any thread may use
+/// it.
 class Connection {
  public:
   /// Throws CredentialsError for a certificate that can't be read, or half a pair.
@@ -68,14 +69,14 @@ class Connection {
   /// Makes a call, as `ask` does.
   void make(const std::function<grpc::Status(grpc::ClientContext&)>& call, bool again = true);
 
-  /// Lets `make` and `ask` try a server that can't be reached for as long as it takes, instead of for `patience`: a bot
-  /// that plays shall lose no match because its thought asked something during an outage.
+  /// Makes `make` and `ask` try an unreachable server without a limit, instead of for `patience`: a bot must not lose a
+  /// match because its choice made a call during an outage.
   void keep_trying() { keeps_trying_ = true; }
 
   /// How many calls have failed because the arbiter was away or busy.
   [[nodiscard]] int outages() const { return outages_; }
 
-  /// Says, once, that a server that was never reached is waited for, and for how long.
+  /// Logs once that the client waits for a server that was never reached, and for how long.
   void say_waiting(const std::string& why);
 
   /// Waits, or throws ConnectionFailed once the connection is closed.
@@ -96,7 +97,7 @@ class Connection {
   std::atomic<bool> keeps_trying_ = false;
   std::atomic<bool> told_of_waiting_ = false;
   std::atomic<int> outages_ = 0;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the following members
   std::condition_variable changed_;
   std::string token_;
   std::set<grpc::ClientContext*> under_way_;
@@ -106,7 +107,7 @@ class Connection {
 /// The context of one call: it carries the token, and ends with the connection.
 class Call {
  public:
-  /// Without a timeout the call may last for ever. Throws ConnectionFailed where the connection is closed.
+  /// Without a timeout the call has no time limit. Throws ConnectionFailed if the connection is closed.
   explicit Call(Connection& connection, std::optional<std::chrono::milliseconds> timeout = std::nullopt);
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

@@ -1,4 +1,4 @@
-// The command line of a bot: one for all, so that a bot's own file holds nothing but the bot.
+// The command line of a bot: the same for all, so that the file of a bot contains only the bot.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct CommandLine {
   [[nodiscard]] ClientOptions client_options() const;
 };
 
-/// Plays a bot as the program's arguments and the environment say, until it is done or interrupted. `about` is what the
+/// Plays a bot by the program's arguments and the environment, until it is done or interrupted. `about` is what the
 /// program is, in a sentence. Returns the exit status: a mistake gets one line on standard error, and 1.
 int run_command(int argc, char** argv, const std::string& about, Bot& bot);
 

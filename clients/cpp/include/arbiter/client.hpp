@@ -1,4 +1,4 @@
-// Calls that are answered once, and watching.
+// Unary calls, and watching.
 #pragma once
 
 #include <chrono>
@@ -20,13 +20,13 @@ namespace arbiter {
 
 class Connection;
 
-/// Transport security, from PEM files; empty names are not given. Without a root certificate the system's are trusted.
-/// A client certificate and its key go together.
+/// Transport security, from PEM files; empty names are not given. Without a root certificate, the system's are used. A
+/// client certificate is given together with its key.
 struct Tls {
   std::string root_certificate;
   std::string client_certificate;
   std::string client_key;
-  bool on = true;  ///< false: none, whatever the environment says
+  bool on = true;  ///< false: none, without regard to the environment
 };
 
 /// Where a server is, and who asks. What is not given comes from the environment.
@@ -34,7 +34,7 @@ struct ClientOptions {
   std::string server;      ///< HOST:PORT, or several with commas; else ARBITER_SERVER, or 127.0.0.1:7400
   std::string token;       ///< else ARBITER_TOKEN, or the entry of player `name` in the credentials file, or none
   std::string name;        ///< else ARBITER_NAME
-  std::optional<Tls> tls;  ///< else as ARBITER_ROOT_CERTIFICATE and its like say, or no transport security
+  std::optional<Tls> tls;  ///< else by ARBITER_ROOT_CERTIFICATE and the related variables, or no transport security
   std::chrono::milliseconds timeout = std::chrono::seconds(30);  ///< for one call
   std::chrono::milliseconds patience = std::chrono::seconds(1);  ///< how long a server that can't be reached is tried
 };
@@ -44,7 +44,7 @@ struct ClientOptions {
 /// ArbiterError; where no arbiter answers, it is ConnectionFailed. Calls that carry a request id choose one.
 class Client {
  public:
-  /// Throws ConnectionFailed for what is no address, CredentialsError for a file that can't be used.
+  /// Throws ConnectionFailed for a malformed address, CredentialsError for a file that can't be used.
   explicit Client(const ClientOptions& options = {});
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -81,7 +81,7 @@ class Client {
 
   /// Makes a match; needs scope organise.
   v1::Match create_match(v1::CreateMatchRequest request);
-  /// A match as it stands.
+  /// The current state of a match.
   v1::Match get_match(const std::string& match_id, bool with_moves = false);
   /// The newest matches that pass the filters of a request (pages aside), without position, moves and clocks.
   std::vector<v1::Match> list_matches(v1::ListMatchesRequest filters = {}, std::size_t most = 100);
@@ -95,15 +95,15 @@ class Client {
   /// Makes a player and its first token.
   v1::RegisterPlayerResponse register_player(const std::string& name, const std::string& about = "",
                                              const std::string& invitation = "");
-  /// The caller, and what its token allows.
+  /// The caller, and the rights of its token.
   v1::GetPlayerResponse myself();
   /// Challenges a player.
   v1::Challenge create_challenge(const std::string& opponent, const v1::Terms& terms);
-  /// Accepts a challenge to the caller, or anybody's seek; returns the match.
+  /// Accepts a challenge to the caller, or any seek; returns the match.
   v1::Match accept_challenge(const std::string& challenge_id);
   /// Declines a challenge, or withdraws the caller's own challenge or seek.
   void decline_challenge(const std::string& challenge_id, const std::string& reason = "");
-  /// Makes a challenge that whoever comes first may accept.
+  /// Makes a challenge that any player may accept; the first gets the match.
   v1::Challenge create_seek(const v1::Terms& terms);
   /// The open challenges to and by the caller, and all open seeks, oldest first.
   std::vector<v1::Challenge> list_challenges(std::size_t most = 1000);
@@ -112,13 +112,13 @@ class Client {
 
   /// The newest tournaments that pass the filters of a request (pages aside).
   std::vector<v1::TournamentSummary> list_tournaments(v1::ListTournamentsRequest filters = {}, std::size_t most = 100);
-  /// A tournament as it stands.
+  /// The current state of a tournament.
   v1::Tournament get_tournament(const std::string& tournament_id);
-  /// Enters the caller. `byes`: rounds of a Swiss to sit out.
+  /// Enters the caller. `byes`: rounds of a Swiss in which it does not play.
   v1::Entrant enter_tournament(const std::string& tournament_id, const std::vector<int>& byes = {});
   /// Withdraws the caller: games that it has not begun are lost.
   v1::Entrant withdraw_from_tournament(const std::string& tournament_id);
-  /// The standings of a tournament as they are now.
+  /// The current standings of a tournament.
   v1::GetStandingsResponse get_standings(const std::string& tournament_id);
 
  private:
@@ -127,7 +127,7 @@ class Client {
   std::unique_ptr<Connection> connection_;
 };
 
-/// A request id that nobody else chooses.
+/// A unique request id.
 std::string new_request_id();
 
 }  // namespace arbiter

@@ -16,10 +16,10 @@ namespace arbiter::credentials {
 /// Tokens by server address and player name.
 using Entries = std::map<std::string, std::map<std::string, std::string>>;
 
-/// Where the credentials file is, or would be.
+/// The path of the credentials file, which need not exist.
 std::filesystem::path path();
 
-/// Everything in the file. Throws CredentialsError if it can't be read or is no credentials file.
+/// Everything in the file. Throws CredentialsError if it can't be read or is not a credentials file.
 Entries entries();
 
 /// The token of a player on a server; of several addresses, with commas between them, the first with an entry counts.
@@ -29,8 +29,7 @@ std::optional<std::string> find(const std::string& server, const std::string& na
 /// The token to use: the one given, or ARBITER_TOKEN, or the file's entry for the player, or none.
 std::string token_for(const std::string& server, const std::string& name, const std::string& given = "");
 
-/// Keeps a player's token, at each address of the server; one that was there before is replaced. Throws
-/// CredentialsError.
+/// Stores a player's token for each address of the server, in place of an earlier one. Throws CredentialsError.
 void save(const std::string& server, const std::string& name, const std::string& token);
 
 /// Removes a player's token, at each address of the server, and says whether there was one. Throws CredentialsError.

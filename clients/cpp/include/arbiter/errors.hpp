@@ -1,4 +1,4 @@
-// Errors: how the arbiter says no, and how it fails to answer.
+// Errors: refusals of the arbiter, failures to reach it, and failures of the bot.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -15,7 +15,7 @@ namespace arbiter {
 
 /// Why a request was refused, numbered as on the wire; the facts of each reason are in protos/arbiter/v1/refusal.proto.
 enum class Reason {
-  UNKNOWN = 0,  ///< newer than this client, or not the arbiter's own: act on the code
+  UNKNOWN = 0,  ///< newer than this client, or not from the arbiter: decide by the code
   MOVE_MALFORMED = 1,
   MOVE_ILLEGAL = 2,
   NOT_YOUR_TURN = 3,
@@ -51,13 +51,13 @@ enum class Reason {
   RECORD_DAMAGED = 33,
 };
 
-/// The reason of a number of the protocol's; UNKNOWN where it is newer than this client.
+/// The reason with a number of the protocol; UNKNOWN where it is newer than this client.
 Reason reason_of(int number);
 
 /// The name of a reason, as in the protocol: `MOVE_ILLEGAL`.
 std::string to_string(Reason reason);
 
-/// What this library throws. `what()` is a sentence for people.
+/// The base class of this library's exceptions. `what()` is a sentence for people.
 class ClientError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -72,7 +72,7 @@ class ClientError : public std::runtime_error {
   std::shared_ptr<const grpc::Status> status_;
 };
 
-/// The arbiter says no: a reason, a sentence for people, facts for programs.
+/// A refusal of the arbiter: a reason, a sentence for people, and facts for programs.
 class ArbiterError : public ClientError {
  public:
   ArbiterError(Reason reason, const std::string& message, grpc::StatusCode code,
@@ -83,7 +83,7 @@ class ArbiterError : public ClientError {
   /// The sentence for people.
   [[nodiscard]] std::string message() const { return what(); }
 
-  /// The status code (`grpc::StatusCode::NOT_FOUND`, …); it says what to do where the reason is UNKNOWN.
+  /// The status code (`grpc::StatusCode::NOT_FOUND`, …); decide by it if the reason is UNKNOWN.
   [[nodiscard]] grpc::StatusCode code() const { return code_; }
 
   /// The facts of the reason, as texts.
@@ -92,7 +92,7 @@ class ArbiterError : public ClientError {
   /// Whether the same request may succeed later.
   [[nodiscard]] bool temporary() const;
 
-  /// How long the arbiter asks to wait before the same request again; 0 if it does not say.
+  /// The pause that the arbiter asks for before the same request again; 0 if it asks for none.
   [[nodiscard]] std::chrono::milliseconds retry_after() const;
 
  private:
@@ -101,7 +101,7 @@ class ArbiterError : public ClientError {
   std::map<std::string, std::string> facts_;
 };
 
-/// No arbiter answers; the text says where, why, and what to do. The same request again may succeed later.
+/// No arbiter answers; the text says where, why, and what to do. The same request may succeed later.
 class ConnectionFailed : public ClientError {
  public:
   using ClientError::ClientError;
@@ -114,12 +114,12 @@ class CredentialsError : public ClientError {
   using ClientError::ClientError;
 };
 
-/// A bot threw, and its run shall end for that (`OnError::raise`).
+/// A bot threw an exception that ends its run (`OnError::raise`).
 class BotFailed : public ClientError {
  public:
   BotFailed(const std::string& message, std::exception_ptr cause) : ClientError(message), cause_(std::move(cause)) {}
 
-  /// What the bot threw.
+  /// The exception of the bot.
   [[nodiscard]] std::exception_ptr cause() const { return cause_; }
 
  private:

@@ -1,4 +1,4 @@
-// What the client has to say to whoever runs a bot.
+// The log for the people who run the bot.
 #pragma once
 
 #include <functional>

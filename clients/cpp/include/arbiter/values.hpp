@@ -1,4 +1,4 @@
-// What a bot is told: turns, matches, offers, ends. Seats are 1 and 2; instants are UTC in milliseconds since 1970.
+// The values for a bot: turns, matches, offers, ends. Seats are 1 and 2; instants are UTC in milliseconds since 1970.
 #pragma once
 
 #include <any>
@@ -29,7 +29,7 @@ struct Line {
   std::string position;
   std::vector<std::string> moves;
 
-  /// The line that goes on with one more move.
+  /// This line with one more move at its end.
   [[nodiscard]] Line then(std::string move) const;
 
   bool operator==(const Line&) const = default;
@@ -41,8 +41,8 @@ struct MatchPly {
   std::optional<int> ply = std::nullopt;
 };
 
-/// A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one a
-/// seat. Everything but `memory` may be read from any thread.
+/// A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one
+/// for each seat. Everything but `memory` may be read from any thread.
 class LiveMatch {
  public:
   LiveMatch(std::string id, std::string game, int seat, std::string opponent);
@@ -64,10 +64,10 @@ class LiveMatch {
   [[nodiscard]] Terms terms() const;
   /// The moves up to the bot's latest turn, and its own after that.
   [[nodiscard]] std::vector<std::string> moves() const;
-  /// Turns true when the match ends or the bot stops, so that a long search may give up.
+  /// Turns true when the match ends or the bot stops, so that a long search may end.
   [[nodiscard]] bool over() const { return over_; }
 
-  /// The bot's own, for what it wants to keep from turn to turn. Callbacks of one match never run at the same time.
+  /// Free for the bot's own data about the match. Callbacks of one match never run at the same time.
   std::any memory;
 
  private:
@@ -78,12 +78,12 @@ class LiveMatch {
   const int seat_;
   const std::string opponent_;
   std::atomic<bool> over_ = false;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the following members
   Terms terms_;
   std::vector<std::string> moves_;
 };
 
-/// It is the bot's turn.
+/// The bot is to move.
 struct Turn {
   /// What a message says, about a match.
   Turn(const v1::Turn& message, std::shared_ptr<LiveMatch> live);
@@ -103,7 +103,7 @@ struct Turn {
   std::vector<v1::CellContent> board;             ///< as `Extras::board` asks for it
   std::optional<std::int64_t> legal_move_count;   ///< as `Extras::legal_move_count` asks for it
   std::vector<v1::LegalMove> legal_moves;         ///< as `Extras::legal_moves_up_to` asks for them
-  std::int64_t available_ms;                      ///< the longest think on this move; 0: no limit
+  std::int64_t available_ms;                      ///< the time for this move; 0: no limit
   std::int64_t revision;                          ///< of the event that made it a turn
   std::optional<ArbiterError> refused;            ///< why the bot's first choice for this turn was refused
   MonotonicClock::time_point received;            ///< when this client got it
@@ -112,7 +112,7 @@ struct Turn {
   /// The line of play that leads to this turn.
   [[nodiscard]] Line line() const;
 
-  /// How long the bot may still think, from now, before its flag falls; nothing without a limit.
+  /// The time that the bot has from now until its flag falls; nothing without a limit.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
 
   /// Whether a choice for this turn no longer matters: the match is over, the bot stops, or a later turn has come.
@@ -124,7 +124,7 @@ struct DrawOffer {
   std::shared_ptr<LiveMatch> match;
 };
 
-/// A match of the bot's has ended, perhaps while it was away.
+/// A match of the bot has ended, perhaps while it was away.
 struct FinishedMatch {
   std::string match_id;
   std::string game;
@@ -132,13 +132,13 @@ struct FinishedMatch {
   std::string opponent;
   v1::Result result;
   std::string position;              ///< the position's text at the end
-  std::shared_ptr<LiveMatch> match;  ///< null where the bot never saw it live
+  std::shared_ptr<LiveMatch> match;  ///< null if this run never saw it live
 
-  /// The bot's points: 1, ½ or 0; nothing where the match does not count.
+  /// The bot's points: 1, ½ or 0; nothing if the match is void.
   [[nodiscard]] std::optional<double> score() const;
 };
 
-/// The moves up to a turn at a ply, from those known and the turn's last ones; nothing where they leave a gap.
+/// The moves up to a turn at a ply, from the known ones and the turn's last ones; nothing if there is a gap.
 std::optional<std::vector<std::string>> joined(std::vector<std::string> moves,
                                                const std::vector<v1::RecentMove>& last_moves, int ply);
 

@@ -1,4 +1,4 @@
-// Watching matches: streams of events that outlive their connections.
+// Watching matches: streams of events that continue after a lost connection.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Event {
 };
 
 /// A stream of events, from `Client::observe` and `observe_all`, for one thread at a time and no longer than its client
-/// lives. A lost connection is taken up again where it broke off. Events whose kind is newer than this client come too:
+/// lives. After a lost connection it continues without a gap. Events whose kind is newer than this client come too:
 /// their `event_case()` is EVENT_NOT_SET.
 class Events {
  public:
@@ -29,8 +29,8 @@ class Events {
   Events(Events&&) noexcept;
   ~Events();
 
-  /// Waits for the next event; nothing after the last one of a match, or after `stop`.
-  /// Throws ArbiterError where the server does not want to go on, ConnectionFailed where it never answered.
+  /// Waits for the next event; nothing after the last one of a match, or after `stop`. Throws ArbiterError if the
+  /// server refuses to continue, ConnectionFailed if it never answered.
   std::optional<Event> next();
 
   /// Ends the stream, from any thread.

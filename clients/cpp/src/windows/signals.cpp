@@ -50,7 +50,7 @@ struct Signals::State {
     came.release();
   }
 
-  // Called by the system, in a thread of its own. What is not dealt with here ends the process.
+  // Called by the system, in a thread of its own. Other signals end the process.
   static BOOL WINAPI handle(DWORD /*event*/) {
     const std::lock_guard lock(mutex);
     if (current == nullptr || current->dealt_with.exchange(true)) return FALSE;
@@ -65,7 +65,7 @@ struct Signals::State {
     if (!came.try_acquire_for(GRACE)) ::ExitProcess(INTERRUPTED);
   }
 
-  static inline std::mutex mutex;  // guards what follows
+  static inline std::mutex mutex;  // guards the following members
   static inline State* current = nullptr;
 
   std::function<void()> told;

@@ -13,7 +13,7 @@ import (
 // FirstMove plays the first legal move.
 type FirstMove struct{}
 
-// Profile says who it is.
+// Profile describes the bot.
 func (FirstMove) Profile() arbiter.Profile {
 	return arbiter.Profile{Name: "first-move", Extras: arbiter.Extras{LegalMovesUpTo: 500}}
 }
@@ -27,7 +27,7 @@ func (FirstMove) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice
 	return arbiter.Move{Text: moves[0].Text}, nil
 }
 
-// Ended says how a match went.
+// Ended prints the result of a match.
 func (FirstMove) Ended(finished *arbiter.FinishedMatch) {
 	score, _ := finished.Score()
 	fmt.Printf("%s against %s: %v (%s)\n", finished.Game, finished.Opponent, score, finished.Result.Reason)

@@ -1,4 +1,4 @@
-// A bot with a simple search and no rules of its own: the server plays the moves for it. It looks at its own moves and at
+// A bot with a simple search and no rules of its own: it asks the server to play the moves. It tries its own moves and
 // the opponent's answers to the best of them, and counts pieces.
 //
 //	go run ./samples/search --name carol
@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	width      = 8   // own moves to look at
-	depthWidth = 2   // of these, how many to look at with the opponent's answers
-	answers    = 4   // answers to look at
-	win        = 100 // what a won game is worth, in pieces
+	width      = 8   // own moves to try
+	depthWidth = 2   // of these, how many to try with the opponent's answers
+	answers    = 4   // answers to try
+	win        = 100 // the value of a won game, in pieces
 )
 
 type valued struct {
@@ -27,10 +27,10 @@ type valued struct {
 	worth int
 }
 
-// Search looks two moves ahead through PlayMoves, with many questions at once.
+// Search looks two moves ahead through PlayMoves, with many calls at once.
 type Search struct{}
 
-// Profile says who it is.
+// Profile describes the bot.
 func (Search) Profile() arbiter.Profile { return arbiter.Profile{Name: "search"} }
 
 // Choose returns the move whose worst answer is the least bad.
@@ -62,7 +62,7 @@ func (Search) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice, e
 	return arbiter.Move{Text: choice.move}, nil
 }
 
-// look returns some of the moves after a line, and what each is worth to a seat.
+// look returns some of the moves after a line, and the value of each for a seat.
 func look(ctx context.Context, client *arbiter.Client, line arbiter.Line, seat, most int) ([]valued, error) {
 	legal, err := client.LegalMoves(ctx, line)
 	if err != nil {
@@ -82,7 +82,7 @@ func look(ctx context.Context, client *arbiter.Client, line arbiter.Line, seat, 
 	return found, group.Wait()
 }
 
-// worth returns what the end of a line is worth to a seat: a win, a loss, or the difference in pieces.
+// worth returns the value of the end of a line for a seat: a win, a loss, or the difference in pieces.
 func worth(ctx context.Context, client *arbiter.Client, line arbiter.Line, seat int) (int, error) {
 	played, err := client.PlayMoves(ctx, line, len(line.Moves), true)
 	if err != nil {

@@ -19,7 +19,7 @@ impl Client {
         Ok(answer.r#match.unwrap_or_default())
     }
 
-    /// Returns a match as it stands, with or without its moves. Refusals: MATCH_NOT_FOUND.
+    /// Returns the current state of a match, with or without its moves. Refusals: MATCH_NOT_FOUND.
     pub async fn get_match(&self, match_id: &str, with_moves: bool) -> Result<proto::Match, Error> {
         let request = proto::GetMatchRequest { match_id: match_id.to_owned(), with_moves };
         let answer = ask!(self, Yes, matches.get_match(request)).await?;

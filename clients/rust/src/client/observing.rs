@@ -1,4 +1,4 @@
-//! Watching matches: streams of events that outlive their connections.
+//! Watching matches: streams of events that continue after a lost connection.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -41,7 +41,7 @@ pub enum News {
 
 /// What an [`Observation`] yields: [`Event`] or [`News`].
 pub trait Observed: Sized {
-    /// Returns what an item says, if it is of this kind.
+    /// Returns the content of an item, if it is of this kind.
     fn of(item: ObserveItem) -> Option<Self>;
 }
 
@@ -84,8 +84,8 @@ impl Client {
     }
 }
 
-/// Events, one after the other: each once, in order, without a gap. A lost connection is taken up where it broke off:
-/// one that was there once is tried again for ever, the first one for the client's patience.
+/// Events, one after the other: each once, in order, without a gap. After a lost connection it continues: a lost
+/// connection is tried again without end, the first one for the client's patience.
 pub struct Observation<E = Event> {
     client: Client,
     of: Of,
@@ -139,7 +139,7 @@ impl<E: Observed> Observation<E> {
         }
     }
 
-    /// Returns what an item says if that is new, and moves on past it.
+    /// Returns the content of an item if it is new, and moves on past it.
     fn taken(&mut self, item: ObserveItem) -> Option<E> {
         match (&mut self.of, &item.item) {
             (Of::All(all), _) if !item.token.is_empty() => all.after_token.clone_from(&item.token),
@@ -152,7 +152,7 @@ impl<E: Observed> Observation<E> {
         E::of(item)
     }
 
-    /// Waits for what the stream says next, on a new stream where there is none.
+    /// Waits for the next item of the stream; opens a new stream if there is none.
     async fn receive(&mut self) -> Result<(), Error> {
         let client = self.client.clone();
         let stream = match &mut self.stream {

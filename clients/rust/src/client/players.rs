@@ -21,7 +21,7 @@ impl Client {
             invitation: invitation.to_owned(),
         };
         if self.connection().addresses.listed.len() > 1 {
-            // What is sent once is sent to an address that answers.
+            // A request that is not repeated goes to an address that answers.
             if let Err(error @ Error::ConnectionFailed(..)) = self.server_info().await {
                 return Err(error);
             }
@@ -61,7 +61,7 @@ impl Client {
         Ok(ask!(self, Yes, players.create_challenge(request)).await?.challenge.unwrap_or_default())
     }
 
-    /// Accepts a challenge to the caller, or anybody's seek, and returns the match; again does no harm. Needs scope play.
+    /// Accepts a challenge to the caller, or any seek, and returns the match; may be repeated. Needs scope play.
     /// Refusals: CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is).
     pub async fn accept_challenge(&self, challenge_id: &str) -> Result<proto::Match, Error> {
         let request = proto::AcceptChallengeRequest { challenge_id: challenge_id.to_owned() };
@@ -76,7 +76,8 @@ impl Client {
         ask!(self, Yes, players.decline_challenge(request)).await.map(drop)
     }
 
-    /// Makes a challenge that whoever comes first may accept. Refusals: as for [`Client::create_challenge`].
+    /// Makes a challenge that any player may accept; the first gets the match. Refusals: as for
+    /// [`Client::create_challenge`].
     pub async fn create_seek(&self, terms: Terms) -> Result<Challenge, Error> {
         let request = proto::CreateSeekRequest { request_id: new_request_id(), terms: Some(terms) };
         Ok(ask!(self, Yes, players.create_seek(request)).await?.seek.unwrap_or_default())

@@ -5,7 +5,7 @@ use crate::errors::Error;
 use crate::proto;
 
 impl Client {
-    /// Returns a tournament as it stands. Refusals: TOURNAMENT_NOT_FOUND.
+    /// Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
     pub async fn get_tournament(&self, tournament_id: &str) -> Result<proto::Tournament, Error> {
         let request = proto::GetTournamentRequest { tournament_id: tournament_id.to_owned() };
         Ok(ask!(self, Yes, tournaments.get_tournament(request)).await?.tournament.unwrap_or_default())
@@ -47,7 +47,7 @@ impl Client {
         Ok(ask!(self, Yes, tournaments.withdraw_from_tournament(request)).await?.entrant.unwrap_or_default())
     }
 
-    /// Returns the standings of a tournament as they are now. Refusals: TOURNAMENT_NOT_FOUND.
+    /// Returns the current standings of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
     pub async fn get_standings(&self, tournament_id: &str) -> Result<proto::GetStandingsResponse, Error> {
         let request = proto::GetStandingsRequest { tournament_id: tournament_id.to_owned() };
         ask!(self, Yes, tournaments.get_standings(request)).await

@@ -1,4 +1,4 @@
-//! Answers: receipts, and what is done about refusals.
+//! Answers: receipts and refusals.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl Runner {
         }
     }
 
-    /// Takes a request for answered; returns who made it, or `None` if its match is over.
+    /// Marks a request as answered; returns who made it, or `None` if its match is over.
     fn settled(&mut self, act: &PlayAct) -> Option<Place> {
         self.outbox.answered(&act.request_id);
         self.seats.answered(&act.request_id)
@@ -61,7 +61,7 @@ impl Runner {
         }
     }
 
-    /// Has the bot choose again, where what was refused is its answer to the turn.
+    /// Calls the bot again if the refused act is its answer to the turn.
     fn on_objection(&mut self, place: &Place, act: &PlayAct, refusal: ArbiterError) {
         warn!("refused in match {}: {refusal}", act.match_id);
         let answers_turn = matches!(act.act, Some(Act::Move(_) | Act::ClaimDraw(_)));

@@ -1,4 +1,4 @@
-//! Ends: each is told to the bot, and acknowledged once that and every one before it has been done.
+//! Ends of matches: the bot is told of each, and it is acknowledged once the bot has handled it and all before it.
 
 use std::collections::VecDeque;
 
@@ -26,12 +26,12 @@ struct End {
 }
 
 impl Ends {
-    /// Tells whether the bot has been told of all ends that have come.
+    /// Returns whether the bot has handled all ends that have arrived.
     pub(super) fn all_told(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Returns how many matches the bot has been told the end of, and acknowledged.
+    /// Returns how many ends of matches the bot has handled and acknowledged.
     pub(super) fn told(&self) -> u64 {
         self.told
     }

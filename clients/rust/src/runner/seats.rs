@@ -1,4 +1,4 @@
-//! The bot's seats in live matches: what each is thinking about, and what it has said that is not answered.
+//! The bot's seats in live matches: the choice of each that is under way, and its act that is not answered yet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,36 +12,36 @@ use crate::proto::play_act::Act;
 use crate::turn::Turn;
 use crate::values::LiveMatch;
 
-/// A seat of the bot's. In a match of the bot against itself there are two, which know nothing of each other.
+/// A seat of the bot. In a match of the bot against itself there are two, independent of each other.
 pub(super) struct Seat {
     pub(super) live: Arc<LiveMatch>,
     /// Turns true once the callback `started` has returned; `None` before it is called.
     pub(super) begun: Option<watch::Receiver<bool>>,
-    /// The thought that is under way.
+    /// The choice that is under way.
     pub(super) thought: Option<Thought>,
-    /// The turn that the last choice answered.
+    /// The turn the turn that the last choice answered.
     pub(super) turn: Option<Arc<Turn>>,
     /// The move, claim or resignation that waits for its answer.
     pub(super) request_id: String,
-    /// Turns before this ply have been dealt with.
+    /// Turns before this ply are done.
     pub(super) next_ply: i32,
     pub(super) offer_answered: bool,
     thoughts: u64,
 }
 
-/// Choosing for a ply: its number among the seat's thoughts tells it from older ones.
+/// A choice for a ply. Its number among the seat's choices distinguishes it from older ones.
 #[derive(Clone)]
 pub(super) struct Thought {
     pub(super) place: Place,
     pub(super) number: u64,
     pub(super) ply: i32,
-    /// Turns true when the thought is left for a later one.
+    /// Becomes true when the choice is abandoned for a later one.
     left: Arc<watch::Sender<bool>>,
     task: Option<AbortHandle>,
 }
 
 impl Thought {
-    /// Returns what turns true when the thought is left for a later one.
+    /// Returns a value that becomes true when the choice is abandoned for a later one.
     pub(super) fn left(&self) -> watch::Receiver<bool> {
         self.left.subscribe()
     }
@@ -55,7 +55,7 @@ impl Thought {
 }
 
 impl Seat {
-    /// Tells whether what the seat has said, and not been answered, answers the turn at a ply.
+    /// Returns whether the unanswered act of the seat answers the turn at a ply.
     ///
     /// A move for an earlier ply does not: it has been played, or there would be no such turn, and its answer is on the
     /// way. So it is where one seat moves twice in a row.
@@ -66,7 +66,7 @@ impl Seat {
         }
     }
 
-    /// Leaves the thought that is under way for a new one; [`thinking`](Seat::thinking) follows.
+    /// Abandons the choice that is under way for a new one; [`thinking`](Seat::thinking) follows.
     pub(super) fn think_anew(&mut self, place: Place, ply: i32) -> Thought {
         if let Some(older) = self.thought.take() {
             older.leave();
@@ -84,7 +84,7 @@ impl Seat {
         }
     }
 
-    /// Takes the thought of a number for done; returns whether it is the one under way.
+    /// Marks the choice with a number as done; returns whether it is the one under way.
     pub(super) fn settle_thought(&mut self, number: u64) -> bool {
         let current = self.thought.as_ref().is_some_and(|thought| thought.number == number);
         if current {
@@ -110,7 +110,7 @@ pub(super) struct Seats {
 }
 
 impl Seats {
-    /// Returns the seat at a place; it is made where there is none yet.
+    /// Returns the seat at a place, which is created if necessary.
     pub(super) fn sit(&mut self, place: &Place, game: &str, opponent: &str) -> &mut Seat {
         let seats = self.seats.entry(place.match_id.clone()).or_default();
         let at = seats.iter().position(|seat| seat.live.seat == place.seat).unwrap_or_else(|| {

@@ -20,7 +20,7 @@ use crate::proto;
 use crate::turn::{Told, Turn};
 use crate::values::{LiveMatch, joined};
 
-/// Asks the bot for its choices, at most so many at once.
+/// Asks the bot for its choices, with a limit on how many are under way at once.
 pub(crate) struct Thinkers {
     caller: Arc<Caller>,
     client: Client,
@@ -72,9 +72,9 @@ impl Thinkers {
         self.tell(thought, Some(again), choice);
     }
 
-    /// Returns what the bot chooses; it is asked again where it failed while the arbiter was away. That is so where its
-    /// error, or one behind it, says so, and where any call failed in that way meanwhile: a bot may wrap an error in
-    /// whatever way it likes, or keep nothing of it but the text.
+    /// Returns the bot's choice; the bot is called again if it failed while the arbiter was away. That is so if its
+    /// error, or one behind it, shows it, or if any call failed in that way meanwhile: a bot may wrap an error in any
+    /// way, or keep only its text.
     async fn choice(
         &self,
         turn: &Arc<Turn>,
@@ -94,7 +94,7 @@ impl Thinkers {
         }
     }
 
-    /// Returns the moves up to a turn: from its last moves, or where these leave a gap, by asking.
+    /// Returns the moves up to a turn: from its last moves, or if these leave a gap, from the server.
     async fn line(&self, live: &LiveMatch, turn: &proto::Turn) -> Result<Arc<Vec<String>>, Error> {
         let mut backoff = Backoff::default();
         let mut moves = joined(&live.moves(), turn.ply, &turn.last_moves);
@@ -116,8 +116,8 @@ impl Thinkers {
         Ok(moves)
     }
 
-    /// Returns what the bot makes of a turn. Its thread counts as a thinker until it comes back, also where its choice
-    /// is no longer wanted: what the bot awaits then is dropped, and what it computes goes on.
+    /// Returns the bot's choice for a turn. Its thread counts as a thinker until it returns, even if the choice is not
+    /// needed any more: then the bot's next await is dropped, and its computations go on.
     async fn ask(
         &self,
         turn: Arc<Turn>,

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::proto;
 use crate::proto::RecentMove;
 
-/// A match that the bot plays, from its start to its end. A match of the bot against itself is two of these, one a seat.
+/// A match that the bot plays, from its start to its end. A match of the bot against itself is two of these, one for
+/// each seat.
 pub struct LiveMatch {
     /// The match's id.
     pub match_id: String,
@@ -51,7 +52,7 @@ impl LiveMatch {
         self.told().time_control.clone()
     }
 
-    /// Tells whether the match counts for ratings.
+    /// Returns whether the match counts for ratings.
     pub fn rated(&self) -> bool {
         self.told().rated
     }
@@ -71,14 +72,13 @@ impl LiveMatch {
         self.told().moves.clone()
     }
 
-    /// Tells whether the match has ended, or the bot stops: a long search may give up.
+    /// Returns whether the match has ended, or the bot stops: a long search may give up.
     pub fn over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Works on what the bot keeps of this match from turn to turn: a value of its own type, made by `Default` at its
-    /// first use (and made anew where another type was kept before). Keep the work short: another turn of the match
-    /// waits for it.
+    /// Gives access to the bot's own data about this match: a value of its own type, made by `Default` at its first use
+    /// (and again if the value had another type before). Keep the work short: another turn of the match waits for it.
     pub fn with_memory<T: Default + Send + 'static, R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let mut kept = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.as_ref().is_some_and(|memory| memory.is::<T>()) {
@@ -129,7 +129,7 @@ impl fmt::Debug for LiveMatch {
     }
 }
 
-/// Returns the moves up to a turn, from those known and the turn's last ones; `None` where they leave a gap.
+/// Returns the moves up to a turn, from the known ones and the turn's last ones; `None` if there is a gap.
 pub(crate) fn joined(known: &[String], ply: i32, last_moves: &[RecentMove]) -> Option<Vec<String>> {
     let ply = usize::try_from(ply).ok()?;
     let mut moves = known[..known.len().min(ply)].to_vec();

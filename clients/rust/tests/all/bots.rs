@@ -167,7 +167,7 @@ impl Key {
         soon(self.rings.recv()).await.expect("the gate is there")
     }
 
-    /// Tells whether somebody has come that the test has not heard of yet.
+    /// Returns whether somebody has come that the test has not heard of yet.
     pub fn has_rung(&self) -> bool {
         !self.rings.is_empty()
     }

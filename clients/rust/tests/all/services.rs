@@ -113,7 +113,7 @@ impl Peer {
         soon(self.streams.recv()).await.expect("the peer is there")
     }
 
-    /// Tells whether there is a stream that nobody has asked for.
+    /// Returns whether there is a stream that nobody has asked for.
     pub fn has_stream(&self) -> bool {
         !self.streams.is_empty()
     }

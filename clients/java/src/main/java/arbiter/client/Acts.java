@@ -8,7 +8,7 @@ import arbiter.v1.PlayAct;
 import arbiter.v1.ResignAct;
 import java.util.List;
 
-/** What a choice is on the wire: an act that answers the turn, and what is said before it. */
+/** The messages of a choice: an act that answers the turn, and the acts before it. */
 record Acts(List<PlayAct.Builder> before, PlayAct.Builder answer) {
     /** Returns the acts of a choice at a ply. Throws NullPointerException where there is none. */
     static Acts of(Choice choice, int ply) {

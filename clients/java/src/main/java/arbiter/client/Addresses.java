@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The addresses of one arbiter, all equally good. What uses them shares the one that is current. */
+/** The addresses of one arbiter, all equivalent. All calls of a client use the current one. */
 final class Addresses {
     static final String DEFAULT_SERVER = "127.0.0.1:7400";
     private static final int MOST_PORT = 65_535;
@@ -21,7 +21,7 @@ final class Addresses {
         this.listed = List.copyOf(listed);
     }
 
-    /** Returns the addresses of a list with commas. Throws ConnectionFailedException for one that is no HOST:PORT. */
+    /** Returns the addresses of a list with commas. Throws ConnectionFailedException for one that is not HOST:PORT. */
     static List<String> of(String text) {
         Set<String> found = new LinkedHashSet<>();
         String[] parts = text.split(",", -1);
@@ -59,14 +59,14 @@ final class Addresses {
         }
     }
 
-    /** One caller's tries to be answered: at the next address at once, and once all have failed after a pause. */
+    /** The attempts of one caller: at the next address at once, and after a pause once all addresses have failed. */
     final class Tries {
         private final Backoff backoff = new Backoff();
         private final Map<String, ClientException> failed = new LinkedHashMap<>(); // since the last pause
 
         /**
-         * Returns how long to wait after a try at an address, in milliseconds: 0 if another one is to be tried first. An
-         * address at which no arbiter answers, or one that refuses all for now, is left for the next one.
+         * Returns the pause after an attempt at an address, in milliseconds: 0 if another one is to be tried first. The
+         * next one is chosen if no arbiter answers at this one, or if it refuses every call for now.
          */
         long failed(String address, ClientException error) {
             long askedMs = error.retryAfterMs();
@@ -93,7 +93,7 @@ final class Addresses {
             return backoff.nextMs(askedMs);
         }
 
-        /** Returns the exception with which the tries are given up: the last one, or one that names all addresses. */
+        /** Returns the exception to throw after the last attempt: its exception, or one that names all addresses. */
         ClientException allFailed(ClientException last) {
             if (failed.size() < Math.max(2, listed.size())) {
                 return last;
@@ -116,7 +116,7 @@ final class Addresses {
         return refuses || error instanceof ConnectionFailedException;
     }
 
-    /** Returns what gRPC said of a failure, or the arbiter. */
+    /** Returns the description of a failure by gRPC or by the arbiter. */
     private static String why(ClientException error) {
         boolean lost = error instanceof ConnectionFailedException;
         if (!lost || !(error.getCause() instanceof StatusRuntimeException failure)) {

@@ -1,13 +1,13 @@
 package arbiter.client;
 
 /**
- * What a bot says to a challenge, an open seek or a tournament.
+ * The answer of a bot to a challenge, an open seek or a tournament.
  *
  * @param kind what is said
  * @param reason why a challenge is declined, for the challenger; at most 200 characters
  */
 public record Answer(Kind kind, String reason) {
-    /** What can be said. */
+    /** The possible answers. */
     public enum Kind {
         /** As the bot's profile says. */
         BY_PROFILE,

@@ -4,7 +4,7 @@ import io.grpc.Status;
 import java.util.Map;
 import java.util.Set;
 
-/** The arbiter says no: a reason, a sentence for people, facts for programs. */
+/** A refusal of the arbiter: a reason, a sentence for people, and facts for programs. */
 public final class ArbiterException extends ClientException {
     private static final long serialVersionUID = 1;
     private static final Set<Status.Code> PASSING = Set.of(
@@ -15,13 +15,13 @@ public final class ArbiterException extends ClientException {
             Status.Code.UNKNOWN,
             Status.Code.CANCELLED,
             Status.Code.DEADLINE_EXCEEDED);
-    private static final int MOST_DIGITS = 15; // of a pause in milliseconds; a longer number is nobody's honest wish
+    private static final int MOST_DIGITS = 15; // of a pause in ms; an honest server asks for less
 
     private final Reason reason;
     private final Status.Code code;
     private final transient Map<String, String> facts;
 
-    /** Makes one. {@code code} says what to do where the reason is {@code UNKNOWN}. */
+    /** Makes one. Decide by {@code code} if the reason is {@code UNKNOWN}. */
     public ArbiterException(Reason reason, String message, Status.Code code, Map<String, String> facts) {
         this(reason, message, code, facts, null);
     }
@@ -34,7 +34,7 @@ public final class ArbiterException extends ClientException {
         this.facts = Map.copyOf(facts);
     }
 
-    /** Returns why; {@code UNKNOWN} where the reason is newer than this client, or not the arbiter's own. */
+    /** Returns why; {@code UNKNOWN} where the reason is newer than this client, or not from the arbiter. */
     public Reason reason() {
         return reason;
     }
@@ -60,13 +60,13 @@ public final class ArbiterException extends ClientException {
         return text.length() <= MOST_DIGITS && text.matches("[0-9]+") ? Long.parseLong(text) : 0;
     }
 
-    /** A status that passes and names no reason is none of the arbiter's, which names one. */
+    /** A temporary status without a reason is not from the arbiter, which names one. */
     @Override
     boolean away() {
         return temporary() || (reason == Reason.UNKNOWN && passing());
     }
 
-    /** Returns whether another stream, or another look, may do better. */
+    /** Returns whether another stream, or another attempt, may succeed. */
     boolean passing() {
         return PASSING.contains(code);
     }

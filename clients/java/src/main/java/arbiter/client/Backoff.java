@@ -4,8 +4,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 
 /**
- * How long to wait before the next try: pauses that double from the first up to the longest, each cut by up to a half at
- * random, so that many clients do not come back at once.
+ * Pauses between attempts: they double from the first up to the longest, each shortened by a random part of at most a
+ * half, so that many clients do not reconnect at the same time.
  */
 public final class Backoff {
     private static final long FIRST_MS = 100;
@@ -29,7 +29,7 @@ public final class Backoff {
         this.chance = chance;
     }
 
-    /** Returns the next pause in milliseconds; it comes on top of what the server asked all its clients for. */
+    /** Returns the next pause in milliseconds, plus the pause that the server has asked all its clients for. */
     public long nextMs(long atLeastMs) {
         long whole = Math.min(mostMs, firstMs << Math.min(tries, MOST_DOUBLINGS));
         tries++;

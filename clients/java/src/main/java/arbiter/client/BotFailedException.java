@@ -1,6 +1,6 @@
 package arbiter.client;
 
-/** A bot threw an exception or returned something that is no choice; the exception is its cause. */
+/** A bot threw an exception or returned something that is not a choice; the exception is its cause. */
 public final class BotFailedException extends ClientException {
     private static final long serialVersionUID = 1;
 

@@ -16,8 +16,9 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
- * Where a run's work is done: what knows of the matches, in one thread, the loop, one thing after the other and never for
- * long; calls of the server, in threads of their own; the bot's methods there too, or where the run's options say.
+ * The threads of a run. The state of the matches belongs to one thread, the loop, which handles one event after the
+ * other and never blocks. Calls of the server run in threads of their own. The bot's methods run there too, or in the
+ * executor of the run's options.
  */
 final class Caller implements Executor, AutoCloseable {
     private static final Logger LOG = System.getLogger("arbiter.client");
@@ -43,23 +44,23 @@ final class Caller implements Executor, AutoCloseable {
         loop.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }
 
-    /** Has something done in the loop; after the end it is not done. */
+    /** Runs a function in the loop; after the end it is not run. */
     @Override
     public void execute(Runnable work) {
         loop.execute(guarded(work));
     }
 
-    /** Has something done in the loop, later. */
+    /** Runs a function in the loop, later. */
     void later(long ms, Runnable work) {
         loop.schedule(guarded(work), ms, TimeUnit.MILLISECONDS);
     }
 
-    /** Has the server asked in a thread of its own, and the loop told what came of it: a value, or what was thrown. */
+    /** Calls the server in a thread of its own; the loop gets the result: a value, or an exception. */
     <T> void call(Callable<T> work, BiConsumer<T, Throwable> then) {
         begin(workers, work, then);
     }
 
-    /** Has the bot asked, where its methods are called; the loop is told as by {@link #call}. */
+    /** Calls the bot in the place for its methods; the loop gets the result as in {@link #call}. */
     <T> void ask(Callable<T> work, BiConsumer<T, Throwable> then) {
         begin(bots, work, then);
     }
@@ -85,7 +86,7 @@ final class Caller implements Executor, AutoCloseable {
         }
     }
 
-    /** Calls a callback of the bot; the loop is told what it returns, or the default where it throws. */
+    /** Calls a callback of the bot; the loop gets its result, or the default if it throws. */
     <T> void callback(String name, Callable<T> work, T byDefault, Consumer<T> then) {
         ask(work, (value, error) -> {
             if (error != null) {
@@ -100,7 +101,7 @@ final class Caller implements Executor, AutoCloseable {
         });
     }
 
-    /** Deals with a bot that failed at its turn, loudly and as the run's policy says; returns whether it resigns. */
+    /** Handles an error of the bot in its turn: logs it, and returns whether it resigns by the run's policy. */
     boolean failed(String matchId, int ply, Throwable error) {
         String where = who() + " failed in match " + matchId + " at ply " + ply;
         if (onError == Options.OnError.RAISE) {
@@ -109,12 +110,12 @@ final class Caller implements Executor, AutoCloseable {
         }
         boolean resigns = onError == Options.OnError.RESIGN;
         String said = where + ", and " + (resigns ? "it resigns" : "its clock runs on") + ": " + error;
-        // A refusal that was thrown on the way has a clear text of its own; the trace of anything else is the news.
+        // The text of a refusal is clear by itself; any other error needs its trace.
         LOG.log(Level.ERROR, said, error instanceof ArbiterException ? null : error);
         return resigns;
     }
 
-    /** Ends everything; what is under way goes on in vain. */
+    /** Ends everything; the results of calls under way are ignored. */
     @Override
     public void close() {
         outcome.cancel(false);
@@ -134,7 +135,7 @@ final class Caller implements Executor, AutoCloseable {
         return () -> {
             try {
                 work.run();
-            } catch (Throwable error) { // this client's own: it must not disappear in a thread that nobody asks
+            } catch (Throwable error) { // an error of the client itself must not get lost in a thread
                 outcome.completeExceptionally(error);
             }
         };

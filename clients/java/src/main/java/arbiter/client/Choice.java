@@ -1,6 +1,6 @@
 package arbiter.client;
 
-/** What a bot does at its turn: a {@link Move}, or one of the other acts. */
+/** What a bot may choose: a {@link Move}, or another act. */
 public sealed interface Choice permits Move, Choice.OfferDraw, Choice.ClaimDraw, Choice.Resign {
     /** Offer a draw, and play a move. */
     record OfferDraw(Move move) implements Choice {}
@@ -8,6 +8,6 @@ public sealed interface Choice permits Move, Choice.OfferDraw, Choice.ClaimDraw,
     /** Claim the draw that {@link Turn#drawClaim()} names. */
     record ClaimDraw() implements Choice {}
 
-    /** Give the match up. */
+    /** Resign the match. */
     record Resign() implements Choice {}
 }

@@ -12,7 +12,7 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** The command line of a bot: one for all, so that a bot's own file holds nothing but the bot. */
+/** The command line of a bot: the same for all, so that the file of a bot contains only the bot. */
 public final class Cli {
     private static final String SEEK = "GAME [TIME] [rated] [seat=1|2]";
     private static final Logger LOGGER = Logger.getLogger("arbiter.client"); // held, so that its level is kept
@@ -54,7 +54,7 @@ public final class Cli {
         }
     }
 
-    /** What the arguments ask for. */
+    /** The parsed arguments. */
     static final class Parsed {
         final Options options = new Options();
         final List<String> words = new ArrayList<>();
@@ -66,8 +66,8 @@ public final class Cli {
     private Cli() {}
 
     /**
-     * Plays a bot as the arguments and the environment say. Returns when the bot is done or interrupted; a mistake gets
-     * one line on standard error and exit code 1.
+     * Plays a bot by the arguments and the environment. Returns when the bot is done or interrupted; a mistake is
+     * reported in one line on standard error, with exit code 1.
      */
     public static void main(String description, Bot bot, String[] arguments) {
         program(description, bot.getClass().getSimpleName(), "", bot.profile(), arguments, (options, words) ->
@@ -103,7 +103,7 @@ public final class Cli {
         System.exit(1);
     }
 
-    /** Returns what the arguments ask for, on top of a bot's own profile. */
+    /** Returns the parsed arguments, applied to a bot's own profile. */
     static Parsed parse(Profile profile, String... arguments) throws Mistake {
         Parsed parsed = new Parsed();
         Profile.Builder builder = profile.change();
@@ -188,7 +188,7 @@ public final class Cli {
         throw new Mistake(flag + " " + text + ": expected a number from 0 on");
     }
 
-    /** Returns the items of a list whose commas may also stand between parentheses: {@code pods(size=5,x=1),hop-it}. */
+    /** Returns the items of a list; commas in parentheses do not separate: {@code pods(size=5,x=1),hop-it}. */
     private static String[] split(String games) {
         List<String> items = new ArrayList<>();
         StringBuilder item = new StringBuilder();

@@ -100,7 +100,8 @@ public final class Client implements AutoCloseable {
 
     /**
      * Makes any call of the protocol, such as {@code ask(RatingServiceGrpc::newBlockingStub, stub ->
-     * stub.getLeaderboard(request))}, and once more where the server could not be reached: the request must bear that.
+     * stub.getLeaderboard(request))}, and repeats it if the server could not be reached, so the request must be
+     * repeatable.
      */
     public <S extends AbstractBlockingStub<S>, A> A ask(Function<Channel, S> stub, Function<S, A> call) {
         return connection.ask(stub, true, call);
@@ -165,7 +166,7 @@ public final class Client implements AutoCloseable {
 
     // ---- matches ---------------------------------------------------------------------------------------------------
 
-    /** Returns a match as it stands. Refusals: MATCH_NOT_FOUND. */
+    /** Returns the current state of a match. Refusals: MATCH_NOT_FOUND. */
     public Match getMatch(String matchId, boolean withMoves) {
         var request = GetMatchRequest.newBuilder().setMatchId(matchId).setWithMoves(withMoves).build();
         return ask(MatchServiceGrpc::newBlockingStub, stub -> stub.getMatch(request)).getMatch();
@@ -198,7 +199,7 @@ public final class Client implements AutoCloseable {
         return connection.ask(PlayerServiceGrpc::newBlockingStub, false, stub -> stub.registerPlayer(request));
     }
 
-    /** Returns the caller, and what its token allows. Refusals: TOKEN_INVALID. */
+    /** Returns the caller, and the rights of its token. Refusals: TOKEN_INVALID. */
     public GetPlayerResponse myself() {
         return ask(PlayerServiceGrpc::newBlockingStub, stub -> stub.getPlayer(GetPlayerRequest.getDefaultInstance()));
     }
@@ -213,7 +214,7 @@ public final class Client implements AutoCloseable {
         return ask(PlayerServiceGrpc::newBlockingStub, stub -> stub.createChallenge(request)).getChallenge();
     }
 
-    /** Accepts a challenge to the caller, or anybody's seek; returns the match. Refusals: CHALLENGE_NOT_FOUND. */
+    /** Accepts a challenge to the caller, or any seek; returns the match. Refusals: CHALLENGE_NOT_FOUND. */
     public Match acceptChallenge(String challengeId) {
         var request = AcceptChallengeRequest.newBuilder().setChallengeId(challengeId).build();
         return ask(PlayerServiceGrpc::newBlockingStub, stub -> stub.acceptChallenge(request)).getMatch();
@@ -228,7 +229,10 @@ public final class Client implements AutoCloseable {
         ask(PlayerServiceGrpc::newBlockingStub, stub -> stub.declineChallenge(request));
     }
 
-    /** Makes a challenge that whoever comes first may accept. Refusals: GAME_UNKNOWN, PARAMETER_INVALID. */
+    /**
+     * Makes a challenge that any player may accept; the first gets the match. Refusals: GAME_UNKNOWN,
+     * PARAMETER_INVALID.
+     */
     public Challenge createSeek(Terms terms) {
         var request = CreateSeekRequest.newBuilder().setRequestId(newRequestId()).setTerms(terms).build();
         return ask(PlayerServiceGrpc::newBlockingStub, stub -> stub.createSeek(request)).getSeek();
@@ -254,7 +258,7 @@ public final class Client implements AutoCloseable {
         });
     }
 
-    /** Returns a tournament as it stands. Refusals: TOURNAMENT_NOT_FOUND. */
+    /** Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND. */
     public Tournament getTournament(String tournamentId) {
         var request = GetTournamentRequest.newBuilder().setTournamentId(tournamentId).build();
         return ask(TournamentServiceGrpc::newBlockingStub, stub -> stub.getTournament(request)).getTournament();
@@ -279,7 +283,7 @@ public final class Client implements AutoCloseable {
                 .getEntrant();
     }
 
-    /** Returns the standings of a tournament as they are now. Refusals: TOURNAMENT_NOT_FOUND. */
+    /** Returns the current standings of a tournament. Refusals: TOURNAMENT_NOT_FOUND. */
     public GetStandingsResponse getStandings(String tournamentId) {
         var request = GetStandingsRequest.newBuilder().setTournamentId(tournamentId).build();
         return ask(TournamentServiceGrpc::newBlockingStub, stub -> stub.getStandings(request));
@@ -289,7 +293,7 @@ public final class Client implements AutoCloseable {
 
     private record Page<V>(List<V> values, String next) {}
 
-    /** Returns up to so many values from as many pages as it takes; {@code ask} takes a page's size and token. */
+    /** Returns up to `most` values from as many pages as necessary; {@code ask} takes a page's size and token. */
     private static <V> List<V> collect(int most, BiFunction<Integer, String, Page<V>> ask) {
         List<V> found = new ArrayList<>();
         String token = "";

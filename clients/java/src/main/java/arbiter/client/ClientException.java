@@ -1,6 +1,6 @@
 package arbiter.client;
 
-/** What this package throws. Its text is a sentence for people. */
+/** The base class of this package's exceptions. Its text is a sentence for people. */
 public abstract sealed class ClientException extends RuntimeException
         permits ArbiterException, ConnectionFailedException, CredentialsException, BotFailedException {
     private static final long serialVersionUID = 1;
@@ -17,7 +17,10 @@ public abstract sealed class ClientException extends RuntimeException
         return temporary();
     }
 
-    /** Returns how long the arbiter asks to wait before the same request again, in milliseconds; 0 if it does not say. */
+    /**
+     * Returns the pause that the arbiter asks for before the same request again, in milliseconds; 0 if it asks for
+     * none.
+     */
     public long retryAfterMs() {
         return 0;
     }

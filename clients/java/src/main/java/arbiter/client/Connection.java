@@ -24,8 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
- * The way to one arbiter, at one of its addresses at a time, with the token on every call, and one way to make a call that
- * is answered once.
+ * The connection to one arbiter, at one of its addresses at a time, with a token for every call.
  */
 final class Connection implements ClientInterceptor, AutoCloseable {
     private static final Logger LOG = System.getLogger("arbiter.client");
@@ -155,7 +154,7 @@ final class Connection implements ClientInterceptor, AutoCloseable {
         }
     }
 
-    /** Turns to an address that answers, before a request that is sent once. */
+    /** Makes an address current that answers, before a request that is not repeated. */
     private void find() {
         try {
             ask(ServerServiceGrpc::newBlockingStub, true, stub -> stub.getServerInfo(GetServerInfoRequest.getDefaultInstance()));
@@ -164,13 +163,13 @@ final class Connection implements ClientInterceptor, AutoCloseable {
         }
     }
 
-    /** Says, once, that a server that was never reached is waited for, and for how long. */
+    /** Logs once that the client waits for a server that was never reached, and for how long. */
     void sayWaiting(ClientException error) {
         Level level = toldOfWaiting.getAndSet(true) ? Level.DEBUG : Level.WARNING;
         LOG.log(level, error.getMessage() + "; trying for " + patience.toMillis() / 1000.0 + " s");
     }
 
-    /** Has nothing said of calls that wait: the server has been there, and the stream says that it is lost. */
+    /** Turns the log of waiting calls off: the server has answered, and the stream logs that it is lost. */
     void met() {
         toldOfWaiting.set(true);
     }

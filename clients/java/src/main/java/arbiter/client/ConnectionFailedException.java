@@ -1,6 +1,6 @@
 package arbiter.client;
 
-/** No arbiter answers; the text says where, why, and what to do. The same request again may succeed later. */
+/** No arbiter answers; the text says where, why, and what to do. The same request may succeed later. */
 public final class ConnectionFailedException extends ClientException {
     private static final long serialVersionUID = 1;
 
@@ -9,7 +9,7 @@ public final class ConnectionFailedException extends ClientException {
         this(message, null);
     }
 
-    /** Makes one with its sentence, and what the transport threw. */
+    /** Makes one with its sentence, and the exception of the transport. */
     public ConnectionFailedException(String message, Throwable cause) {
         super(message, cause);
     }

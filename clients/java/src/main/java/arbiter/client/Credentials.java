@@ -41,7 +41,7 @@ public final class Credentials {
         return new Credentials(home.resolve("arbiter").resolve("credentials.toml"));
     }
 
-    /** Returns where the file is, or would be. */
+    /** Returns the path of the file, which need not exist. */
     public Path path() {
         return file;
     }
@@ -58,12 +58,14 @@ public final class Credentials {
                 .findFirst();
     }
 
-    /** Keeps a player's token, at each address of the server; one that was there before is replaced. Throws CredentialsException. */
+    /**
+     * Stores a player's token for each address of the server, in place of an earlier one. Throws CredentialsException.
+     */
     public void save(String server, String name, String token) {
         synchronized (ONE_AT_A_TIME) {
             try {
                 Files.createDirectories(file.getParent(), only("rwx------"));
-                // Bots that start together register at the same time: each must see what the others have written.
+                // Bots that start together register at the same time: each must see the entries of the others.
                 Path lock = file.resolveSibling(file.getFileName() + ".lock");
                 try (FileChannel channel =
                         FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
@@ -99,7 +101,7 @@ public final class Credentials {
                 "can't use the credentials file " + file + ": " + why + "; mend it or move it away");
     }
 
-    /** Replaces the file in one step: a reader sees the old one or the new one. */
+    /** Replaces the file atomically: a reader sees the old one or the new one. */
     private void write(Map<String, Map<String, String>> entries) throws IOException {
         Path draft = Files.createTempFile(file.getParent(), file.getFileName().toString(), "", only("rw-------"));
         Files.writeString(draft, Toml.write(entries));

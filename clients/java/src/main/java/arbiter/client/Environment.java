@@ -1,6 +1,6 @@
 package arbiter.client;
 
-/** Reads the environment; what is empty says nothing. */
+/** Reads the environment; an empty variable counts as absent. */
 final class Environment {
     private Environment() {}
 
@@ -9,7 +9,7 @@ final class Environment {
         return text(System.getenv(variable));
     }
 
-    /** Returns a text, or null where there is none or nothing in it. */
+    /** Returns a text, or null if it is absent or empty. */
     static String text(String text) {
         return text == null || text.isEmpty() ? null : text;
     }

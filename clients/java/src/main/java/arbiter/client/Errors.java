@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** From what the wire says to the exceptions of this package. */
+/** From messages and statuses to the exceptions of this package. */
 final class Errors {
     private static final Metadata.Key<byte[]> DETAILS =
             Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
@@ -28,7 +28,7 @@ final class Errors {
         return new ArbiterException(reason, refusal.getMessage(), code, refusal.getFactsMap());
     }
 
-    /** Returns the exception behind a call to the server at an address that failed in whatever way. */
+    /** Returns the exception for a failed call to the server at an address. */
     static ClientException of(Throwable failure, String address) {
         if (failure instanceof ClientException known) {
             return known;
@@ -36,7 +36,7 @@ final class Errors {
         return of(Status.fromThrowable(failure), Status.trailersFromThrowable(failure), address, failure);
     }
 
-    /** Returns whether an exception, or one behind it, says that the arbiter was away or busy. */
+    /** Returns whether an exception, or one behind it, shows that the arbiter was away or busy. */
     static boolean comesOfAnOutage(Throwable failure) {
         Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
         for (Throwable each = failure; each != null && seen.add(each); each = each.getCause()) {

@@ -3,7 +3,7 @@ package arbiter.client;
 import arbiter.v1.TurnExtras;
 
 /**
- * What each turn shall carry beyond the minimum; it costs time on both sides.
+ * Optional content of each turn; it costs time on both sides.
  *
  * @param board the board, cell by cell
  * @param legalMoveCount the number of legal moves
@@ -14,7 +14,7 @@ public record Extras(boolean board, boolean legalMoveCount, int legalMovesUpTo, 
     /** Nothing. */
     public static final Extras NONE = new Extras(false, false, 0, false);
 
-    /** Asks for the legal moves, where there are at most so many. */
+    /** Asks for the legal moves, if their number is not larger. */
     public static Extras legalMoves(int upTo) {
         return new Extras(false, false, upTo, false);
     }

@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * A match of the bot's has ended, perhaps while it was away.
+ * A match of the bot has ended, perhaps while it was away.
  *
  * @param matchId the match's id
  * @param game the canonical variant
@@ -36,7 +36,7 @@ public record FinishedMatch(
                 Optional.ofNullable(match));
     }
 
-    /** Returns the bot's points: 1, ½ or 0; empty where the match does not count. */
+    /** Returns the bot's points: 1, ½ or 0; empty if the match is void. */
     public OptionalDouble score() {
         if (result.getKind() == ResultKind.RESULT_KIND_WIN) {
             return OptionalDouble.of(result.getWinner() == seat ? 1 : 0);

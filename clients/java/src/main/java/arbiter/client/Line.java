@@ -17,7 +17,7 @@ public record Line(String game, String position, List<String> moves) {
         moves = List.copyOf(moves);
     }
 
-    /** Returns the line that goes on with another move. */
+    /** Returns this line with one more move at its end. */
     public Line then(String move) {
         List<String> longer = new ArrayList<>(moves);
         longer.add(move);

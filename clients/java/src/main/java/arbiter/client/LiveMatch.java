@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one a
- * seat.
+ * A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one
+ * for each seat.
  */
 public final class LiveMatch {
     private final String matchId;
@@ -72,12 +72,12 @@ public final class LiveMatch {
         return moves;
     }
 
-    /** Returns whether the match has ended or the bot stops, so that a long search may give up. */
+    /** Returns whether the match has ended or the bot stops, so that a long search may end. */
     public boolean over() {
         return over;
     }
 
-    /** Returns the bot's own: what it wants to keep from turn to turn. */
+    /** Returns the memory, which is free for the bot's own data about the match. */
     public Map<String, Object> memory() {
         return memory;
     }

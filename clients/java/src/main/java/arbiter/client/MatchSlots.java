@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * How many matches a bot has: those under way, and those that were agreed on but that the stream has not told yet. It is
- * changed by the loop, and read by all.
+ * The number of a bot's matches: those under way, and those agreed on that the stream has not announced yet. Only the
+ * loop changes it; any thread may read it.
  */
 final class MatchSlots {
     private static final int REMEMBERED_ENDS = 10_000;
@@ -31,12 +31,12 @@ final class MatchSlots {
         count();
     }
 
-    /** Has something called whenever the number of matches may be another one. */
+    /** Sets a function that is called after a possible change of the number of matches. */
     void onChange(Runnable work) {
         watchers.add(work);
     }
 
-    /** Returns how many matches more the bot may agree on before it stops, whatever it plays now. */
+    /** Returns how many more matches the bot may agree on before it stops, besides those that it plays now. */
     long left() {
         return left;
     }
@@ -45,7 +45,7 @@ final class MatchSlots {
         return playing;
     }
 
-    /** Returns whether the bot has as many matches as it takes. */
+    /** Returns whether the bot has its maximum number of matches. */
     boolean full() {
         return (most > 0 && playing >= most) || left == 0;
     }
@@ -56,7 +56,7 @@ final class MatchSlots {
         count();
     }
 
-    /** Is told of the end of a match; returns whether that is news. */
+    /** Counts the end of a match; returns whether the end was not known yet. */
     boolean ended(String matchId) {
         live.remove(matchId);
         expected.remove(matchId);
@@ -73,7 +73,7 @@ final class MatchSlots {
         return over.contains(matchId);
     }
 
-    /** Keeps a place for a match that has been agreed on, until the stream tells of it. */
+    /** Reserves a place for a match that has been agreed on, until the stream announces it. */
     void expect(String matchId) {
         if (!live.contains(matchId) && !over.contains(matchId)) {
             expected.add(matchId);
@@ -81,7 +81,7 @@ final class MatchSlots {
         count();
     }
 
-    /** Keeps a place while a match is being agreed on: 1 before, -1 afterwards. */
+    /** Reserves a place while a match is being agreed on: 1 before, -1 afterwards. */
     void agreeing(int step) {
         agreeing += step;
         count();

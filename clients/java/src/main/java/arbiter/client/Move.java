@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Plays a move, and says what the bot thinks of it; opponents see that after the end.
+ * Plays a move with the bot's comment, which opponents see after the end of the match.
  *
  * @param text the move's text
  * @param evaluation the score that the bot expects, in permille: 0 lost, 500 even, 1000 won; null for nothing
@@ -23,12 +23,14 @@ public record Move(String text, Integer evaluation, List<String> line) implement
         line = line == null ? List.of() : line.stream().map(String::valueOf).toList();
     }
 
-    /** Says nothing beside the move. */
+    /** Plays the move without a comment. */
     public Move(String text) {
         this(text, null, List.of());
     }
 
-    /** Returns what is said with the move, or null. What does not fit is left out: a comment must not cost the move. */
+    /**
+     * Returns the comment on the move, or null. Parts that do not fit are left out: a comment must not cost the move.
+     */
     MoveComment comment() {
         MoveComment.Builder comment = MoveComment.newBuilder();
         if (evaluation != null && evaluation >= 0 && evaluation <= CERTAIN) {

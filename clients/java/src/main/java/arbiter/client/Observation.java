@@ -16,9 +16,9 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Events of a match, or of everything, without a gap: a lost connection is taken up again where it broke off. The first
- * connection is given the client's patience; one that is lost is tried again until it is back, at
- * any address. For one thread.
+ * Events of a match, or of everything, without a gap: after a lost connection it continues without a gap. The first
+ * connection is tried for the client's patience; a lost one is tried again at all addresses until it is back. For one
+ * thread.
  */
 public final class Observation implements AutoCloseable {
     private static final Logger LOG = System.getLogger("arbiter.client");

@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.concurrent.Executor;
 
 /**
- * Where and how to play or to ask. Each method sets the part of its name and returns this; what is not set is looked for
- * in the environment (ARBITER_SERVER, ARBITER_NAME, ARBITER_TOKEN, …), or has its default.
+ * The options of a run or a client. Each method sets the part of its name and returns this; what is not set comes from
+ * the environment (ARBITER_SERVER, ARBITER_NAME, ARBITER_TOKEN, …), or has its default.
  */
 public final class Options {
-    /** What a bot's error at its turn costs. */
+    /** The cost of a bot's error in its turn. */
     public enum OnError {
         /** The match. */
         RESIGN,
@@ -63,15 +63,15 @@ public final class Options {
         return this;
     }
 
-    /** Sets what is said of the bot, instead of its own {@link Bot#profile()}. */
+    /** Sets the profile of the bot, instead of its own {@link Bot#profile()}. */
     public Options profile(Profile value) {
         profile = value;
         return this;
     }
 
     /**
-     * Stops after so many matches have ended; 0, the default, for never. The bot agrees on no more than that, and plays
-     * those to their end that are under way.
+     * Stops after so many matches have ended; 0, the default, for never. The bot agrees to no more than that, and plays
+     * those under way to their end.
      */
     public Options matches(long value) {
         matches = value;

@@ -11,9 +11,9 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * What the bot says on its stream: in order, together where it is ready together, and until it is answered. A request
- * keeps its id and is sent again on every new stream until its answer arrives; a pong or an acknowledgement is said once.
- * Between {@code hold} and {@code release} only the hello goes out. For any number of threads.
+ * The queue of the bot's acts: sent in order, in batches, and repeated until they are answered. A request keeps its id
+ * and is sent again on every new stream until its answer arrives; a pong or an acknowledgement is sent only once.
+ * Between {@code hold} and {@code release} only the hello is sent. For any number of threads.
  */
 final class Outbox {
     private final String prefix = UUID.randomUUID().toString();
@@ -26,7 +26,10 @@ final class Outbox {
     private boolean closed;
     private boolean finished;
 
-    /** Begins a new stream, which is called back as it is ready: says hello, and nothing else until {@code release}. */
+    /**
+     * Begins a new stream, which is called back when it is ready: sends the hello, and nothing else until {@code
+     * release}.
+     */
     synchronized void hold(ClientHello hello, CallStreamObserver<PlayRequest> opened) {
         stream = opened;
         held = true;
@@ -36,7 +39,7 @@ final class Outbox {
         urgent.add(PlayAct.newBuilder().setHello(hello).build());
     }
 
-    /** Says nothing more on a stream that has ended. */
+    /** Sends nothing more on a stream that has ended. */
     synchronized void leave(CallStreamObserver<PlayRequest> ended) {
         if (stream == ended) {
             stream = null;
@@ -44,7 +47,7 @@ final class Outbox {
         }
     }
 
-    /** Goes on after the server's hello on a stream: what has not been answered goes out again, in its old order. */
+    /** Continues after the server's hello on a stream: unanswered requests are sent again, in their old order. */
     synchronized void release(CallStreamObserver<PlayRequest> greeted) {
         if (stream != greeted) {
             return;
@@ -55,7 +58,7 @@ final class Outbox {
         drain();
     }
 
-    /** Sends an act that will be answered; returns the request id that it got. */
+    /** Sends an act that will be answered; returns its request id. */
     synchronized String request(PlayAct.Builder act) {
         count++;
         String id = prefix + "-" + count;
@@ -65,12 +68,12 @@ final class Outbox {
         return id;
     }
 
-    /** Says something that is not answered; a stream that breaks forgets it. */
+    /** Sends an act that is not answered; it is lost if the stream breaks. */
     synchronized void say(PlayAct act) {
         push(act);
     }
 
-    /** Says something before all else, on the stream that asked for it. */
+    /** Sends an act before all others, on the stream that asked for it. */
     synchronized void sayAtOnce(PlayAct act, CallStreamObserver<PlayRequest> asked) {
         if (stream == asked) {
             urgent.add(act);
@@ -78,17 +81,17 @@ final class Outbox {
         }
     }
 
-    /** Returns the act that waits for an answer under an id, or null. */
+    /** Returns the unanswered act with a request id, or null. */
     synchronized PlayAct unanswered(String requestId) {
         return unanswered.get(requestId);
     }
 
-    /** Takes an act off the list of those that wait. */
+    /** Removes an act, which has been answered, from the list. */
     synchronized void answered(String requestId) {
         unanswered.remove(requestId);
     }
 
-    /** Sends an act again that still waits for its answer. */
+    /** Sends an unanswered act again. */
     synchronized void again(String requestId) {
         PlayAct act = unanswered.get(requestId);
         if (act != null && queue.stream().noneMatch(waiting -> waiting == act)) {
@@ -96,13 +99,13 @@ final class Outbox {
         }
     }
 
-    /** Ends the stream's sending side once everything has been said. */
+    /** Ends the sending side of the stream once everything has been sent. */
     synchronized void close() {
         closed = true;
         drain();
     }
 
-    /** Says what is ready to be said, as far as the stream takes it: pongs first. */
+    /** Sends the acts, pongs first, as far as the stream takes them. */
     synchronized void drain() {
         if (stream == null || finished || !stream.isReady()) {
             return;
@@ -120,7 +123,7 @@ final class Outbox {
                 stream.onCompleted();
             }
         } catch (IllegalStateException error) {
-            finished = true; // the stream is over, and its reader knows why
+            finished = true; // the stream is over, and its reader has the reason
         }
     }
 

@@ -14,8 +14,8 @@ import java.util.concurrent.TimeoutException;
 public final class Playing {
     private static final Logger LOG = System.getLogger("arbiter.client");
     private static final Duration PATIENCE = Duration.ofSeconds(10);
-    private static final long FAREWELL_WAIT_S = 5; // how long a server may take to end the stream after the bot has
-    private static final long WITHDRAWAL_WAIT_S = 2; // how long it may take to withdraw the bot's seeks before
+    private static final long FAREWELL_WAIT_S = 5; // time limit for the server to end the stream after the bot
+    private static final long WITHDRAWAL_WAIT_S = 2; // time limit for withdrawing the bot's seeks before that
 
     private final Bot bot;
     private final Options options;
@@ -28,9 +28,9 @@ public final class Playing {
     }
 
     /**
-     * Plays a bot, for ever or until so many matches have ended; returns when it is done, or interrupted by Ctrl-C or
-     * SIGTERM. Throws ArbiterException where the server does not want the bot (SESSION_SUPERSEDED: it plays elsewhere
-     * under the same player), ConnectionFailedException, CredentialsException, BotFailedException.
+     * Plays a bot, without end or until enough matches have ended; returns when it is done, or interrupted by Ctrl-C or
+     * SIGTERM. Throws ArbiterException if the server refuses the bot (SESSION_SUPERSEDED: the same player plays
+     * elsewhere), ConnectionFailedException, CredentialsException, BotFailedException.
      */
     public static void run(Bot bot, Options options) {
         Playing playing = start(bot, options);
@@ -50,8 +50,8 @@ public final class Playing {
     }
 
     /**
-     * Has the bot stop: its thoughts are interrupted, its open seeks withdrawn, what it has to say is said, and the server's
-     * end of the stream is awaited, for some seconds at most.
+     * Stops the bot: its choices are interrupted, its open seeks withdrawn, its last acts sent, and the server's end of
+     * the stream is awaited, for some seconds at most.
      */
     public void stop() {
         stopped.complete(null);
@@ -115,7 +115,7 @@ public final class Playing {
                 if (error.reason() != Reason.TOKEN_INVALID) {
                     throw error;
                 }
-                // The kept token is unknown: the server at this address has begun a new life.
+                // The stored token is unknown: the server at this address has a new database.
                 client.connection().token("");
                 register(client, name);
             }
@@ -131,7 +131,7 @@ public final class Playing {
         try {
             client.serverInfo();
         } catch (ArbiterException error) {
-            // There is somebody. Registering is asked for once; what waits for a server is the question before.
+            // The server answers. A registration is not repeated, so the call before it waits for the server.
         }
         try {
             token = client.registerPlayer(name, "", options.invitation).getToken();
@@ -176,7 +176,7 @@ public final class Playing {
         }
     }
 
-    /** Withdraws the bot's seeks, says what is to be said, and waits for the server to end the stream too. */
+    /** Withdraws the bot's seeks, sends its last acts, and waits until the server ends the stream too. */
     private static void farewell(Seeker seeker, Session session, CompletableFuture<Void> stream)
             throws InterruptedException {
         CompletableFuture<Void> withdrawal =

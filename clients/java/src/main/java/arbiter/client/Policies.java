@@ -13,8 +13,9 @@ import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 
 /**
- * What becomes of challenges, open seeks of others, and tournaments: the bot is asked, and its word is carried out.
- * Nothing is asked twice at once; a tournament that has refused the bot is not entered again. In the loop.
+ * Challenges, open seeks of other players, and tournaments: asks the bot, and carries out its decisions. The bot is
+ * never asked twice at once about the same item. A tournament that has refused the bot is not entered again. In the
+ * loop.
  */
 final class Policies {
     private static final Logger LOG = System.getLogger("arbiter.client");
@@ -24,7 +25,7 @@ final class Policies {
     private final Client client;
     private final MatchSlots slots;
     private final Seeker seeker;
-    private final Set<String> asked = new HashSet<>(); // ids of what is being considered
+    private final Set<String> asked = new HashSet<>(); // ids of the challenges and seeks under consideration
     private final Set<String> refused = new HashSet<>(); // ids of tournaments
     private String player = "";
 
@@ -36,13 +37,13 @@ final class Policies {
         slots.onChange(seeker::look);
     }
 
-    /** Is told of a new stream, and whose it is. */
+    /** Begins a new stream of a player. */
     void greeted(String name) {
         player = name;
         seeker.greeted(name);
     }
 
-    /** Takes an item of the stream, if it is one of these. */
+    /** Handles an item of the stream, if it is one of these. */
     void take(PlayItem item) {
         switch (item.getItemCase()) {
             case CHALLENGE -> onChallenge(item.getChallenge());
@@ -170,7 +171,7 @@ final class Policies {
         return answer == null || answer.kind() == Answer.Kind.BY_PROFILE;
     }
 
-    /** Asks the server; what is under an id may be asked again afterwards. */
+    /** Asks the server; afterwards the bot may be asked about the same id again. */
     private <T> void ask(String id, Callable<T> call, Consumer<T> done, Consumer<ClientException> failed) {
         caller.call(call, (value, error) -> {
             asked.remove(id);

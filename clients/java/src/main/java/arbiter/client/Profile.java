@@ -6,7 +6,7 @@ import arbiter.v1.Terms;
 import java.util.List;
 
 /**
- * What is said of a bot; {@code Profile.named("my-bot").games("pods").build()} makes one.
+ * The profile of a bot; {@code Profile.named("my-bot").games("pods").build()} makes one.
  *
  * @param name the bot's name, for people
  * @param version its version; rated apart from other versions
@@ -177,13 +177,13 @@ public record Profile(
             return this;
         }
 
-        /** Sets what it can do beyond the protocol's first version. */
+        /** Sets its capabilities beyond the first version of the protocol. */
         public Builder capabilities(String... values) {
             capabilities = List.of(values);
             return this;
         }
 
-        /** Sets what its turns carry. */
+        /** Sets the optional content of its turns. */
         public Builder extras(Extras value) {
             extras = value;
             return this;

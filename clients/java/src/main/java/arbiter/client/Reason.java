@@ -4,7 +4,7 @@ import arbiter.v1.RefusalReason;
 
 /** Why a request was refused; the facts of each reason are in the protocol (refusal.proto). */
 public enum Reason {
-    /** Newer than this client, or not the arbiter's own: act on the code. */
+    /** Newer than this client, or not from the arbiter: decide by the code. */
     UNKNOWN,
     /** The reason {@code MOVE_MALFORMED} of the protocol. */
     MOVE_MALFORMED,
@@ -75,7 +75,7 @@ public enum Reason {
 
     private static final String PREFIX = "REFUSAL_REASON_";
 
-    /** Returns the reason of a number of the protocol's; {@code UNKNOWN} where it is newer than this client. */
+    /** Returns the reason with a number of the protocol; {@code UNKNOWN} where it is newer than this client. */
     static Reason of(int number) {
         RefusalReason known = RefusalReason.forNumber(number);
         String name = known == null ? "" : known.name();

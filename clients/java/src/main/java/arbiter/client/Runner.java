@@ -22,7 +22,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The bot's side of its stream: what the server says becomes calls of the bot, what the bot says becomes acts. In the
+ * The bot's side of its stream: items of the server become calls of the bot, and their results become acts. In the
  * loop.
  */
 final class Runner {
@@ -32,7 +32,7 @@ final class Runner {
     private static final Set<Reason> STALE =
             Set.of(Reason.PLY_MISMATCH, Reason.NOT_YOUR_TURN, Reason.MATCH_NOT_ACTIVE);
 
-    /** The end of a match that is to be acknowledged once the bot has been told of it. */
+    /** The end of a match, to be acknowledged once the bot has handled it. */
     private static final class End {
         final String cursor;
         final boolean news;
@@ -68,13 +68,13 @@ final class Runner {
         slots.onChange(this::endIfDone);
     }
 
-    /** Is told of a new stream, and whose it is. */
+    /** Begins a new stream of a player. */
     void greeted(String name) {
         player = name;
         policies.greeted(name);
     }
 
-    /** Takes an item of the stream; those that this client does not know are passed over. */
+    /** Handles an item of the stream; unknown items are ignored. */
     void take(PlayItem item) {
         switch (item.getItemCase()) {
             case MATCH -> onMatch(item.getMatch());
@@ -88,7 +88,7 @@ final class Runner {
         }
     }
 
-    /** Gives up the thoughts in all matches: nobody waits for them any more. */
+    /** Tells the running choices of all matches that their results are not needed any more. */
     void stopThinking() {
         seats.values().forEach(ofMatch -> ofMatch.values().forEach(seat -> {
             seat.match.end();
@@ -129,7 +129,7 @@ final class Runner {
         return seat;
     }
 
-    /** Tells the bot that a match has started, if that is news; returns what is done once it knows. */
+    /** Tells the bot that a match has started, if it does not know; the returned future is done after that. */
     private CompletableFuture<Void> begin(Seat seat) {
         if (seat.begun == null) {
             CompletableFuture<Void> begun = new CompletableFuture<>();
@@ -184,7 +184,7 @@ final class Runner {
         return how + ", by " + finished.result().getReason();
     }
 
-    /** Acknowledges results in their order, each once the bot has dealt with it and with all before it. */
+    /** Acknowledges results in their order, each once the bot has handled it and all before it. */
     private void acknowledge() {
         while (!ends.isEmpty() && ends.peek().told) {
             End end = ends.remove();
@@ -196,7 +196,7 @@ final class Runner {
         endIfDone();
     }
 
-    /** Ends the run where enough matches have ended, and the bot has taken on no others. */
+    /** Ends the run if enough matches have ended, and the bot has agreed to no others. */
     private void endIfDone() {
         if (mostEnded > 0 && countEnded >= mostEnded && ends.isEmpty() && slots.playing() == 0) {
             caller.outcome.complete(null);
@@ -214,24 +214,24 @@ final class Runner {
             answerOffer(seat);
         }
         if (message.getPly() < seat.nextPly || isDealtWith(seat, message.getPly())) {
-            return; // told again: the choice has been made and will be, or has been, sent again
+            return; // a repeated turn: its choice exists, and has been or will be sent again
         }
         if (seat.thought != null && message.getPly() <= seat.thought.ply) {
-            return; // told again: it is being thought about
+            return; // a repeated turn: its choice is under way
         }
         thinking.think(seat, message, begin(seat));
     }
 
     /**
-     * Says whether what a seat has said, and not been answered, answers the turn at a ply. A move for an earlier ply does
-     * not: it has been played, or there would be no such turn, and its answer is on the way.
+     * Returns whether the unanswered act of a seat answers the turn at a ply. A move for an earlier ply does not: that
+     * move has been played, since otherwise this turn would not exist, and its answer is on the way.
      */
     private boolean isDealtWith(Seat seat, int ply) {
         PlayAct act = outbox.unanswered(seat.requestId);
         return act != null && !(act.hasMove() && act.getMove().getPly() < ply);
     }
 
-    /** Says what a bot chose at a turn; {@code turn} may be null for a resignation. */
+    /** Sends the choice of a bot for a turn; {@code turn} may be null for a resignation. */
     private void act(Seat seat, Turn turn, Acts acts) {
         for (PlayAct.Builder before : acts.before()) {
             request(seat, before);
@@ -271,7 +271,7 @@ final class Runner {
         }
     }
 
-    /** Takes a request for answered; returns the seat that made it, or null if its match is over. */
+    /** Marks a request as answered; returns the seat that made it, or null if its match is over. */
     private Seat settled(String requestId) {
         outbox.answered(requestId);
         Seat seat = asked.remove(requestId);

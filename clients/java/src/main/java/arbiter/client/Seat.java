@@ -8,20 +8,20 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A seat of the bot's in a live match: the thought that is under way, and what has been said but not answered. In a match
- * of the bot against itself there are two, which know nothing of each other. In the loop.
+ * A seat of the bot in a live match: the choice that is under way, and the act that is not answered yet. In a match of
+ * the bot against itself there are two, independent of each other. In the loop.
  */
 final class Seat {
     final LiveMatch match;
     /** Done once the bot knows that the match has started; null before it is told. */
     CompletableFuture<Void> begun;
-    /** What is being thought about, or null. */
+    /** The choice under way, or null. */
     Thought thought;
-    /** The turn that the last choice answered, or null. */
+    /** The turn the turn that the last choice answered, or null. */
     Turn turn;
     /** The move, claim or resignation that waits for its answer. */
     String requestId = "";
-    /** Turns before this one have been dealt with. */
+    /** Turns before this one are done. */
     int nextPly;
 
     boolean offerAnswered;
@@ -33,9 +33,9 @@ final class Seat {
     /** A choice under way for the turn at a ply. */
     static final class Thought {
         final int ply;
-        /** Whether nobody waits for it any more. */
+        /** Whether it is not needed any more. */
         volatile boolean left;
-        /** Whether it is one of those that are thought at once. */
+        /** Whether it counts as one of the choices under way. */
         boolean counted;
 
         private Thread thinker; // while the bot is asked
@@ -44,7 +44,7 @@ final class Seat {
             this.ply = ply;
         }
 
-        /** Has the bot asked in this thread, which is interrupted as soon as nobody waits for the thought any more. */
+        /** Calls the bot in this thread, which is interrupted as soon as the choice is not needed any more. */
         <T> T in(Callable<T> asking) throws Exception {
             synchronized (this) {
                 if (left) {
@@ -64,7 +64,7 @@ final class Seat {
             }
         }
 
-        /** Is told that nobody waits for it any more. */
+        /** Reacts to the news that the choice is not needed any more. */
         synchronized void leave() {
             left = true;
             if (thinker != null) {
@@ -73,7 +73,7 @@ final class Seat {
         }
     }
 
-    /** Returns the moves up to a turn, from those known and the turn's last ones; null where they leave a gap. */
+    /** Returns the moves up to a turn, from the known ones and the turn's last ones; null if there is a gap. */
     static List<String> joined(List<String> moves, int ply, List<RecentMove> recent) {
         List<String> known = new ArrayList<>(moves.subList(0, Math.min(ply, moves.size())));
         for (RecentMove move : recent) {

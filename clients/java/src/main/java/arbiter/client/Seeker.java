@@ -21,7 +21,7 @@ final class Seeker {
     private static final Logger LOG = System.getLogger("arbiter.client");
     private static final int MOST_LISTED = 100_000; // the bot's own seeks are found among everybody's
 
-    /** Terms that shall be open, and the seek that is. */
+    /** Terms for which a seek should be open, and the open seek. */
     private static final class Place {
         final Terms terms;
         String challengeId = "";
@@ -35,14 +35,14 @@ final class Seeker {
     private final Client client;
     private final MatchSlots slots;
     private final Consumer<ClientException> fail;
-    private final Set<String> closed = new HashSet<>(); // ids that were closed while the server was being asked
+    private final Set<String> closed = new HashSet<>(); // ids that were closed during the call to the server
     private final ReentrantLock busy = new ReentrantLock(); // held while the server is being asked
     private String player = "";
     private boolean greeted;
     private boolean stopped;
     private boolean woken;
 
-    /** Takes what ends the run where the server does not take the terms of a seek. */
+    /** Takes what ends the run if the server does not accept the terms of a seek. */
     Seeker(List<Terms> seeks, Client client, MatchSlots slots, Consumer<ClientException> fail) {
         this.fail = fail;
         this.places = seeks.stream().map(Place::new).toList();
@@ -53,14 +53,14 @@ final class Seeker {
         }
     }
 
-    /** Is told of a new stream: what has become of the seeks meanwhile is asked for. */
+    /** Begins a new stream: the state of the seeks is read from the server again. */
     synchronized void greeted(String name) {
         player = name;
         greeted = true;
         look();
     }
 
-    /** Is told that a challenge or seek is no longer open. */
+    /** Reacts to the end of a challenge or seek. */
     synchronized void closed(String challengeId) {
         if (busy.isLocked()) {
             closed.add(challengeId);
@@ -234,7 +234,7 @@ final class Seeker {
             return;
         }
         synchronized (this) {
-            if (!closed.contains(seek.getChallengeId())) { // nobody was faster than the answer
+            if (!closed.contains(seek.getChallengeId())) { // it was not accepted before the answer arrived
                 place.challengeId = seek.getChallengeId();
             }
         }
@@ -266,7 +266,7 @@ final class Seeker {
         closed.clear();
     }
 
-    /** Returns whether an open seek says what the terms say. What these leave to the server may be anything. */
+    /** Returns whether an open seek has the given terms. Terms that were left to the server match anything. */
     private static boolean fits(Challenge seek, Terms terms) {
         Terms said = seek.getTerms();
         return said.getGame().equals(terms.getGame())

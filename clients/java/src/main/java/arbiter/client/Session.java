@@ -17,12 +17,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A bot's session: one Play stream after another, until it is stopped or the server does not want it. The first connection
- * is given the connection's patience; one that is lost is tried again until it is back, at any address.
+ * A bot's session: one Play stream after another, until it is stopped or the server does not want it. The first
+ * connection is tried for the connection's patience; a lost one is tried again at all addresses until it is back.
  */
 final class Session {
     private static final Logger LOG = System.getLogger("arbiter.client");
-    private static final long HELLO_WAIT_MS = 10_000; // how long the server's hello may take
+    private static final long HELLO_WAIT_MS = 10_000; // time limit for the server's hello
 
     private final Profile profile;
     private final Connection connection;
@@ -42,7 +42,10 @@ final class Session {
         this.caller = caller;
     }
 
-    /** Begins to play; what it returns is done at the end, with a ClientException where the server ends it for good. */
+    /**
+     * Begins to play; the returned future is done at the end, with a ClientException if the server ends the session
+     * finally.
+     */
     CompletableFuture<Void> start() {
         CompletableFuture<Void> done = new CompletableFuture<>();
         Runnable work = () -> {
@@ -57,7 +60,7 @@ final class Session {
         return done;
     }
 
-    /** Says what is still to be said and ends the stream; the session is done once the server has ended it too. */
+    /** Sends the last acts and ends the stream; the session is done once the server has ended it too. */
     void stop() {
         stopping.countDown();
         outbox.close();
@@ -101,12 +104,12 @@ final class Session {
             met = true;
             tries.reset();
         }
-        // Where the end itself says nothing, the server may have given notice of it.
+        // If the end has no reason, the server may have announced one before.
         ArbiterException notice = stream.notice;
         return error instanceof ConnectionFailedException && notice != null ? notice : error;
     }
 
-    /** Returns whether a new stream may do better than the one that ended with this refusal, and shall be tried. */
+    /** Returns whether to try a new stream after one that ended with this refusal. */
     private static boolean passes(ArbiterException refusal) {
         boolean last = refusal.reason() == Reason.SESSION_SUPERSEDED || refusal.reason() == Reason.MESSAGE_TOO_LARGE;
         return refusal.passing() && !last;

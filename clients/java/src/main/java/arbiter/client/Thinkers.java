@@ -3,7 +3,7 @@ package arbiter.client;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** Lets at most so many thoughts be under way at a time; the others wait in line. In the loop. */
+/** Limits how many choices are under way at a time; the others wait in a queue. In the loop. */
 final class Thinkers {
     private record Waiting(Seat.Thought thought, Runnable begin) {}
 
@@ -14,13 +14,13 @@ final class Thinkers {
         free = Math.max(1, most);
     }
 
-    /** Begins a thought as soon as there is room for it. */
+    /** Begins a choice as soon as the number under way allows it. */
     void enter(Seat.Thought thought, Runnable begin) {
         line.add(new Waiting(thought, begin));
         next();
     }
 
-    /** Is told that a thought has come to its end, or that nobody waits for it any more. */
+    /** Reacts to the end of a choice, or to the news that it is not needed any more. */
     void leave(Seat.Thought thought) {
         thought.leave();
         if (thought.counted) {

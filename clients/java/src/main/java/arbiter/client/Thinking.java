@@ -9,13 +9,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * From a turn to what the bot says to it. A thought waits until the bot knows that the match has started, brings the
- * match's moves up to the turn, and then asks the bot. In the loop, but for what is called in threads.
+ * From a turn to the bot's choice. A choice waits until the callback for the start of the match has returned, completes
+ * the match's moves up to the turn, and then calls the bot. In the loop, except for calls in threads.
  */
 final class Thinking {
     private static final Logger LOG = System.getLogger("arbiter.client");
 
-    /** What is done with what a bot chose. */
+    /** The acts for a bot's choice. */
     interface Say {
         void say(Seat seat, Turn turn, Acts acts);
     }
@@ -32,7 +32,7 @@ final class Thinking {
         this.say = say;
     }
 
-    /** Gives up the thought of a seat, if there is one. */
+    /** Abandons the choice of a seat, if one is under way. */
     void drop(Seat seat) {
         if (seat.thought != null) {
             thinkers.leave(seat.thought);
@@ -60,7 +60,7 @@ final class Thinking {
         });
     }
 
-    /** Thinks about a turn for a second time; where the first choice was the second one, the bot fails. */
+    /** Calls the bot for a second choice for a turn; if that was refused too, it is an error of the bot. */
     void thinkAgain(Seat seat, Turn turn, ArbiterException refusal) {
         Thought thought = anew(seat, turn.ply());
         Turn again = turn.after(refusal, () -> thought.left || seat.match.over());
@@ -80,7 +80,7 @@ final class Thinking {
         return seat.thought;
     }
 
-    /** Closes a gap in the moves by asking for them all, until they come or nobody needs them any more. */
+    /** Closes a gap in the moves by asking the server for all of them, until they arrive or are not needed any more. */
     private List<String> fetch(Thought thought, arbiter.v1.Turn message) {
         Backoff backoff = new Backoff();
         while (true) {
@@ -117,9 +117,9 @@ final class Thinking {
     }
 
     /**
-     * Returns what the bot chooses; it is asked again where it failed while the arbiter was away. That is so where what it
-     * throws, or a cause of that, says so, and where any call failed in that way meanwhile: a bot may wrap an exception in
-     * whatever way it likes, or keep nothing of it but the text.
+     * Returns the bot's choice; the bot is called again if it failed while the arbiter was away. That is so if its
+     * exception, or a cause of that, shows it, or if any call failed in that way meanwhile: a bot may wrap an exception
+     * in any way, or keep only its text.
      */
     private Choice chosen(Thought thought, Turn turn, Callable<Choice> asking) throws Exception {
         Backoff backoff = new Backoff();

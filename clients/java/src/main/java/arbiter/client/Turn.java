@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.BooleanSupplier;
 
-/** It is the bot's turn. */
+/** The bot is to move. */
 public final class Turn {
     private final arbiter.v1.Turn message;
     private final LiveMatch match;
@@ -113,7 +113,7 @@ public final class Turn {
     }
 
     /**
-     * Returns the legal moves in bytewise order: those that the turn carries, or else the server's answer.
+     * Returns the legal moves in bytewise order: those in the turn, or else the server's answer.
      *
      * @throws ArbiterException if the server refuses
      * @throws ConnectionFailedException if it does not answer; the bot is asked for its choice again if it lets this pass
@@ -135,7 +135,7 @@ public final class Turn {
         return Optional.of(left.isNegative() ? Duration.ZERO : left);
     }
 
-    /** Returns whether nobody waits for this choice any more, so that a long search may give up; its thread is interrupted. */
+    /** Returns whether this choice is not needed any more, so that a long search may end; its thread is interrupted. */
     public boolean over() {
         return over.getAsBoolean();
     }
