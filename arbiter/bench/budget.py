@@ -54,7 +54,7 @@ class BudgetPlan:
     folder: Path | None = None
 
 
-class Attack(NamedTuple):
+class AttackPlan(NamedTuple):
     """What the one player does: a process with its plan. memory: how many MiB more the server may have; None: any."""
 
     name: str
@@ -104,43 +104,43 @@ def _make_history(
     return made[0]
 
 
-def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> list[Attack]:
+def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> list[AttackPlan]:
     (token,) = server_process.tokens(["reader"], player_pb2.SCOPE_OBSERVE)
     caller = {"address": server_process.address, "token": token}
     calls = caller | {"match_id": match_id}
     return [
-        Attack(
+        AttackPlan(
             "reading",
             f"reads history on {plan.reading} streams",
             READERS,
             caller | {"streams": plan.reading, "after": "0", "reads": True},
         ),
-        Attack(
+        AttackPlan(
             "unread",
             f"asks for it on {plan.unread} and reads nothing",
             READERS,
             caller | {"streams": plan.unread, "after": "0", "reads": False},
             UNREAD_MIB,
         ),
-        Attack(
+        AttackPlan(
             "watching",
             f"watches all on {plan.watching}",
             READERS,
             caller | {"streams": plan.watching, "after": "", "reads": True},
         ),
-        Attack(
+        AttackPlan(
             "calling",
             f"makes {plan.calling} calls at once, again and again",
             CALLERS,
             calls | {"method": "GetPlayer", "at_once": plan.calling},
         ),
-        Attack(
+        AttackPlan(
             "listing",
             f"reads the longest lists, {plan.listing} at once",
             CALLERS,
             calls | {"method": "ListMatches", "at_once": plan.listing},
         ),
-        Attack(
+        AttackPlan(
             "looking",
             f"looks at a match that is over, {plan.listing} times at once",
             CALLERS,
@@ -176,7 +176,7 @@ def _round(seconds: float, server: BenchProcess, players: tuple[BenchProcess, ..
 
 def _measure(
     plan: BudgetPlan,
-    attack: Attack,
+    attack: AttackPlan,
     server_process: ServerProcess,
     players: tuple[BenchProcess, ...],
     before: int,

@@ -22,9 +22,8 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from arbiter.bench.coverage import ADVANTAGE, NU, SEED
-from arbiter.ratings.counts import Counts
-from arbiter.ratings.counts import Game as RatedGame
-from arbiter.ratings.fit import Z95, Ratings, fit
+from arbiter.ratings.counts import Counts, RatedGame
+from arbiter.ratings.fit import Z95, FittedRatings, fit
 from arbiter.ratings.model import ELO_PER_NAT
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
@@ -35,7 +34,7 @@ ROUNDS: Final = 16
 LOOK_EVERY: Final = 2  #: rounds between two looks at the ratings
 
 
-class Condition(NamedTuple):
+class FieldKind(NamedTuple):
     """Number of players of a field, spread of their strengths in Elo, and how many such fields are played."""
 
     players: int
@@ -44,10 +43,10 @@ class Condition(NamedTuple):
 
 
 CONDITIONS: Final = (
-    Condition(12, 300, 240),
-    Condition(12, 600, 120),
-    Condition(40, 300, 64),
-    Condition(40, 600, 32),
+    FieldKind(12, 300, 240),
+    FieldKind(12, 600, 120),
+    FieldKind(40, 300, 64),
+    FieldKind(40, 600, 32),
 )
 """The fewer players and the narrower the spread, the more fields it takes to see a difference."""
 
@@ -80,7 +79,7 @@ class Ratio(NamedTuple):
     error: float
 
 
-def drawn(number: int, condition: Condition) -> Field:
+def drawn(number: int, condition: FieldKind) -> Field:
     """Return the field with this number."""
     lots, players = random.Random(f"{SEED} {number}"), condition.players
     truth = {f"p{place:03}": lots.gauss(0, condition.spread) for place in range(players)}
@@ -132,7 +131,7 @@ def expected_error(field: Field, games: Sequence[RatedGame]) -> float:
     return float(np.sqrt(covariance.diagonal()).mean() * sqrt(2 / pi) * ELO_PER_NAT)
 
 
-def _strengths(ratings: Ratings) -> dict[str, formats.Strength]:
+def _strengths(ratings: FittedRatings) -> dict[str, formats.Strength]:
     return {each.player: formats.Strength(each.rating, (each.high - each.low) / (2 * Z95)) for each in ratings.rated}
 
 

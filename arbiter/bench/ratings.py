@@ -15,7 +15,7 @@ from statistics import median
 from time import perf_counter, process_time
 from typing import Final
 
-from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import fit
 from arbiter.ratings.model import ELO_PER_NAT
 
@@ -57,7 +57,7 @@ def _timed(counts: Counts) -> tuple[float, float]:
     return perf_counter() - clock, process_time() - processor
 
 
-def _games(players: int, games: int) -> list[Game]:
+def _games(players: int, games: int) -> list[RatedGame]:
     rng = Random(SEED)
     strength = {f"player-{number:05}": rng.gauss(0, SPREAD) / ELO_PER_NAT for number in range(players)}
     names, drawn = list(strength), []
@@ -66,5 +66,5 @@ def _games(players: int, games: int) -> list[Game]:
         u = strength[seat1] - strength[seat2] + 0.1
         win1, win2 = exp(u / 2), exp(-u / 2)
         place = rng.random() * (win1 + win2 + 0.3)
-        drawn.append(Game(seat1, seat2, 1 if place < win1 else 2 if place < win1 + win2 else 0))
+        drawn.append(RatedGame(seat1, seat2, 1 if place < win1 else 2 if place < win1 + win2 else 0))
     return drawn

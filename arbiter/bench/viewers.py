@@ -42,7 +42,7 @@ _EVENT: Final = re.compile(rb'"match":"([^"]+)","revision":(\d+)')
 _HERE: Final = (b": here", b"event: here")
 
 
-class Viewer:
+class ViewerStream:
     """One stream of events. `rest` is what has come of a part that is not whole."""
 
     __slots__ = ("has_caught_up", "rest", "socket")
@@ -64,13 +64,13 @@ class Viewers:
         self.arrived: dict[Place, list[float]] = {}
         self.bytes = 0
         self._known: dict[bytes, tuple[list[Place], bool]] = {}  # and whether it says that all was told
-        self._of: dict[int, Viewer] = {}
+        self._of: dict[int, ViewerStream] = {}
         self._ready = select.epoll()
 
     def open(self, place: tuple[str, int], requests: list[bytes]) -> None:
         """Open a stream for each request; return once all have caught up."""
         for first in range(0, len(requests), OPENING):
-            some = [Viewer(place, request) for request in requests[first : first + OPENING]]
+            some = [ViewerStream(place, request) for request in requests[first : first + OPENING]]
             for viewer in some:
                 self._of[viewer.socket.fileno()] = viewer
                 self._ready.register(viewer.socket, select.EPOLLIN)
@@ -109,7 +109,7 @@ class Viewers:
             self._received(viewer, data, arrived)
         return len(ready)
 
-    def _received(self, viewer: Viewer, data: bytes, at: float) -> None:
+    def _received(self, viewer: ViewerStream, data: bytes, at: float) -> None:
         """Note the events that have become whole."""
         self.bytes += len(data)
         found = None if viewer.rest else self._known.get(data)

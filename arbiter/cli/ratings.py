@@ -22,7 +22,7 @@ from arbiter.cli.transcript_files import KEY_FILE, write_whole
 from arbiter.games import registry
 from arbiter.matches.public_keys import PublicKey, write_keys
 from arbiter.ratings.answers import Estimate, RatingList
-from arbiter.ratings.arranged import Finding, GivenUp, arranged
+from arbiter.ratings.arranged import GivenUp, SuspiciousPattern, arranged
 from arbiter.ratings.counts import named
 from arbiter.ratings.rating_list import rating_list
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of, rated
@@ -223,7 +223,7 @@ def _estimate(estimate: Estimate) -> arb.Estimate:
     return arb.Estimate(*estimate)
 
 
-def _line(finding: Finding) -> tuple[str, ...]:
+def _line(finding: SuspiciousPattern) -> tuple[str, ...]:
     probability = "" if finding.probability is None else f"{finding.probability:.2g}"
     return finding.kind.replace("_", " "), ", ".join(finding.players), str(finding.games), probability, finding.reason
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from arbiter.games.contract import AnyGame
 
 
-class Counts(NamedTuple):
+class GameNumbers(NamedTuple):
     """The game's numbers, by what they count: those of each seat, and the others."""
 
     of_seats: tuple[Mapping[str, int], Mapping[str, int]]
@@ -30,7 +30,7 @@ def numbers(game: AnyGame, position: Any) -> str:
     return " · ".join(f"{label}: {number}" for label, number in game.counters(position).items())
 
 
-def counts(game: AnyGame, position: Any) -> Counts:
+def counts(game: AnyGame, position: Any) -> GameNumbers:
     """Return the game's counters, those of a seat apart: their labels name it, as `Yellow eggs`, `eaten by seat 1`."""
     seats: tuple[dict[str, int], dict[str, int]] = {}, {}
     others: dict[str, int] = {}
@@ -41,7 +41,7 @@ def counts(game: AnyGame, position: Any) -> Counts:
                 break
         else:
             others[words] = count
-    return Counts(seats, others)
+    return GameNumbers(seats, others)
 
 
 def _without_seat(words: str, *names: str) -> str | None:

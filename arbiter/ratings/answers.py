@@ -104,7 +104,7 @@ class Fitted(NamedTuple):
     superiority: float
 
 
-class Interval(NamedTuple):
+class ScoreInterval(NamedTuple):
     """The scores (0 to 1) and the Elo differences that the evidence does not exclude, within ±1,200 Elo."""
 
     low: float
@@ -132,4 +132,4 @@ class Comparison(NamedTuple):
     paired: Difference
     hypotheses: Hypotheses
     standing: Standing
-    evidence: Interval
+    evidence: ScoreInterval

@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from arbiter.ratings.counts import Counts, PairCount
-from arbiter.ratings.fit import Ratings, fit
+from arbiter.ratings.fit import FittedRatings, fit
 from arbiter.ratings.model import ELO_PER_NAT, Prior
 
 ALPHA: Final = 0.01  #: probability of any false finding of one kind in a report
@@ -59,7 +59,7 @@ class GivenUp(NamedTuple):
     games: int
 
 
-class Finding(NamedTuple):
+class SuspiciousPattern(NamedTuple):
     """A suspicious pattern: the players, the number of games, and the reason in a sentence.
 
     probability: of such a pattern in an honest record, already multiplied by the number of tests; None if there is no
@@ -73,7 +73,9 @@ class Finding(NamedTuple):
     probability: float | None = None
 
 
-def arranged(counts: Counts, given_up: Iterable[GivenUp] = (), prior: Prior | None = None) -> tuple[Finding, ...]:
+def arranged(
+    counts: Counts, given_up: Iterable[GivenUp] = (), prior: Prior | None = None
+) -> tuple[SuspiciousPattern, ...]:
     """Return the suspicious patterns of a record, by kind, the least probable and the largest first.
 
     It costs one fit, and another one for each pair with a large share of the games of one of its players.
@@ -117,7 +119,7 @@ def _totals(pairs: Mapping[tuple[str, str], _Pair]) -> dict[str, int]:
     return totals
 
 
-def _clusters(counts: Counts, pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[Finding]:
+def _clusters(counts: Counts, pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[SuspiciousPattern]:
     """Yield groups whose members share a large part of their games, and play almost only inside the group."""
     totals = _totals(pairs)
     group = {player: frozenset((player,)) for player in counts.players}
@@ -131,10 +133,12 @@ def _clusters(counts: Counts, pairs: Mapping[tuple[str, str], _Pair]) -> Iterato
             share = 2 * inside / sum(totals[player] for player in members)
             if share >= INSIDE:
                 reason = f"{share:.0%} of their games are among these {len(members)} of {len(counts.players)} players"
-                yield Finding(FindingKind.CLUSTER, tuple(sorted(members)), inside, reason)
+                yield SuspiciousPattern(FindingKind.CLUSTER, tuple(sorted(members)), inside, reason)
 
 
-def _improbable(counts: Counts, pairs: Mapping[tuple[str, str], _Pair], prior: Prior | None) -> Iterator[Finding]:
+def _improbable(
+    counts: Counts, pairs: Mapping[tuple[str, str], _Pair], prior: Prior | None
+) -> Iterator[SuspiciousPattern]:
     """Yield pairs whose result is too good or too bad, given all other games."""
     tested = {pair: each for pair, each in sorted(pairs.items()) if each.games >= LEAST_GAMES}
     totals, whole = _totals(pairs), fit(counts, prior)
@@ -152,10 +156,10 @@ def _improbable(counts: Counts, pairs: Mapping[tuple[str, str], _Pair], prior: P
                     f"{better} scored {points:g} of {each.games} against {worse}; other games put it "
                     f"{estimate.value:+.0f} Elo apart ({estimate.low:+.0f} to {estimate.high:+.0f})"
                 )
-                yield Finding(FindingKind.IMPROBABLE, (better, worse), each.games, reason, chance)
+                yield SuspiciousPattern(FindingKind.IMPROBABLE, (better, worse), each.games, reason, chance)
 
 
-def _tail(ratings: Ratings, rows: Iterable[PairCount], better: str, worse: str, points: float) -> float:
+def _tail(ratings: FittedRatings, rows: Iterable[PairCount], better: str, worse: str, points: float) -> float:
     """Return an upper bound of the probability that a player scores this many points or more.
 
     It assumes the upper end of the interval of the difference, so that uncertainty about the ratings counts in the
@@ -174,7 +178,7 @@ def _tail(ratings: Ratings, rows: Iterable[PairCount], better: str, worse: str, 
     return float(np.exp(min(0.0, logs.min())))
 
 
-def _rings(pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[Finding]:
+def _rings(pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[SuspiciousPattern]:
     """Yield sets of three players that beat each other in a circle, each set once, the first by name first."""
     beats: dict[str, dict[str, int]] = {}
     for (a, b), each in pairs.items():
@@ -191,10 +195,10 @@ def _rings(pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[Finding]:
                     reason = (
                         f"{a} beats {b}, {b} beats {c} and {c} beats {a}, each with at least {SURE:.0%} of the points"
                     )
-                    yield Finding(FindingKind.RING, (a, b, c), games, reason)
+                    yield SuspiciousPattern(FindingKind.RING, (a, b, c), games, reason)
 
 
-def _given_up(pairs: Mapping[tuple[str, str], _Pair], given_up: Iterable[GivenUp]) -> Iterator[Finding]:
+def _given_up(pairs: Mapping[tuple[str, str], _Pair], given_up: Iterable[GivenUp]) -> Iterator[SuspiciousPattern]:
     """Yield pairs that give up games early much more often than all other players do."""
     early: dict[tuple[str, str], int] = {}
     for loser, winner, games in given_up:
@@ -209,7 +213,7 @@ def _given_up(pairs: Mapping[tuple[str, str], _Pair], given_up: Iterable[GivenUp
         chance = min(1.0, len(early) * _binomial_tail(each.games, share, usual))
         if chance < ALPHA:
             reason = f"{loser} gave up early in {games} of {each.games} games against {winner}; usual is {usual:.1%}"
-            yield Finding(FindingKind.GIVEN_UP, (loser, winner), games, reason, chance)
+            yield SuspiciousPattern(FindingKind.GIVEN_UP, (loser, winner), games, reason, chance)
 
 
 def _binomial_tail(games: int, share: float, usual: float) -> float:

@@ -16,7 +16,7 @@ from arbiter.errors import argument_invalid
 from arbiter.ratings import evidence, sprt
 from arbiter.ratings.answers import Comparison, Fitted, SeatScore, WinsDrawsLosses
 from arbiter.ratings.difference import difference
-from arbiter.ratings.fit import Ratings
+from arbiter.ratings.fit import FittedRatings
 from arbiter.ratings.pairs import Pairs
 from arbiter.ratings.record import Result, rated
 from arbiter.ratings.sprt import Hypotheses
@@ -24,7 +24,7 @@ from arbiter.ratings.sprt import Hypotheses
 _invalid: Final = partial(argument_invalid, of="a comparison")
 
 
-class Meeting(NamedTuple):
+class PairedGame(NamedTuple):
     """A rated game between two players that may have a partner.
 
     key: shared with the partner and with no other game: the meeting or opening of a tournament; "": none.
@@ -42,8 +42,8 @@ def compare(
     a: str,
     b: str,
     results: Iterable[Result],
-    ratings: Ratings | None = None,
-    meetings: Sequence[Meeting] = (),
+    ratings: FittedRatings | None = None,
+    meetings: Sequence[PairedGame] = (),
     hypotheses: Hypotheses | None = None,
 ) -> Comparison:
     """Return a comparison of two players.
@@ -88,14 +88,14 @@ def head_to_head(a: str, b: str, results: Iterable[Result]) -> tuple[SeatScore, 
     return tuple(SeatScore(game, seat, record) for (game, seat), record in sorted(found.items()))
 
 
-def paired(meetings: Iterable[Meeting]) -> tuple[Pairs, int, int]:
+def paired(meetings: Iterable[PairedGame]) -> tuple[Pairs, int, int]:
     """Return the pairs among some games, how many games have no partner, and how many pairs only repeat others.
 
     Two games are a pair if they share a key and A had different seats in them; three or more games with one key are
     paired in the given order. A pair whose games were both played before, in pairs that count, is no new evidence: it
     does not count. Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for points outside 0 to 2.
     """
-    waiting: dict[tuple[str, int], list[Meeting]] = {}
+    waiting: dict[tuple[str, int], list[PairedGame]] = {}
     seen: set[tuple[int, str]] = set()
     pairs, unpaired, repeated = Pairs(), 0, 0
     for meeting in meetings:
@@ -117,7 +117,7 @@ def paired(meetings: Iterable[Meeting]) -> tuple[Pairs, int, int]:
     return pairs, unpaired, repeated
 
 
-def fitted(ratings: Ratings, a: str, b: str) -> Fitted | None:
+def fitted(ratings: FittedRatings, a: str, b: str) -> Fitted | None:
     """Return the ratings' estimate for two players, None if one of them has no rating."""
     if not (ratings.has(a) and ratings.has(b)):
         return None

@@ -50,7 +50,7 @@ def _order(player: str) -> tuple[Sequence[tuple[int, str]], str]:
     return [(len(part), part) if isinstance(part, str) else (-1, *part) for part in parts], version
 
 
-class Game(NamedTuple):
+class RatedGame(NamedTuple):
     """A rated game between two players: `winner` is seat 1, seat 2, or 0 for a draw."""
 
     seat1: str
@@ -84,11 +84,11 @@ class Counts:
     pairs: tuple[PairCount, ...] = ()
 
     @classmethod
-    def of(cls, games: Iterable[Game], players: Iterable[str] = ()) -> Counts:
+    def of(cls, games: Iterable[RatedGame], players: Iterable[str] = ()) -> Counts:
         """Return the counts of some games, and of players who may have no games. Raises as `add` does."""
         return cls().add(games, players)
 
-    def add(self, games: Iterable[Game], players: Iterable[str] = ()) -> Counts:
+    def add(self, games: Iterable[RatedGame], players: Iterable[str] = ()) -> Counts:
         """Return these counts with more games and players; the cost grows with the pairs and the new games.
 
         Leave out void and unrated games.

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arbiter.errors import argument_invalid
-from arbiter.ratings.answers import Interval
+from arbiter.ratings.answers import ScoreInterval
 from arbiter.ratings.pairs import SCORES, Pairs, elo, expected_score, moments
 
 _invalid: Final = partial(argument_invalid, of="a confidence sequence")
@@ -55,7 +55,7 @@ def _log_capitals(pairs: Pairs, scores: npt.NDArray[np.float64]) -> npt.NDArray[
     return capitals
 
 
-def interval(pairs: Pairs, alpha: float = 0.05) -> Interval:
+def interval(pairs: Pairs, alpha: float = 0.05) -> ScoreInterval:
     """Return the confidence sequence at this look, with error rate `alpha` over all looks together.
 
     Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for an alpha outside 0 to 1.
@@ -68,7 +68,7 @@ def interval(pairs: Pairs, alpha: float = 0.05) -> Interval:
     mean = moments(pairs).mean
     low = max(0.0, min([mean, *left_open[:1]]) - 1 / GRID)
     high = min(1.0, max([mean, *left_open[-1:]]) + 1 / GRID)
-    return Interval(float(low), float(high), elo(float(low)), elo(float(high)))
+    return ScoreInterval(float(low), float(high), elo(float(low)), elo(float(high)))
 
 
 def refuted(pairs: Pairs, elo_difference: float, alpha: float = 0.05) -> bool:

@@ -64,7 +64,7 @@ class Rated(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ratings:
+class FittedRatings:
     """The result of a fit.
 
     rated: all players, best first; players with equal ratings by name.
@@ -112,7 +112,7 @@ class Ratings:
         return float(self._mean[a] - self._mean[b]), variance
 
 
-def fit(counts: Counts, prior: Prior | None = None, anchors: Mapping[str, float] | None = None) -> Ratings:
+def fit(counts: Counts, prior: Prior | None = None, anchors: Mapping[str, float] | None = None) -> FittedRatings:
     """Return the ratings of all players in a record of games.
 
     prior: the belief before the first game; `Prior()` by default.
@@ -136,7 +136,7 @@ def fit(counts: Counts, prior: Prior | None = None, anchors: Mapping[str, float]
     columns = (np.round(each * ELO_PER_NAT, 3) + 0.0 for each in ends)
     rows = zip(posterior.players, *(each.tolist() for each in columns), posterior.games_of.tolist(), strict=True)
     rated = sorted(itertools.starmap(Rated, rows), key=lambda each: (-each.rating, each.player))
-    return Ratings(
+    return FittedRatings(
         rated=tuple(rated),
         advantage=_elo(float(x[size]), float(normal.mean[size]), float(uncertainty.variances[size])),
         draws=_share(float(x[size + 1]), float(normal.mean[size + 1]), float(uncertainty.variances[size + 1])),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from arbiter.ratings.answers import RatingPoint
-from arbiter.ratings.fit import Ratings, fit
+from arbiter.ratings.fit import FittedRatings, fit
 from arbiter.ratings.model import Prior
 from arbiter.ratings.record import Result, counts_of
 
@@ -26,7 +26,7 @@ class Moment(NamedTuple):
     """The ratings at an instant, in milliseconds since 1970."""
 
     at_ms: int
-    ratings: Ratings
+    ratings: FittedRatings
 
 
 def history(

@@ -15,7 +15,7 @@ from collections.abc import Container, Mapping
 from typing import Final
 
 from arbiter.ratings.answers import Row
-from arbiter.ratings.fit import Ratings
+from arbiter.ratings.fit import FittedRatings
 from arbiter.ratings.record import Forfeits
 
 PROVISIONAL_ELO: Final = 300.0  #: the widest interval, end to end, of a rating that is not provisional
@@ -23,7 +23,7 @@ ESTABLISHED: Final = 0.95  #: the minimum probability of superiority for an esta
 
 
 def leaderboard(
-    ratings: Ratings, forfeits: Mapping[str, Forfeits] | None = None, players: Container[str] | None = None
+    ratings: FittedRatings, forfeits: Mapping[str, Forfeits] | None = None, players: Container[str] | None = None
 ) -> tuple[Row, ...]:
     """Return the rows of a leaderboard, best first; forfeits as counted by `record.forfeits_of`.
 

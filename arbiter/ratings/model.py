@@ -71,7 +71,7 @@ from arbiter.errors import argument_invalid
 from arbiter.ratings.counts import Counts, chains
 from arbiter.ratings.covariance import Covariance
 from arbiter.ratings.outcomes import Matrix, Means, Vector, averaged, log_norm, outcomes, skews
-from arbiter.ratings.scales import Field, Scales
+from arbiter.ratings.scales import FieldPrior, Scales
 
 _invalid: Final = partial(argument_invalid, of="a rating")
 
@@ -238,7 +238,7 @@ class Posterior:
         likelihood = self._score * u + self._draws * kappa - self._games * log_norm(u, kappa)
         effects = x[size + 2 :]
         away = x[size : size + 2] - self._mean
-        believed = float(x[:size] @ self._believed(x[:size], scales, Field(scales)) + self._weights @ away**2)
+        believed = float(x[:size] @ self._believed(x[:size], scales, FieldPrior(scales)) + self._weights @ away**2)
         known = scales.pairs > 0
         believed += float(np.sum(effects[known] ** 2 / scales.pairs[known]))
         return float(likelihood.sum() - believed / 2)
@@ -263,7 +263,7 @@ class Posterior:
         gradient = np.concatenate([self._by_player(rest, -rest), np.zeros(2)])
         gradient[size] = by_u.sum() - by_advantage @ moved
         gradient[size + 1] = (self._draws - self._games * means.draw).sum() - by_draws @ moved
-        gradient[:size] -= self._believed(x[:size], scales, Field(scales))
+        gradient[:size] -= self._believed(x[:size], scales, FieldPrior(scales))
         gradient[size:] -= self._weights * (x[size : size + 2] - self._mean)
         corner = np.diag(self._weights)
         corner[0, 0] += by_uu.sum() - by_advantage**2 @ less
@@ -281,7 +281,7 @@ class Posterior:
         result[self.first, self.second] -= informed
         result[self.second, self.first] -= informed
         result[np.arange(size), np.arange(size)] += self._by_player(informed, informed)
-        held = Field(scales)
+        held = FieldPrior(scales)
         to_centres = np.zeros((size, held.count))
         to_centres[self.founders, held.groups] = held.weights
         result[:size, :size] -= to_centres @ held.loose @ to_centres.T
@@ -343,7 +343,7 @@ class Posterior:
         """Return the negative third derivatives of the likelihood by u, by row, as means over u."""
         return self._games * skews(*self._arguments(x), widths)
 
-    def _believed(self, ratings: Matrix, scales: Scales, field: Field) -> Matrix:
+    def _believed(self, ratings: Matrix, scales: Scales, field: FieldPrior) -> Matrix:
         """Return the precision of the ratings' prior, times ratings (a vector, or columns)."""
         total = np.zeros_like(ratings)
         if len(self.founders):

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from arbiter.ratings.answers import RatingList, RatingPoint
 from arbiter.ratings.counts import Counts, chains, named
-from arbiter.ratings.fit import Ratings, fit
+from arbiter.ratings.fit import FittedRatings, fit
 from arbiter.ratings.leaderboard import leaderboard
 from arbiter.ratings.record import Result, counts_of, forfeits_of
 
@@ -35,14 +35,14 @@ def rating_list(results: Sequence[Result], anchors: Anchors, game: str | None = 
     )
 
 
-def ratings_of(counts: Counts, anchors: Anchors) -> Ratings:
+def ratings_of(counts: Counts, anchors: Anchors) -> FittedRatings:
     """Return the fit of counts; the last few fits are cached. Raises Refusal ARGUMENT_INVALID as `fit` does."""
     there = set(counts.players)
     return _fit(counts, tuple(sorted((player, rating) for player, rating in anchors.items() if player in there)))
 
 
 @lru_cache(maxsize=4)
-def _fit(counts: Counts, anchors: tuple[tuple[str, float], ...]) -> Ratings:
+def _fit(counts: Counts, anchors: tuple[tuple[str, float], ...]) -> FittedRatings:
     return fit(counts, anchors=dict(anchors))
 
 
@@ -52,7 +52,7 @@ def marks(results: Iterable[Result], at_ms: int, anchors: Anchors) -> dict[str, 
     return {each.player: RatingPoint(at_ms, each.rating, each.low, each.high) for each in ratings.rated if each.games}
 
 
-def newest_of(ratings: Ratings, name: str) -> str:
+def newest_of(ratings: FittedRatings, name: str) -> str:
     """Return a player's newest rated version, named as in counts; '' if none is rated."""
     versions = [each.player for each in ratings.rated if named(each.player)[0] == name]
     return next((chain[-1] for chain in chains(versions)), "")

@@ -34,7 +34,7 @@ class Scales(NamedTuple):
     pairs: Vector
 
 
-class Field:
+class FieldPrior:
     """The prior of the first versions' ratings, given its scales."""
 
     def __init__(self, scales: Scales) -> None:

@@ -30,7 +30,7 @@ import numpy as np
 from arbiter.ratings.covariance import Doubt
 from arbiter.ratings.model import Bend, Posterior
 from arbiter.ratings.outcomes import Matrix, Vector
-from arbiter.ratings.scales import Field, Integers, Scales
+from arbiter.ratings.scales import FieldPrior, Integers, Scales
 
 SEED: Final = 2026
 ROUND: Final = 32  #: samples during the search; their errors average out over the players
@@ -54,7 +54,7 @@ class Sparse:
         # Imported here: most records are small.
         from scipy.sparse import csr_array
 
-        size, field = posterior.size, Field(scales)
+        size, field = posterior.size, FieldPrior(scales)
         self.size = size
         self.free = posterior.free[:size]
         self.first = np.concatenate([posterior.first, posterior.before])
@@ -79,7 +79,7 @@ class Sparse:
         )
         self._arrow(posterior, bend, field)
 
-    def _arrow(self, posterior: Posterior, bend: Bend, field: Field) -> None:
+    def _arrow(self, posterior: Posterior, bend: Bend, field: FieldPrior) -> None:
         """Prepare the columns that touch every player."""
         few = 2 + field.count + 1
         columns, corner = np.zeros((self.size, few)), np.zeros((few, few))

@@ -35,7 +35,7 @@ import numpy as np
 from arbiter.ratings.covariance import Covariance, Doubt
 from arbiter.ratings.model import ELO_PER_NAT, SPREADS, Bend, Posterior, Prior
 from arbiter.ratings.outcomes import Matrix, Vector
-from arbiter.ratings.scales import Field, Integers, Scales
+from arbiter.ratings.scales import FieldPrior, Integers, Scales
 
 _NORMAL: Final = 1e9  # degrees of freedom: no heavy tails
 _STRIDE: Final = 0.5  # the largest step of the logarithm of a spread in a round
@@ -156,7 +156,7 @@ class Spreads:
         founders, size = posterior.founders, posterior.size
         if not len(founders):
             return 0.0
-        field = Field(self.scales)
+        field = FieldPrior(self.scales)
         ratings = x[founders]
         self.of_field = means, variances, _ = self._founders(x, field, covariance)
         pull = np.zeros(size + 2)
@@ -172,7 +172,7 @@ class Spreads:
             self.doubts.append((1 / self.field.curvature, drift))
         return changed
 
-    def _founders(self, x: Vector, field: Field, covariance: Covariance) -> tuple[Vector, Vector, Matrix]:
+    def _founders(self, x: Vector, field: FieldPrior, covariance: Covariance) -> tuple[Vector, Vector, Matrix]:
         """Return the distances from the centres: means, variances; and the covariances with centres."""
         posterior = self._posterior
         founders, groups = posterior.founders, self.groups
@@ -184,7 +184,7 @@ class Spreads:
         variances = variances + (of_centres + field.loose).diagonal()[groups]
         return field.away(x[founders]), variances, with_centres
 
-    def _learn_between(self, field: Field, ratings: Vector, covariance: Covariance, share: float) -> float:
+    def _learn_between(self, field: FieldPrior, ratings: Vector, covariance: Covariance, share: float) -> float:
         posterior = self._posterior
         by = np.zeros((posterior.size + 2, field.count))
         by[posterior.founders] = field.to_centres().T
@@ -255,7 +255,7 @@ class Spreads:
         variances = np.array([variance for variance, _ in self.doubts])
         centres, by_field, of_field = np.zeros((0, 0)), np.zeros(0), np.zeros(0)
         if len(founders):
-            field = Field(self.scales)
+            field = FieldPrior(self.scales)
             means, loose, _ = self._founders(x, field, covariance)
             centres = field.to_centres().T
             by_field, of_field = self.field.local(means, loose)

@@ -64,10 +64,10 @@ class SqlJournal:
     """The journal in a database.
 
     An append succeeds only if its revision does not exist yet (the unique key of match and revision), the revision
-    before it exists, and nothing that it builds on has failed (`Basis`: in the place of that, another writer's record
-    may stand). So a match's record has no fork and no gap, even with several writers and after failures. Records
-    get their sequence numbers in the transaction that stores them, so they become visible in the order of these
-    numbers. With several writers this needs a lock; see `arbiter.store.postgres`.
+    before it exists, and no append on which it builds has failed (`AppendBase`): otherwise another writer's record
+    could be in the place of that one. So a match's record has no fork and no gap, even with several writers and after
+    failures. Records get their sequence numbers in the transaction that stores them, so they become visible in the
+    order of these numbers. With several writers this needs a lock; see `arbiter.store.postgres`.
     """
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader, seals: Seals | None = None) -> None:

@@ -22,7 +22,7 @@ PLAY = "/arbiter.v1.PlayService/Play"
 PROTOCOL_VERSION = "1.0"
 
 
-class StreamEnd(NamedTuple):
+class StreamStatus(NamedTuple):
     """How a stream ended: its status code, and the refusal in the details of the status, if there is one."""
 
     code: grpc.StatusCode
@@ -39,15 +39,15 @@ def reason_of(refusal: refusal_pb2.Refusal) -> str:
     return refusal_pb2.RefusalReason.Name(refusal.reason).removeprefix("REFUSAL_REASON_")
 
 
-async def end_of(call: Any) -> StreamEnd:
+async def end_of(call: Any) -> StreamStatus:
     """Wait for the end of a call and return it."""
     code, trailers = await call.code(), await call.trailing_metadata()
     for name, value in trailers or ():
         if name == "grpc-status-details-bin":
             refusal = refusal_pb2.Refusal()
             if status_pb2.Status.FromString(value).details[0].Unpack(refusal):
-                return StreamEnd(code, refusal)
-    return StreamEnd(code, None)
+                return StreamStatus(code, refusal)
+    return StreamStatus(code, None)
 
 
 def _bytes_of(message: play_pb2.PlayRequest | bytes) -> bytes:
@@ -77,7 +77,7 @@ class BotClient:
         self.answers: list[match_pb2.MoveAnswer] = []
         self.results: dict[str, play_pb2.MatchEnded] = {}
         self.notices: list[refusal_pb2.Refusal] = []
-        self.ends: list[StreamEnd] = []
+        self.ends: list[StreamStatus] = []
 
     async def __aenter__(self) -> Self:
         await self.connect()

@@ -13,7 +13,7 @@ from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.meetings import NO_SHOW, ScheduledGame, Winner
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
-from arbiter.tournaments.tournament import Phase, Tournament
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 STEP_MS = 50  #: virtual time between two events
 NO_SHOWS = 0.03  #: the share of games to which a player does not come
@@ -72,7 +72,7 @@ class TournamentRun:
     def pair(self) -> None:
         """Pair every game that can be paired now."""
         pairer = formats.of(self.tournament.spec)
-        while self.tournament.phase is Phase.RUNNING:
+        while self.tournament.phase is TournamentPhase.RUNNING:
             busy = self.tournament.busy()
             free = [player for player in self.tournament.players if player not in busy]
             proposal = pairer.propose(
@@ -102,7 +102,7 @@ class TournamentRun:
     def play(self, most_steps: int = 200_000) -> Tournament:
         """Play to the end; return the tournament. Raises Unfair if it does not end within this many steps."""
         for _ in range(most_steps):
-            if self.tournament.phase is Phase.ENDED:
+            if self.tournament.phase is TournamentPhase.ENDED:
                 return self.tournament
             self.step()
         raise InvalidRun(f"no end after {most_steps} steps: {self.tournament.spec}")
@@ -150,7 +150,7 @@ def restless(lots: random.Random, no_shows: float = NO_SHOWS) -> TournamentRun:
     spec, players = drawn(lots)
     tournament_run = TournamentRun(spec, players, lots, no_shows=no_shows)
     late = players
-    while tournament_run.tournament.phase is not Phase.ENDED:
+    while tournament_run.tournament.phase is not TournamentPhase.ENDED:
         tournament_run.step()
         if lots.random() < 0.02 and tournament_run.tournament.players:
             tournament_run.withdraw(lots.choice(tournament_run.tournament.players))

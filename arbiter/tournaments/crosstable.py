@@ -29,7 +29,7 @@ _invalid: Final = partial(argument_invalid, of="a result")
 ORDER: Final = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
 
-class GameResult(NamedTuple):
+class CrosstableGame(NamedTuple):
     """A game's result: `winner` is seat 1, seat 2, 0 for a draw, or None for a void game."""
 
     seat1: str
@@ -64,7 +64,7 @@ class Crosstable(NamedTuple):
     void: int
 
 
-def crosstable(players: Sequence[str], results: Iterable[GameResult]) -> Crosstable:
+def crosstable(players: Sequence[str], results: Iterable[CrosstableGame]) -> Crosstable:
     """Return the table of the players after these results, including players without a game.
 
     Raises Refusal ARGUMENT_INVALID (facts what, where, allowed) for a result of an unknown player, of a player against
@@ -110,7 +110,7 @@ def _row(
     )
 
 
-def _check(result: GameResult, players: Collection[str]) -> None:
+def _check(result: CrosstableGame, players: Collection[str]) -> None:
     for seat, player in (("seat1", result.seat1), ("seat2", result.seat2)):
         if player not in players:
             raise _invalid(player, seat, "a player of this tournament")

@@ -15,7 +15,7 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import Pair, Winner, make_meetings
 from arbiter.tournaments.spec import Format, Spec
-from arbiter.tournaments.tournament import Phase, Tournament
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 
 class TournamentDecision(NamedTuple):
@@ -71,8 +71,8 @@ def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]
 def _check_entry(tournament: Tournament, player: str, version: str, badge: bool, at: int) -> None:
     """Raise Refusal TOURNAMENT_CLOSED unless a tournament accepts a player."""
     spec, rules, pairer = tournament.spec, tournament.spec.entry, formats.of(tournament.spec)
-    late = tournament.phase is not Phase.ENTRY
-    if tournament.phase is Phase.ENDED:
+    late = tournament.phase is not TournamentPhase.ENTRY
+    if tournament.phase is TournamentPhase.ENDED:
         raise closed(tournament, _how_ended(tournament))
     if late and not pairer.late_entry:
         raise closed(tournament, f"nobody enters {_a(spec.format)} after its start")
@@ -99,7 +99,7 @@ def _check_entry(tournament: Tournament, player: str, version: str, badge: bool,
 
 def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.Event]:
     entrant = tournament.entrants.get(command.player)
-    if tournament.phase is Phase.ENDED:
+    if tournament.phase is TournamentPhase.ENDED:
         raise closed(tournament, _how_ended(tournament))
     if entrant is None or entrant.withdrawn:
         raise closed(tournament, f"{command.player} does not play in it")
@@ -126,9 +126,9 @@ def _walkover(number: int, gone: tuple[bool, bool], at: int) -> ev.EndedGame:
 
 
 def _start(tournament: Tournament, command: do.Start, at: int) -> list[ev.Event]:
-    if tournament.phase is Phase.ENDED:
+    if tournament.phase is TournamentPhase.ENDED:
         raise closed(tournament, _how_ended(tournament))
-    if tournament.phase is not Phase.ENTRY:
+    if tournament.phase is not TournamentPhase.ENTRY:
         raise closed(tournament, "it has started already")
     return [_started(tournament, at, command.caller, command.request)]
 
@@ -145,28 +145,28 @@ def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.S
 
 
 def _pause(tournament: Tournament, command: do.Pause, at: int) -> list[ev.Event]:
-    if tournament.phase is not Phase.RUNNING:
+    if tournament.phase is not TournamentPhase.RUNNING:
         raise closed(tournament, _where_it_is(tournament))
     return [ev.Paused(at, command.caller, command.request)]
 
 
 def _continue(tournament: Tournament, command: do.Continue, at: int) -> list[ev.Event]:
-    if tournament.phase is not Phase.PAUSED:
+    if tournament.phase is not TournamentPhase.PAUSED:
         raise closed(tournament, _where_it_is(tournament))
     return [ev.Continued(at, command.caller, command.request)]
 
 
 def _cancel(tournament: Tournament, command: do.Cancel, at: int) -> list[ev.Event]:
-    if tournament.phase is Phase.ENDED:
+    if tournament.phase is TournamentPhase.ENDED:
         raise closed(tournament, _how_ended(tournament))
     return [ev.Ended(at, ev.End.CANCELLED, command.caller, command.request, command.note)]
 
 
 def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
-    if tournament.phase is Phase.ENTRY:
+    if tournament.phase is TournamentPhase.ENTRY:
         due = tournament.spec.schedule.start_ms
         return [_started(tournament, at, "", "")] if due and at >= due else []
-    if tournament.phase is not Phase.RUNNING:
+    if tournament.phase is not TournamentPhase.RUNNING:
         return []
     ends_at = tournament.ends_at
     if ends_at is not None and at >= ends_at:
@@ -180,7 +180,7 @@ def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
 
 
 def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Event]:
-    if tournament.phase is not Phase.RUNNING or _is_stale(tournament, command):
+    if tournament.phase is not TournamentPhase.RUNNING or _is_stale(tournament, command):
         return []  # the proposal was for an older state: a new one will be made
     _check_pairs(tournament, (*command.pairs, *(Pair(player, player) for player in command.byes)))
     meetings = make_meetings(
@@ -219,7 +219,7 @@ def _check_pairs(tournament: Tournament, pairs: tuple[Pair, ...]) -> None:
 
 def _begin(tournament: Tournament, command: do.Begin, at: int) -> list[ev.Event]:
     game, attempt = command.game, command.attempt
-    if tournament.phase is Phase.ENDED or game in tournament.results or game in tournament.running:
+    if tournament.phase is TournamentPhase.ENDED or game in tournament.results or game in tournament.running:
         return []
     if not 1 <= game <= len(tournament.games) or attempt != tournament.attempts.get(game, 0) + 1:
         return []
@@ -228,7 +228,7 @@ def _begin(tournament: Tournament, command: do.Begin, at: int) -> list[ev.Event]
 
 def _report(tournament: Tournament, command: do.ReportResult, at: int) -> list[ev.Event]:
     running = tournament.running.get(command.game)
-    if running is None or running.match != command.match or tournament.phase is Phase.ENDED:
+    if running is None or running.match != command.match or tournament.phase is TournamentPhase.ENDED:
         return []  # reported twice, or after the end
     if command.winner is not None:
         return [
@@ -241,7 +241,7 @@ def _report(tournament: Tournament, command: do.ReportResult, at: int) -> list[e
 
 
 def _decide_trial(tournament: Tournament, command: do.Decide, at: int) -> list[ev.Event]:
-    if tournament.phase is Phase.ENDED or not formats.of(tournament.spec).ends_by_test:
+    if tournament.phase is TournamentPhase.ENDED or not formats.of(tournament.spec).ends_by_test:
         return []
     return [ev.Ended(at, ev.End.DECIDED, note=command.note)]
 
@@ -301,11 +301,13 @@ def _how_ended(tournament: Tournament) -> str:
 
 def _where_it_is(tournament: Tournament) -> str:
     """Return the phase of a tournament as a clause."""
-    if tournament.phase is Phase.ENDED:
+    if tournament.phase is TournamentPhase.ENDED:
         return _how_ended(tournament)
-    return {Phase.ENTRY: "it has not started yet", Phase.RUNNING: "it is running", Phase.PAUSED: "it is paused"}[
-        tournament.phase
-    ]
+    return {
+        TournamentPhase.ENTRY: "it has not started yet",
+        TournamentPhase.RUNNING: "it is running",
+        TournamentPhase.PAUSED: "it is paused",
+    }[tournament.phase]
 
 
 def _a(format_: Format) -> str:

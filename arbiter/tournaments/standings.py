@@ -126,7 +126,7 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
     return Table(tournament.revision, order, tuple(rows))
 
 
-class RatedGame(NamedTuple):
+class GameForFit(NamedTuple):
     """A game for a rating fit. variant, moves: two games with the same of both went the same way; moves '': unknown."""
 
     seat1: str
@@ -136,11 +136,11 @@ class RatedGame(NamedTuple):
     moves: str = ""
 
 
-def rated_games(tournament: Tournament) -> list[RatedGame]:
+def rated_games(tournament: Tournament) -> list[GameForFit]:
     """Return the games for a rating fit, without games that were not played."""
     games = ((tournament.games[number - 1], result) for number, result in sorted(tournament.results.items()))
     return [
-        RatedGame(game.seat1, game.seat2, each.winner, game.game, each.moves)
+        GameForFit(game.seat1, game.seat2, each.winner, game.game, each.moves)
         for game, each in games
         if each.played and game.seat1 != game.seat2
     ]

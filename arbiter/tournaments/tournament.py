@@ -16,7 +16,7 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.meetings import GameResult, Meeting, ScheduledGame
 
 
-class Phase(StrEnum):
+class TournamentPhase(StrEnum):
     """The phase of a tournament."""
 
     ENTRY = "entry"  #: players can enter
@@ -59,7 +59,7 @@ class Tournament:
     def __init__(self, created: ev.Created) -> None:
         self.created = created
         self.spec = created.spec
-        self.phase = Phase.ENTRY
+        self.phase = TournamentPhase.ENTRY
         self.revision = 1
         self.at = created.at
         self.started_at: int | None = None
@@ -125,7 +125,7 @@ class Tournament:
 
         making: games whose match is being created; they count as running.
         """
-        if self.phase is not Phase.RUNNING:
+        if self.phase is not TournamentPhase.RUNNING:
             return []
         under_way = {*self.running, *making}
         playing = Counter(player for number in under_way for player in set(self.games[number - 1][2:4]))
@@ -169,18 +169,18 @@ class Tournament:
 
     @_take.register
     def _started(self, event: ev.Started) -> None:
-        self.phase = Phase.RUNNING
+        self.phase = TournamentPhase.RUNNING
         self.started_at = event.at
         self.seeds = list(event.seeds)
 
     @_take.register
     def _paused(self, event: ev.Paused) -> None:
-        self.phase = Phase.PAUSED
+        self.phase = TournamentPhase.PAUSED
         self._paused_at = event.at
 
     @_take.register
     def _continued(self, event: ev.Continued) -> None:
-        self.phase = Phase.RUNNING
+        self.phase = TournamentPhase.RUNNING
         self._paused_ms += event.at - self._paused_at
 
     @_take.register
@@ -220,7 +220,7 @@ class Tournament:
 
     @_take.register
     def _ended(self, event: ev.Ended) -> None:
-        self.phase = Phase.ENDED
+        self.phase = TournamentPhase.ENDED
         self.end = event
         self.running.clear()
         self._waiting_of.clear()

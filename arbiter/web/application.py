@@ -27,7 +27,7 @@ from arbiter.web.organising import OrganiserPages
 from arbiter.web.own_bot import OwnBotPages
 from arbiter.web.pages import Pages
 from arbiter.web.play import PlayPages
-from arbiter.web.proxied import Reached
+from arbiter.web.proxied import PublicAddress
 from arbiter.web.rating_pages import RatingPages
 from arbiter.web.rendering import HERE, VISITOR, Templates
 from arbiter.web.tokens import TokenPages
@@ -47,7 +47,7 @@ def application(gate: Gate, settings: Settings, calls: ASGIApp | None = None, me
     if calls is not None:
         app = WithCalls(app, calls, settings.web_origins)
     app = _Headers(app)
-    return Reached(app, settings.web_url) if settings.web_url else app
+    return PublicAddress(app, settings.web_url) if settings.web_url else app
 
 
 def _pages(gate: Gate, settings: Settings, meter: Meter) -> Starlette:

@@ -38,7 +38,7 @@ class ShownTie(NamedTuple):
     empty: bool
 
 
-class Round(NamedTuple):
+class BracketRound(NamedTuple):
     """A round of a bracket. halves: the next round has half as many ties, since two winners meet in each."""
 
     title: str
@@ -46,14 +46,14 @@ class Round(NamedTuple):
     halves: bool
 
 
-class Stage(NamedTuple):
+class BracketStage(NamedTuple):
     """A part of a bracket. A double elimination has an upper and a lower one."""
 
     title: str
-    rounds: Sequence[Round]
+    rounds: Sequence[BracketRound]
 
 
-def bracket(tournament: Tournament) -> list[Stage]:
+def bracket(tournament: Tournament) -> list[BracketStage]:
     """Return the stages of a knockout that has started; an empty list for any other tournament."""
     if not formats.of(tournament.spec).has_bracket or not tournament.seeds:
         return []
@@ -68,14 +68,14 @@ def bracket(tournament: Tournament) -> list[Stage]:
             continue
         sizes = [len(rounds[name]) for name in names]
         shown = [
-            Round(
+            BracketRound(
                 _title(name, len(rounds[name]), double, len(names)),
                 [_shown(tournament, tie) for tie in rounds[name]],
                 2 * following == len(rounds[name]),
             )
             for name, following in zip(names, [*sizes[1:], 0], strict=True)
         ]
-        stages.append(Stage("Winners' bracket" if double and letter == "W" else title, shown))
+        stages.append(BracketStage("Winners' bracket" if double and letter == "W" else title, shown))
     return stages
 
 

@@ -3,7 +3,7 @@
 There is one subscription to all events, whatever the browsers watch. Each event of a watched match is drawn once and
 published in the channels that watch it (`arbiter.web.channels`). A pass writes to a slice of the connections at a time,
 and the event loop does its other work between two slices, so moves come first. The more other work there is, the
-smaller the next slice. A viewer first reads the past from the journal. It joins its channel before that, so that it
+smaller the next slice. A subscriber first reads the past from the journal. It joins its channel before that, so that it
 misses nothing.
 """
 
@@ -21,7 +21,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.service.gate.matches import MatchGate
 from arbiter.service.observing.feed import Stream
 from arbiter.service.record.published import Published
-from arbiter.web.channels import Channel, Message, Viewer, Watch, is_beginning
+from arbiter.web.channels import Channel, Message, Subscriber, Watch, is_beginning
 
 SLICE: Final = 16  #: largest number of connections in a slice
 WRITE_S: Final = 20e-6  #: estimated processor time of a write, most of it in the operating system after the slice
@@ -29,7 +29,7 @@ SHARE: Final = 0.1  #: share of the event loop's time for writes, relative to ot
 
 
 class Broadcast:
-    """All channels. It reads events while there are viewers. `to_json` returns an event of a match as JSON."""
+    """All channels. It reads events while there are subscribers. `to_json` returns an event of a match as JSON."""
 
     def __init__(self, matches: MatchGate, to_json: Callable[[Published], Awaitable[bytes]], limits: Limits) -> None:
         self._matches = matches
@@ -38,7 +38,7 @@ class Broadcast:
         self._idle_s = limits.bookmark_ms / 1_000
         self._channels: dict[Watch, Channel] = {}
         self._of_match: dict[str, list[Channel]] = {}
-        self._passes: deque[tuple[Message, deque[Viewer], Callable[[], None]]] = deque()
+        self._passes: deque[tuple[Message, deque[Subscriber], Callable[[], None]]] = deque()
         self._slice_ended_at = 0.0  # when the last slice ended
         self._slice_size = 0  # the number of its connections
         self._place = 0
@@ -47,8 +47,8 @@ class Broadcast:
         self._begun: asyncio.Future[None] | None = None
 
     @asynccontextmanager
-    async def joined(self, watch: Watch, viewer: Viewer) -> AsyncIterator[int]:
-        """Add a viewer; yield the journal place from which on it gets every event.
+    async def joined(self, watch: Watch, subscriber: Subscriber) -> AsyncIterator[int]:
+        """Add a subscriber; yield the journal place from which on it gets every event.
 
         Raises the error of the subscription, if that has failed.
         """
@@ -56,13 +56,13 @@ class Broadcast:
         try:
             await self._read()
             channel = self._channel(watch)
-            channel.add(viewer)
+            channel.add(subscriber)
             try:
                 yield self._place
             finally:
-                viewer.finished.cancel()  # a pass that is under way writes nothing after the end of its answer
-                channel.viewers.pop(viewer, None)
-                if not channel.viewers:
+                subscriber.finished.cancel()  # a pass that is under way writes nothing after the end of its answer
+                channel.subscribers.pop(subscriber, None)
+                if not channel.subscribers:
                     self._forget(channel)
         finally:
             self._watching -= 1
@@ -80,14 +80,14 @@ class Broadcast:
         await asyncio.shield(self._begun)
 
     def _reading_ended(self, reading: asyncio.Task[None]) -> None:
-        """Pass an error of the subscription to all viewers."""
+        """Pass an error of the subscription to all subscribers."""
         if reading.cancelled() or self._reading is not reading:
             return
         self._reading, error = None, reading.exception()
         if error is not None:
             for channel in self._channels.values():
-                for viewer in channel.viewers:
-                    viewer.fail(error)
+                for subscriber in channel.subscribers:
+                    subscriber.fail(error)
 
     def _channel(self, watch: Watch) -> Channel:
         channel = self._channels.get(watch)
@@ -138,7 +138,7 @@ class Broadcast:
     async def _publish(self, event: Published) -> None:
         watched = any(channel.watch.includes(event) for channel in self._of_match.get(event.match_id, ()))
         json = await self._to_json(event) if watched else b""
-        self._place = event.sequence  # a viewer that joins from now on reads this event from the journal
+        self._place = event.sequence  # a subscriber that joins from now on reads this event from the journal
         if watched:
             for channel in self._of_match.get(event.match_id, ()):
                 channel.publish(event, json)
@@ -153,22 +153,22 @@ class Broadcast:
             for channel in list(self._channels.values()):
                 channel.keep_alive(self._place, loop.time() - self._idle_s)
 
-    def _deliver(self, message: Message, viewers: Sequence[Viewer], then: Callable[[], None]) -> None:
-        """Queue a pass over some viewers, behind those that are under way; call `then` at its end."""
+    def _deliver(self, message: Message, subscribers: Sequence[Subscriber], then: Callable[[], None]) -> None:
+        """Queue a pass over some subscribers, behind those that are under way; call `then` at its end."""
         if not self._passes:
             self._slice_ended_at, self._slice_size = perf_counter(), 0
             asyncio.get_running_loop().call_soon(self._slice)
-        self._passes.append((message, deque(viewers), then))
+        self._passes.append((message, deque(subscribers), then))
 
     def _slice(self) -> None:
-        """Write to the next slice of viewers."""
+        """Write to the next slice of subscribers."""
         others_s = perf_counter() - self._slice_ended_at - self._slice_size * WRITE_S
         busy = others_s > SLICE * WRITE_S
-        message, viewers, then = self._passes[0]
-        self._slice_size = min(len(viewers), max(1, int(others_s * SHARE / WRITE_S)) if busy else SLICE, SLICE)
+        message, subscribers, then = self._passes[0]
+        self._slice_size = min(len(subscribers), max(1, int(others_s * SHARE / WRITE_S)) if busy else SLICE, SLICE)
         for _ in range(self._slice_size):
-            viewers.popleft().deliver(message)
-        if not viewers:
+            subscribers.popleft().deliver(message)
+        if not subscribers:
             self._passes.popleft()
             then()
         if self._passes:

@@ -1,8 +1,8 @@
-"""Channels: the set of matches that a page watches, and the messages for all viewers of the same set.
+"""Channels: the set of matches that a page watches, and the messages for all subscribers of the same set.
 
-All viewers of a channel get the same bytes, which are made once. Events that follow each other quickly share a message:
-the first event is sent at once, the next ones together, `interval_s` after that. A message contains each event in order
-and with its id, so a browser that reconnects can name the last event that it received.
+All subscribers of a channel get the same bytes, which are made once. Events that follow each other quickly share a
+message: the first event is sent at once, the next ones together, `interval_s` after that. A message contains each event
+in order and with its id, so a browser that reconnects can name the last event that it received.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from arbiter.matches.events import Ended, EventKind
 from arbiter.service.ports.journal import Subject
 from arbiter.service.record.published import Published
 
-MOST_QUEUED: Final = 1_000  #: messages that wait while a viewer still reads the past
+MOST_QUEUED: Final = 1_000  #: messages that wait while a subscriber still reads the past
 
 
 class Watch(NamedTuple):
@@ -65,7 +65,7 @@ def is_beginning(event: Published) -> bool:
 
 
 class Message(NamedTuple):
-    """Bytes for all viewers of a channel, plain and as a chunk of HTTP (RFC 9112, section 7.1).
+    """Bytes for all subscribers of a channel, plain and as a chunk of HTTP (RFC 9112, section 7.1).
 
     id: that of the last event in it, 0 for none. is_last: it ends the stream.
     """
@@ -81,8 +81,8 @@ def make_message(id_: int, plain: bytes, is_last: bool = False) -> Message:
     return Message(id_, plain, b"%x\r\n%b\r\n" % (len(plain), plain), is_last)
 
 
-class Connection(Protocol):
-    """The connection of a viewer."""
+class EventSink(Protocol):
+    """The connection of a subscriber."""
 
     @property
     def is_behind(self) -> bool:
@@ -94,7 +94,7 @@ class Connection(Protocol):
         ...
 
 
-class Viewer:
+class Subscriber:
     """A browser with a stream of events. `id`: that of the last event that it got from its channel, 0 before the first.
 
     Until `resume`, messages of the channel are queued. `finished` is done when it gets no more messages: its value is
@@ -104,7 +104,7 @@ class Viewer:
 
     __slots__ = ("_connection", "_queued", "finished", "id")
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: EventSink) -> None:
         self._connection = connection
         self._queued: list[Message] | None = []
         self.id = 0
@@ -122,7 +122,7 @@ class Viewer:
             self.finished.set_exception(error)
 
     def deliver(self, message: Message) -> None:
-        """Write or queue a message, unless the viewer has finished."""
+        """Write or queue a message, unless the subscriber has finished."""
         if self.finished.done():
             return
         if self._queued is not None:
@@ -138,18 +138,18 @@ class Viewer:
                 self.finished.set_result(True)
 
 
-Deliver: TypeAlias = Callable[[Message, Sequence[Viewer], Callable[[], None]], None]
+Deliver: TypeAlias = Callable[[Message, Sequence[Subscriber], Callable[[], None]], None]
 
 
 class Channel:
-    """The viewers of the same matches. `deliver(message, viewers, then)` writes to them, then calls `then`.
+    """The subscribers of the same matches. `deliver(message, subscribers, then)` writes to them, then calls `then`.
 
     Events that arrive during a delivery are in the next message: the busier the server, the fewer messages.
     """
 
     def __init__(self, watch: Watch, interval_s: float, deliver: Deliver) -> None:
         self.watch = watch
-        self.viewers: dict[Viewer, None] = {}
+        self.subscribers: dict[Subscriber, None] = {}
         self._interval_s = interval_s
         self._send = deliver
         self._loop = asyncio.get_running_loop()
@@ -160,10 +160,10 @@ class Channel:
         self._timer: asyncio.TimerHandle | None = None
         self._unfinished_passes = 0
 
-    def add(self, viewer: Viewer) -> None:
-        """Add a viewer, which gets the events from now on."""
+    def add(self, subscriber: Subscriber) -> None:
+        """Add a subscriber, which gets the events from now on."""
         self._flush()
-        self.viewers[viewer] = None
+        self.subscribers[subscriber] = None
 
     def publish(self, event: Published, json: bytes) -> None:
         """Send an event: at once, or together with others if a message was sent shortly before."""
@@ -192,7 +192,7 @@ class Channel:
     def _deliver(self, message: Message) -> None:
         self._sent_at = self._loop.time()
         self._unfinished_passes += 1
-        self._send(message, tuple(self.viewers), self._delivered)
+        self._send(message, tuple(self.subscribers), self._delivered)
 
     def _delivered(self) -> None:
         self._unfinished_passes -= 1

@@ -27,7 +27,7 @@ DIRECT: Final = "arbiter.direct"
 class Direct:
     """Writes to a response without ASGI. The response has no content length, and its header has been sent."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: BrowserConnection) -> None:
         self._transport = connection.transport
         self._flow = connection.flow
         self._in_chunks = connection.conn.their_http_version != b"1.0"  # h11 makes chunks in the same case
@@ -47,7 +47,7 @@ class Direct:
             self._transport.write(message.chunk if self._in_chunks else message.plain)
 
 
-class Connection(H11Protocol):
+class BrowserConnection(H11Protocol):
     """A connection that is closed if a request is too slow. Between requests, keep-alive limits the wait."""
 
     patience_s: ClassVar[float]

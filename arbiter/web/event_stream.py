@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.web.broadcast import Broadcast
-from arbiter.web.channels import Message, Viewer, Watch
+from arbiter.web.channels import Message, Subscriber, Watch
 from arbiter.web.connections import DIRECT, Direct
 from arbiter.web.door import HEADERS, status_of
 
@@ -97,17 +97,17 @@ class EventStream(Response):
         """Send past and new events, until there are no more."""
         while not await self._past.is_complete():
             connection: Direct = scope["extensions"][DIRECT]
-            viewer = Viewer(connection)
-            async with self._broadcast.joined(self._watch, viewer) as place:
+            subscriber = Subscriber(connection)
+            async with self._broadcast.joined(self._watch, subscriber) as place:
                 if await self._send_past(reader, send, place):
                     return
                 await self._write(send, self._watch.bookmark(place))
                 if not self._watch.single_match:
                     self._after = str(place)
-                viewer.resume()
-                if await viewer.finished:
+                subscriber.resume()
+                if await subscriber.finished:
                     return
-                self._after = str(viewer.id) if viewer.id else self._after
+                self._after = str(subscriber.id) if subscriber.id else self._after
             async with asyncio.timeout(self._patience_s):
                 await connection.drained()
         await self._send_past(reader, send, None)

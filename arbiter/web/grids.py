@@ -16,7 +16,7 @@ from arbiter.web.states import shown_at, state_of
 MOST: Final = 12  #: boards side by side
 
 
-class Grid(NamedTuple):
+class BoardGrid(NamedTuple):
     """Boards for the templates: each match with its board and state; the symbols and all states for the page.
 
     begun: the label of the matches that are added when they begin, '' for all; None if there is no room.
@@ -28,7 +28,7 @@ class Grid(NamedTuple):
     begun: str | None
 
 
-async def grid(matches: Sequence[Match], now_ms: int, label: str = "") -> Grid:
+async def grid(matches: Sequence[Match], now_ms: int, label: str = "") -> BoardGrid:
     """Return live boards of some matches. `label`: that of the matches to add when they begin, '' for all."""
     found = []
     for match in matches:
@@ -36,7 +36,7 @@ async def grid(matches: Sequence[Match], now_ms: int, label: str = "") -> Grid:
         found.append((match, board_of(match, position), state_of(match, now_ms)))
     states = [{"match": match.id, **state} for match, _, state in found]
     begun = label if len(found) < MOST else None
-    return Grid(found, sprite(match.game for match in matches), orjson.dumps(states).decode(), begun)
+    return BoardGrid(found, sprite(match.game for match in matches), orjson.dumps(states).decode(), begun)
 
 
 def board_of(match: Match, position: Shown) -> Markup:

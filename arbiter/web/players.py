@@ -15,7 +15,7 @@ DAY_MS: Final = 86_400_000
 TICKS: Final = 4
 
 
-class Score(NamedTuple):
+class ResultCount(NamedTuple):
     """The results of one kind: its name, and the numbers won, drawn and lost. Void matches are not counted."""
 
     name: str
@@ -41,12 +41,12 @@ class Results(NamedTuple):
     reasons of wins, draws and losses.
     """
 
-    all: Score
-    opponents: Sequence[Score]
+    all: ResultCount
+    opponents: Sequence[ResultCount]
     more: int
-    seats: Sequence[Score]
-    versions: Sequence[Score]
-    reasons: Sequence[Score]
+    seats: Sequence[ResultCount]
+    versions: Sequence[ResultCount]
+    reasons: Sequence[ResultCount]
     void: int
 
 
@@ -59,7 +59,7 @@ def results(player: str, found: Iterable[PlayerResult], seat_name: Callable[[str
     valid = [each for each in counted if each.result != "void"]
     opponents = _scores(valid, lambda each: each.opponent)
     return Results(
-        all=next(iter(_scores(valid, lambda each: player)), Score(player, 0, 0, 0)),
+        all=next(iter(_scores(valid, lambda each: player)), ResultCount(player, 0, 0, 0)),
         opponents=opponents[:MOST_OPPONENTS],
         more=max(0, len(opponents) - MOST_OPPONENTS),
         seats=_scores(valid, lambda each: f"{each.game}, {seat_name(each.game, each.seat)}"),
@@ -89,8 +89,10 @@ def ticks(first_ms: int, last_ms: int, written: Callable[[int], str]) -> list[Ax
     return [AxisTick(at, written(at)[part]) for at in instants]
 
 
-def _scores(found: Iterable[PlayerResult], of: Callable[[PlayerResult], str]) -> list[Score]:
+def _scores(found: Iterable[PlayerResult], of: Callable[[PlayerResult], str]) -> list[ResultCount]:
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for each in found:
         counts[of(each)][1 if each.won is None else 0 if each.won else 2] += each.games
-    return sorted((Score(name, *three) for name, three in counts.items()), key=lambda score: (-score.games, score.name))
+    return sorted(
+        (ResultCount(name, *three) for name, three in counts.items()), key=lambda score: (-score.games, score.name)
+    )

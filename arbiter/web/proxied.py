@@ -12,7 +12,7 @@ from arbiter.errors import OperatorError
 SCHEMES: Final = ("http", "https")
 
 
-class Reached:
+class PublicAddress:
     """Gives every request the public address of the pages, whatever address the proxy has sent.
 
     So cookies are Secure if that address is https, and a form is accepted only if its origin is that address.

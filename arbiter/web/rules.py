@@ -20,7 +20,7 @@ _HEADING: Final = re.compile(r"\A# [^\n]*\n")
 _OURS: Final = re.compile(r"\bours\b")
 
 
-class Figure(NamedTuple):
+class RuleFigure(NamedTuple):
     """A picture of a legal move, its notation, and its effect in words."""
 
     drawn: Markup
@@ -34,7 +34,7 @@ class RulesPage(NamedTuple):
     text: Markup
     cells: Markup
     positions: Markup
-    figures: Sequence[Figure]
+    figures: Sequence[RuleFigure]
 
 
 @lru_cache(maxsize=32)
@@ -43,7 +43,7 @@ def rules_page(game: AnyGame, text: str) -> RulesPage:
     figures = []
     for example in examples(game):
         position = shown(game, example.after, example.steps, example.before)
-        figures.append(Figure(figure(game, position, example.move), example.move, sentence(example.words)))
+        figures.append(RuleFigure(figure(game, position, example.move), example.move, sentence(example.words)))
     return RulesPage(html(_HEADING.sub("", text)), html(cells(game)), html(positions(game)), figures)
 
 

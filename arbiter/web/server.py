@@ -16,7 +16,7 @@ from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import Meter
 from arbiter.web.application import application
-from arbiter.web.connections import Connection
+from arbiter.web.connections import BrowserConnection
 
 WAITING: int = 1_024  #: connections that wait to be accepted
 GRACE_S: int = 2  #: seconds that responses have to end when the server stops
@@ -40,7 +40,7 @@ class WebServer:
         self.port: int = self._socket.getsockname()[1]
         self.scheme = "https" if settings.tls_certificate else "http"
 
-        class InTime(Connection):
+        class InTime(BrowserConnection):
             patience_s = settings.limits.request_ms / 1000
 
         config = uvicorn.Config(

@@ -24,7 +24,7 @@ FORMATS: Final[Mapping[Format, tuple[str, str]]] = {
 """The title and the purpose of each format."""
 
 
-class Field(NamedTuple):
+class FormField(NamedTuple):
     """A field of the form.
 
     kind: text, number, check, lines (one entry a line) or instant. bounds: of a number. note: what to enter. required:
@@ -40,11 +40,11 @@ class Field(NamedTuple):
     required: bool = False
 
 
-class Section(NamedTuple):
+class FormSection(NamedTuple):
     """A group of fields. `more`: most tournaments do not change them."""
 
     title: str
-    fields: Sequence[Field]
+    fields: Sequence[FormField]
     more: bool = False
 
 
@@ -85,41 +85,41 @@ _ROWS: Final = ("entry.forbidden",)  #: words, one row a line
 _TABLES: Final = ("time_odds", "policy")  #: `name = value`, one a line
 
 
-def sections(format_: Format) -> list[Section]:
+def sections(format_: Format) -> list[FormSection]:
     """Return the fields for a new tournament of a format. Those for games are in the page itself."""
     pairer = PAIRERS[format_]
     usual = ", ".join(pairer.tie_breaks) or "none"
     return [
-        Section("Play", _play(format_)),
-        Section("Who may enter", _entry(), more=True),
-        Section("Openings", _openings(), more=True),
-        Section("Ends of games by rule", list(_part("adjudication", Adjudication)), more=True),
-        Section(
+        FormSection("Play", _play(format_)),
+        FormSection("Who may enter", _entry(), more=True),
+        FormSection("Openings", _openings(), more=True),
+        FormSection("Ends of games by rule", list(_part("adjudication", Adjudication)), more=True),
+        FormSection(
             "Schedule and the rest",
             [
-                Field("schedule.start_ms", "Starts at", "instant", note="UTC; else you start it"),
-                Field("schedule.entry_closes_ms", "Entry closes at", "instant", note="UTC; else at the start"),
-                Field("tie_breaks", "Tie-breaks", note=f"in order; else {usual}"),
-                Field("time_odds", "Time odds", "lines", note="player = time, one a line"),
-                Field("policy", "Policy", "lines", note="as illegal_moves = 4, one a line"),
+                FormField("schedule.start_ms", "Starts at", "instant", note="UTC; else you start it"),
+                FormField("schedule.entry_closes_ms", "Entry closes at", "instant", note="UTC; else at the start"),
+                FormField("tie_breaks", "Tie-breaks", note=f"in order; else {usual}"),
+                FormField("time_odds", "Time odds", "lines", note="player = time, one a line"),
+                FormField("policy", "Policy", "lines", note="as illegal_moves = 4, one a line"),
             ],
             more=True,
         ),
     ]
 
 
-def _play(format_: Format) -> list[Field]:
+def _play(format_: Format) -> list[FormField]:
     spec = Spec("", format_, (), "")
     return [
-        Field("time", "Time", default="1m+1s", note="as 3m+2s; none for no clock"),
+        FormField("time", "Time", default="1m+1s", note="as 3m+2s; none for no clock"),
         *_options(format_),
-        Field("at_once", "Games at once", "number", str(spec.at_once), NUMBERS["at_once"], "of one player"),
-        Field("paired", "Each game twice, with seats swapped", "check", "on" if spec.paired else ""),
-        Field("rated", "Rated", "check", "on" if spec.rated else ""),
+        FormField("at_once", "Games at once", "number", str(spec.at_once), NUMBERS["at_once"], "of one player"),
+        FormField("paired", "Each game twice, with seats swapped", "check", "on" if spec.paired else ""),
+        FormField("rated", "Rated", "check", "on" if spec.rated else ""),
     ]
 
 
-def _options(format_: Format) -> Iterable[Field]:
+def _options(format_: Format) -> Iterable[FormField]:
     """Yield the options of a format. One without a usable default is empty, and required."""
     wanted = PAIRERS[format_].invalid_option(Options())
     for field in _part("options", Options, PAIRERS[format_].options):
@@ -127,35 +127,37 @@ def _options(format_: Format) -> Iterable[Field]:
         yield field._replace(default="", required=True) if missing else field
 
 
-def _entry() -> list[Field]:
+def _entry() -> list[FormField]:
     return [
-        Field("entry.capacity", "Maximum of players", "number", "0", NUMBERS["entry.capacity"], "0: no limit"),
-        Field("entry.invited", "Only these players", "lines", note="names"),
-        Field("entry.versions", "Only these versions", "lines", note="their beginnings, one a line"),
-        Field("entry.forbidden", "Never paired", "lines", note="two names a line"),
-        Field("entry.badge", "Only bots that have passed the conformance kit", "check"),
+        FormField("entry.capacity", "Maximum of players", "number", "0", NUMBERS["entry.capacity"], "0: no limit"),
+        FormField("entry.invited", "Only these players", "lines", note="names"),
+        FormField("entry.versions", "Only these versions", "lines", note="their beginnings, one a line"),
+        FormField("entry.forbidden", "Never paired", "lines", note="two names a line"),
+        FormField("entry.badge", "Only bots that have passed the conformance kit", "check"),
     ]
 
 
-def _openings() -> list[Field]:
+def _openings() -> list[FormField]:
     return [
-        Field("openings.plies", "Random plies", "number", "0", NUMBERS["openings.plies"], "before the clocks start"),
-        Field("openings.seed", "Seed of the random plies", note="any text"),
-        Field("openings.lines", "Opening lines instead", "lines", note="game: move move …, one a line"),
+        FormField(
+            "openings.plies", "Random plies", "number", "0", NUMBERS["openings.plies"], "before the clocks start"
+        ),
+        FormField("openings.seed", "Seed of the random plies", note="any text"),
+        FormField("openings.lines", "Opening lines instead", "lines", note="game: move move …, one a line"),
     ]
 
 
-def _part(part: str, kind: type[Options | Adjudication], names: Iterable[str] | None = None) -> Iterable[Field]:
+def _part(part: str, kind: type[Options | Adjudication], names: Iterable[str] | None = None) -> Iterable[FormField]:
     """Yield the fields of a part of the specification, with its defaults; `names`: only these fields."""
     known = {field.name: field for field in fields_of(kind)}
     for name in known if names is None else names:
         label, note = _LABELS.get(name, (name.replace("_", " "), ""))
         place, default = f"{part}.{name}", getattr(kind(), name)
         if name.endswith("_ms"):
-            yield Field(place.removesuffix("_ms"), label, note=note)
+            yield FormField(place.removesuffix("_ms"), label, note=note)
         else:
             shown = ("on" if default else "") if isinstance(default, bool) else str(default)
-            yield Field(place, label, _KINDS[str(known[name].type)], shown, NUMBERS.get(place), note)
+            yield FormField(place, label, _KINDS[str(known[name].type)], shown, NUMBERS.get(place), note)
 
 
 # The form as it was sent
@@ -183,7 +185,7 @@ def values_of(sent: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def _value(field: Field, text: str) -> Any:
+def _value(field: FormField, text: str) -> Any:
     match field.kind:
         case "check":
             return bool(text)

@@ -15,7 +15,7 @@ from arbiter.tournaments.standings import StandingsRow
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.brackets import bracket
 from arbiter.web.door import call_of, status_of
-from arbiter.web.grids import MOST, Grid, grid
+from arbiter.web.grids import MOST, BoardGrid, grid
 from arbiter.web.rendering import Templates
 from arbiter.web.states import number
 from arbiter.web.tournaments import TIE_BREAKS, crosstable, game_list
@@ -77,7 +77,7 @@ class TournamentPages:
             byes=tournament.byes.get(games.round, ()),
         )
 
-    async def _grid(self, request: Request, tournament: Tournament) -> Grid:
+    async def _grid(self, request: Request, tournament: Tournament) -> BoardGrid:
         """Return the live boards of the games that have begun most recently."""
         call = call_of(request)
         running = [tournament.running[game].match for game in sorted(tournament.running, reverse=True)[:MOST]]

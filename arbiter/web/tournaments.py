@@ -28,7 +28,7 @@ TIE_BREAKS: Final = {
 """The short name of each tie-break for the head of a column, and its name in words."""
 
 
-class Pairing(NamedTuple):
+class PairScore(NamedTuple):
     """The games of two players so far: the points of the first (a half for a draw), and the number of games."""
 
     points: str
@@ -58,7 +58,7 @@ class GameList(NamedTuple):
     older: int
 
 
-def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pairing | None]]:
+def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[PairScore | None]]:
     """Return for each player, in an order, its games against each other player; None if there are none yet.
 
     It is empty for more players than MOST_IN_CROSSTABLE, and while no two players have met. A player's games against
@@ -76,7 +76,7 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
         return []
     return [
         [
-            Pairing(points(sum(scores[one, other])), len(scores[one, other]))
+            PairScore(points(sum(scores[one, other])), len(scores[one, other]))
             if one != other and (one, other) in scores
             else None
             for other in players

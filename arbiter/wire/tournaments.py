@@ -18,7 +18,7 @@ from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import EntryRules, Format, Openings, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import StandingsRow, Table
-from arbiter.tournaments.tournament import Entrant, Phase, RunningGame, Tournament
+from arbiter.tournaments.tournament import Entrant, RunningGame, Tournament, TournamentPhase
 
 _FORMATS: Final[Mapping[str, pb.TournamentFormat.ValueType]] = {
     format_.value: pb.TournamentFormat.Value(f"TOURNAMENT_FORMAT_{format_.name}") for format_ in Format
@@ -186,8 +186,8 @@ def _game_message(tournament: Tournament, number: int, running: RunningGame) -> 
 
 
 def phase_message(phase: str) -> pb.TournamentPhase.ValueType:
-    """Return a phase; its text is one of `Phase`."""
-    return pb.TournamentPhase.Value(f"TOURNAMENT_PHASE_{Phase(phase).name}")
+    """Return a phase; its text is one of `TournamentPhase`."""
+    return pb.TournamentPhase.Value(f"TOURNAMENT_PHASE_{TournamentPhase(phase).name}")
 
 
 def summary_message(row: TournamentSummary) -> pb.TournamentSummary:

@@ -6,14 +6,14 @@ import pytest
 
 from arbiter.bench import pairing
 from arbiter.bench.__main__ import main
-from arbiter.ratings.counts import Game
+from arbiter.ratings.counts import RatedGame
 
 
 @pytest.mark.long
 def test_the_table_has_a_row_for_each_condition(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    conditions = [pairing.Condition(4, 300, 9), pairing.Condition(6, 600, 1)]
+    conditions = [pairing.FieldKind(4, 300, 9), pairing.FieldKind(6, 600, 1)]
     monkeypatch.setattr(pairing, "CONDITIONS", conditions)
     monkeypatch.setattr(pairing, "ROUNDS", 2)
     assert main(["pairing", "2"]) == 0
@@ -29,7 +29,7 @@ def test_a_number_of_fields_is_from_1() -> None:
 def test_games_of_equal_players_give_more_information_than_those_of_unequal_ones() -> None:
     truth = {f"p{number:03}": strength for number, strength in enumerate((-300.0, -300.0, 300.0, 300.0))}
     field = pairing.Field(1, 300.0, truth)
-    near, far = ([Game("p000", other, 1)] * 8 for other in ("p001", "p002"))
+    near, far = ([RatedGame("p000", other, 1)] * 8 for other in ("p001", "p002"))
     assert pairing.expected_error(field, near) < pairing.expected_error(field, far)
     assert pairing.expected_error(field, far) < pairing.expected_error(field, [])
 

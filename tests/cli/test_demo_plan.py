@@ -13,7 +13,7 @@ from arbiter.cli.demo.report import rated_games
 from arbiter.cli.failure import Failure
 from arbiter.errors import Refusal
 from arbiter.games.registry import BUNDLED
-from arbiter.ratings.counts import Game
+from arbiter.ratings.counts import RatedGame
 from tests.cli.tournament_events import created, ended, progress_of
 
 
@@ -69,4 +69,4 @@ def test_void_games_and_games_of_a_player_against_itself_are_not_rated() -> None
         *(created("m4", "b", "a"), ended("m4", 0, arb.Cause.ABSENCE, arb.ResultKind.VOID)),
     )
     assert len(progress.played) == 4
-    assert rated_games([progress]) == [Game("a", "b", 2), Game("b", "a", 0)]
+    assert rated_games([progress]) == [RatedGame("a", "b", 2), RatedGame("b", "a", 0)]

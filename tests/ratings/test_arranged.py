@@ -8,8 +8,8 @@ from math import exp
 import numpy as np
 import pytest
 
-from arbiter.ratings.arranged import Finding, FindingKind, GivenUp, arranged
-from arbiter.ratings.counts import Counts, Game, PairCount
+from arbiter.ratings.arranged import FindingKind, GivenUp, SuspiciousPattern, arranged
+from arbiter.ratings.counts import Counts, PairCount, RatedGame
 from arbiter.ratings.model import ELO_PER_NAT
 
 pytestmark = pytest.mark.long
@@ -30,7 +30,7 @@ def honest(seed: int, games: int = 12) -> Counts:
     return Counts(tuple(sorted(FIELD)), tuple(sorted(pairs)))
 
 
-def found(counts: Counts, kind: FindingKind, given_up: tuple[GivenUp, ...] = ()) -> list[Finding]:
+def found(counts: Counts, kind: FindingKind, given_up: tuple[GivenUp, ...] = ()) -> list[SuspiciousPattern]:
     return [each for each in arranged(counts, given_up) if each.kind is kind]
 
 
@@ -40,7 +40,9 @@ def test_honest_records_are_not_reported() -> None:
 
 
 def test_players_who_play_only_each_other_are_a_cluster() -> None:
-    counts = honest(1).add([Game("x", "y", 1), Game("y", "z", 1), Game("z", "x", 0)] * 15 + [Game("x", "p1", 2)])
+    counts = honest(1).add(
+        [RatedGame("x", "y", 1), RatedGame("y", "z", 1), RatedGame("z", "x", 0)] * 15 + [RatedGame("x", "p1", 2)]
+    )
     (cluster,) = found(counts, FindingKind.CLUSTER)
     assert cluster.players == ("x", "y", "z")
     assert cluster.games == 45
@@ -48,7 +50,7 @@ def test_players_who_play_only_each_other_are_a_cluster() -> None:
 
 
 def test_a_weak_player_who_always_beats_the_strongest_is_improbable() -> None:
-    counts = honest(2).add([Game("p0", "p5", 1), Game("p5", "p0", 2)] * 25)
+    counts = honest(2).add([RatedGame("p0", "p5", 1), RatedGame("p5", "p0", 2)] * 25)
     (finding,) = found(counts, FindingKind.IMPROBABLE)
     assert finding.players == ("p0", "p5")
     assert finding.probability is not None
@@ -56,8 +58,8 @@ def test_a_weak_player_who_always_beats_the_strongest_is_improbable() -> None:
 
 
 def test_wins_around_a_circle_are_a_ring() -> None:
-    ring = [Game("x", "y", 1), Game("y", "z", 1), Game("z", "x", 1)] * 10
-    mixed = [Game(player, "p3", winner) for player in "xyz" for winner in (1, 2)] * 10
+    ring = [RatedGame("x", "y", 1), RatedGame("y", "z", 1), RatedGame("z", "x", 1)] * 10
+    mixed = [RatedGame(player, "p3", winner) for player in "xyz" for winner in (1, 2)] * 10
     (finding,) = found(honest(3).add([*ring, *mixed]), FindingKind.RING)
     assert finding.players == ("x", "y", "z")
     assert finding.games == 30
@@ -72,4 +74,6 @@ def test_early_resignations_to_one_player_are_reported() -> None:
 
 def test_empty_records_and_two_players_alone() -> None:
     assert arranged(Counts()) == ()
-    assert arranged(Counts.of([Game("a", "b", 1)] * 100)) == ()  # two players are no cluster if there are no others
+    assert (
+        arranged(Counts.of([RatedGame("a", "b", 1)] * 100)) == ()
+    )  # two players are no cluster if there are no others

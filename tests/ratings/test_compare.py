@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.answers import SeatScore, WinsDrawsLosses
-from arbiter.ratings.compare import Meeting, compare, head_to_head, paired
+from arbiter.ratings.compare import PairedGame, compare, head_to_head, paired
 from arbiter.ratings.fit import fit
 from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO, leaderboard
 from arbiter.ratings.pairs import Pairs
@@ -40,7 +40,7 @@ def test_games_of_two_players_are_counted_by_game_and_seat() -> None:
 
 def test_a_comparison_has_the_results_of_the_ratings_and_of_the_pairs() -> None:
     ratings = fit(counts_of(RESULTS, "pods"))
-    meetings = [Meeting(f"opening {n}", seat, 2) for n in range(40) for seat in (1, 2)]
+    meetings = [PairedGame(f"opening {n}", seat, 2) for n in range(40) for seat in (1, 2)]
     found = compare("ann", "bob", RESULTS, ratings, meetings, Hypotheses(0, 100))
     assert found.total == WinsDrawsLosses(6, 3, 3)
     assert found.total.score == 7.5 / 12
@@ -68,14 +68,20 @@ def test_a_player_without_a_rating_is_compared_by_games_alone() -> None:
 
 
 def test_games_are_paired_by_their_key_and_with_seats_swapped() -> None:
-    games = [Meeting("a", 1, 2), Meeting("b", 1, 0), Meeting("a", 2, 1), Meeting("", 1, 2), Meeting("", 2, 2)]
+    games = [
+        PairedGame("a", 1, 2),
+        PairedGame("b", 1, 0),
+        PairedGame("a", 2, 1),
+        PairedGame("", 1, 2),
+        PairedGame("", 2, 2),
+    ]
     assert paired(games) == (Pairs(one_and_a_half=1), 3, 0)
-    assert paired([Meeting("a", 1, 2), Meeting("a", 1, 2)]) == (Pairs(), 2, 0)  # the same seat twice is no pair
+    assert paired([PairedGame("a", 1, 2), PairedGame("a", 1, 2)]) == (Pairs(), 2, 0)  # the same seat twice is no pair
 
 
 MEETINGS = st.lists(
     st.builds(
-        Meeting,
+        PairedGame,
         st.sampled_from(["", "a", "b"]),
         st.sampled_from((1, 2)),
         st.sampled_from((0, 1, 2)),
@@ -85,7 +91,7 @@ MEETINGS = st.lists(
 
 
 @given(MEETINGS)
-def test_every_game_is_in_a_pair_or_has_no_partner(meetings: list[Meeting]) -> None:
+def test_every_game_is_in_a_pair_or_has_no_partner(meetings: list[PairedGame]) -> None:
     pairs, unpaired, repeated = paired(meetings)
     assert 2 * (pairs.total + repeated) + unpaired == len(meetings)
     turned = [each._replace(seat=3 - each.seat, points=2 - each.points) for each in meetings]
@@ -93,10 +99,10 @@ def test_every_game_is_in_a_pair_or_has_no_partner(meetings: list[Meeting]) -> N
 
 
 def test_a_repeated_pair_counts_once() -> None:
-    pair = [Meeting("a", 1, 2, "x"), Meeting("a", 2, 2, "y")]
+    pair = [PairedGame("a", 1, 2, "x"), PairedGame("a", 2, 2, "y")]
     copies = [each._replace(key=key) for key in "abcd" for each in pair]
     assert paired(copies) == (Pairs(two=1), 0, 3)
-    half_new = [*pair, pair[0]._replace(key="b"), Meeting("b", 2, 0, "z")]
+    half_new = [*pair, pair[0]._replace(key="b"), PairedGame("b", 2, 0, "z")]
     assert paired(half_new) == (Pairs(one=1, two=1), 0, 0), "one of its games is new"
     unknown = [each._replace(content="") for each in copies]
     assert paired(unknown) == (Pairs(two=4), 0, 0), "the games may differ"
@@ -111,7 +117,7 @@ def test_copies_of_games_do_not_make_equal_deterministic_bots_differ(seeds: int)
     for _ in range(max(40, seeds)):
         points = {(opening, seat): rng.choice((0, 1, 2)) for opening in range(5) for seat in (1, 2)}
         meetings = [
-            Meeting(f"{turn} {turn % 5}", seat, points[turn % 5, seat], f"opening {turn % 5}")
+            PairedGame(f"{turn} {turn % 5}", seat, points[turn % 5, seat], f"opening {turn % 5}")
             for turn in range(300)
             for seat in (1, 2)
         ]
@@ -124,7 +130,7 @@ def test_copies_of_games_do_not_make_equal_deterministic_bots_differ(seeds: int)
 @pytest.mark.parametrize("points", [-1, 3])
 def test_only_the_points_of_games_are_accepted(points: int) -> None:
     with pytest.raises(Refusal) as caught:
-        paired([Meeting("a", 1, points)])
+        paired([PairedGame("a", 1, points)])
     assert caught.value.reason is Reason.ARGUMENT_INVALID
 
 

@@ -5,16 +5,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.counts import Counts, Game, PairCount
+from arbiter.ratings.counts import Counts, PairCount, RatedGame
 
 NAMES = st.sampled_from(["ann", "bob", "cid", "Dee", "élan"])
 GAMES = st.lists(
-    st.builds(Game, NAMES, NAMES, st.sampled_from((0, 1, 2))).filter(lambda game: game.seat1 != game.seat2), max_size=30
+    st.builds(RatedGame, NAMES, NAMES, st.sampled_from((0, 1, 2))).filter(lambda game: game.seat1 != game.seat2),
+    max_size=30,
 )
 
 
 def test_games_are_counted_by_pair_and_seat() -> None:
-    games = [Game("b", "a", 1), Game("a", "b", 0), Game("b", "a", 2), Game("b", "a", 1), Game("a", "c", 2)]
+    games = [
+        RatedGame("b", "a", 1),
+        RatedGame("a", "b", 0),
+        RatedGame("b", "a", 2),
+        RatedGame("b", "a", 1),
+        RatedGame("a", "c", 2),
+    ]
     counts = Counts.of(games, players=["z"])
     assert counts.players == ("a", "b", "c", "z")
     assert counts.pairs == (PairCount("a", "b", 0, 1, 0), PairCount("a", "c", 0, 0, 1), PairCount("b", "a", 2, 0, 1))
@@ -22,7 +29,9 @@ def test_games_are_counted_by_pair_and_seat() -> None:
 
 
 @given(GAMES, st.integers(0, 30), st.randoms(use_true_random=False))
-def test_counts_depend_neither_on_order_nor_on_portions(games: list[Game], cut: int, chance: random.Random) -> None:
+def test_counts_depend_neither_on_order_nor_on_portions(
+    games: list[RatedGame], cut: int, chance: random.Random
+) -> None:
     whole = Counts.of(games)
     shuffled = chance.sample(games, len(games))
     assert Counts.of(shuffled[:cut]).add(shuffled[cut:]) == whole
@@ -30,15 +39,15 @@ def test_counts_depend_neither_on_order_nor_on_portions(games: list[Game], cut: 
 
 
 def test_adding_makes_a_new_value() -> None:
-    before = Counts.of([Game("a", "b", 1)])
-    after = before.add([Game("a", "b", 1)], players=["c"])
+    before = Counts.of([RatedGame("a", "b", 1)])
+    after = before.add([RatedGame("a", "b", 1)], players=["c"])
     assert before == Counts(("a", "b"), (PairCount("a", "b", 1, 0, 0),))
     assert after == Counts(("a", "b", "c"), (PairCount("a", "b", 2, 0, 0),))
 
 
 def test_added_games_do_not_count_as_repetitions() -> None:
     before = Counts(("a", "b"), (PairCount("a", "b", 2, 0, 1, 1),))
-    assert before.add([Game("a", "b", 0)]).pairs == (PairCount("a", "b", 2, 1, 1, 1),)
+    assert before.add([RatedGame("a", "b", 0)]).pairs == (PairCount("a", "b", 2, 1, 1, 1),)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +55,6 @@ def test_added_games_do_not_count_as_repetitions() -> None:
 )
 def test_refusals(game: tuple[str, str, int], where: str) -> None:
     with pytest.raises(Refusal) as refusal:
-        Counts.of([Game(*game)])  # type: ignore[arg-type]
+        Counts.of([RatedGame(*game)])  # type: ignore[arg-type]
     assert refusal.value.reason is Reason.ARGUMENT_INVALID
     assert refusal.value.facts["where"] == where

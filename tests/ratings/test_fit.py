@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.counts import Counts, Game, PairCount
-from arbiter.ratings.fit import Ratings, fit
+from arbiter.ratings.counts import Counts, PairCount, RatedGame
+from arbiter.ratings.fit import FittedRatings, fit
 from arbiter.ratings.model import Posterior, Prior
 from arbiter.ratings.normal import maximum
 from arbiter.ratings.outcomes import Vector
@@ -17,7 +17,7 @@ from arbiter.ratings.scales import Scales
 
 PLAYERS = ["ann", "bob", "cid", "Dee", "élan", "fay"]
 GAMES = st.lists(
-    st.builds(Game, st.sampled_from(PLAYERS), st.sampled_from(PLAYERS), st.sampled_from((0, 1, 2))).filter(
+    st.builds(RatedGame, st.sampled_from(PLAYERS), st.sampled_from(PLAYERS), st.sampled_from((0, 1, 2))).filter(
         lambda game: game.seat1 != game.seat2
     ),
     max_size=60,
@@ -25,12 +25,12 @@ GAMES = st.lists(
 ANCHORS = st.dictionaries(st.sampled_from([*PLAYERS, "gus"]), st.floats(-3000, 3000), max_size=3)
 
 MIXED = Counts.of(
-    [Game(a, b, ((len(a) * 7 + ord(b[0])) % 3)) for a, b in permutations(PLAYERS, 2)]  # type: ignore[arg-type]
-    + [Game("ann", "bob", 1), Game("ann", "cid", 1), Game("fay", "Dee", 0)]
+    [RatedGame(a, b, ((len(a) * 7 + ord(b[0])) % 3)) for a, b in permutations(PLAYERS, 2)]  # type: ignore[arg-type]
+    + [RatedGame("ann", "bob", 1), RatedGame("ann", "cid", 1), RatedGame("fay", "Dee", 0)]
 )
 
 
-def sane(ratings: Ratings) -> bool:
+def sane(ratings: FittedRatings) -> bool:
     estimates = [*(each[1:4] for each in ratings.rated), ratings.advantage, ratings.draws]
     return all(all(map(isfinite, numbers)) and numbers[1] <= numbers[0] <= numbers[2] for numbers in estimates)
 
@@ -60,7 +60,7 @@ def test_repeated_games_have_the_score_of_all_and_the_information_of_one() -> No
 @settings(deadline=None, max_examples=15)
 @given(GAMES, ANCHORS, st.integers(0, 2**32 - 1), st.sampled_from((0.0, 25.0, 300.0)))
 def test_derivatives_match_finite_differences(
-    games: list[Game], anchors: dict[str, float], seed: int, pair_spread: float
+    games: list[RatedGame], anchors: dict[str, float], seed: int, pair_spread: float
 ) -> None:
     prior = Prior(pair_spread=pair_spread)
     posterior = Posterior(Counts.of(games, ["ann@1", "ann@2", "ann@10"]), prior, anchors)
@@ -99,7 +99,7 @@ def test_derivatives_match_finite_differences(
 
 @settings(deadline=None, max_examples=15)
 @given(GAMES, ANCHORS)
-def test_the_gradient_is_zero_at_the_optimum(games: list[Game], anchors: dict[str, float]) -> None:
+def test_the_gradient_is_zero_at_the_optimum(games: list[RatedGame], anchors: dict[str, float]) -> None:
     posterior = Posterior(Counts.of(games, ["ann"]), Prior(), anchors)
     scales = posterior.scales(Prior())
     x = maximum(posterior, scales)
@@ -114,7 +114,7 @@ def test_the_gradient_is_zero_at_the_optimum(games: list[Game], anchors: dict[st
 @pytest.mark.long
 @settings(deadline=None, max_examples=15)
 @given(GAMES, st.randoms(use_true_random=False))
-def test_the_order_of_games_does_not_matter_to_the_last_bit(games: list[Game], chance: random.Random) -> None:
+def test_the_order_of_games_does_not_matter_to_the_last_bit(games: list[RatedGame], chance: random.Random) -> None:
     shuffled = chance.sample(games, len(games))
     ratings, again = fit(Counts.of(games)), fit(Counts.of(shuffled))
     assert again == ratings
@@ -123,7 +123,7 @@ def test_the_order_of_games_does_not_matter_to_the_last_bit(games: list[Game], c
 
 @settings(deadline=None, max_examples=15)
 @given(GAMES)
-def test_without_anchors_the_mean_is_zero(games: list[Game]) -> None:
+def test_without_anchors_the_mean_is_zero(games: list[RatedGame]) -> None:
     ratings = fit(Counts.of(games, PLAYERS))
     assert sum(each.rating for each in ratings.rated) == pytest.approx(0, abs=0.01)
     assert sane(ratings)
@@ -131,7 +131,7 @@ def test_without_anchors_the_mean_is_zero(games: list[Game]) -> None:
 
 
 def test_equal_records_give_equal_ratings() -> None:
-    games = [Game(a, b, winner) for a, b in permutations(PLAYERS, 2) for winner in (0, 1, 1, 2)]
+    games = [RatedGame(a, b, winner) for a, b in permutations(PLAYERS, 2) for winner in (0, 1, 1, 2)]
     ratings = fit(Counts.of(games))
     assert [each.rating for each in ratings.rated] == [0.0] * 6
     assert [each.player for each in ratings.rated] == sorted(PLAYERS)
@@ -142,7 +142,7 @@ def test_equal_records_give_equal_ratings() -> None:
 def test_exchanged_seats_reverse_the_advantage() -> None:
     turned = Counts.of(
         [
-            Game(pair.seat2, pair.seat1, winner)  # type: ignore[arg-type]
+            RatedGame(pair.seat2, pair.seat1, winner)  # type: ignore[arg-type]
             for pair in MIXED.pairs
             for winner, count in ((2, pair.wins1), (0, pair.draws), (1, pair.wins2))
             for _ in range(count)
@@ -158,7 +158,7 @@ def test_exchanged_seats_reverse_the_advantage() -> None:
 
 def test_more_wins_give_a_higher_rating_and_more_games_narrower_intervals() -> None:
     base = fit(MIXED)
-    more = fit(MIXED.add([Game("cid", "ann", 1)] * 5))
+    more = fit(MIXED.add([RatedGame("cid", "ann", 1)] * 5))
     assert more.difference("cid", "ann").value > base.difference("cid", "ann").value
     # Nine identical results would be evidence that pairs differ; here the prior excludes that.
     known = Prior(pair_doubt=0)
@@ -224,7 +224,7 @@ class TestExtremes:
 
     @pytest.mark.parametrize("winner", [0, 1, 2])
     def test_every_game_ends_alike(self, winner: int) -> None:
-        ratings = fit(Counts.of([Game(a, b, winner) for a, b in permutations(PLAYERS, 2)] * 50))  # type: ignore[arg-type]
+        ratings = fit(Counts.of([RatedGame(a, b, winner) for a, b in permutations(PLAYERS, 2)] * 50))  # type: ignore[arg-type]
         assert sane(ratings)
         assert {each.rating for each in ratings.rated} == {0.0}
         assert np.sign(ratings.advantage.value) == (0, 1, -1)[winner]
@@ -232,7 +232,7 @@ class TestExtremes:
 
     def test_groups_that_never_met_differ_by_no_more_than_the_prior_allows(self) -> None:
         met = [("ann", "bob"), ("bob", "ann"), ("cid", "Dee"), ("Dee", "cid")]
-        ratings = fit(Counts.of([Game(a, b, winner) for a, b in met for winner in (1, 2)] * 200))
+        ratings = fit(Counts.of([RatedGame(a, b, winner) for a, b in met for winner in (1, 2)] * 200))
         within, across = ratings.difference("ann", "bob"), ratings.difference("ann", "cid")
         assert sane(ratings)
         assert across.value == pytest.approx(0, abs=0.01)
@@ -268,13 +268,13 @@ def test_refused_priors(field: str, value: float) -> None:
 @pytest.mark.parametrize("sizes", [(1.0, 1.0, 0.01), (100_000.0, 100_000.0, 100.0)])
 def test_the_narrowest_and_the_widest_prior(sizes: tuple[float, float, float]) -> None:
     prior = Prior(spread=sizes[0], advantage_spread=sizes[1], draws=0.5, draws_spread=sizes[2])
-    for counts in (MIXED, Counts.of([Game("ann", "bob", 1)] * 30), Counts()):
+    for counts in (MIXED, Counts.of([RatedGame("ann", "bob", 1)] * 30), Counts()):
         assert sane(fit(counts, prior))
         assert sane(fit(counts, prior, {"ann": 10_000.0, "bob": -10_000.0}))
 
 
 class TestVersions:
-    GAMES = [Game("orca@1", "seal", 1), Game("seal", "orca@1", 2), Game("seal", "orca@1", 0)] * 10
+    GAMES = [RatedGame("orca@1", "seal", 1), RatedGame("seal", "orca@1", 2), RatedGame("seal", "orca@1", 0)] * 10
 
     def test_a_new_version_begins_at_the_rating_of_the_one_before_with_more_uncertainty(self) -> None:
         ratings = fit(Counts.of(self.GAMES, ["orca@2"]))
@@ -287,7 +287,7 @@ class TestVersions:
 
     def test_games_of_a_version_give_a_little_information_about_the_one_before(self) -> None:
         before = fit(Counts.of(self.GAMES, ["orca@2"]))
-        after = fit(Counts.of([*self.GAMES, *[Game("orca@2", "seal", 2)] * 10], ["orca@2"]))
+        after = fit(Counts.of([*self.GAMES, *[RatedGame("orca@2", "seal", 2)] * 10], ["orca@2"]))
         assert after.difference("orca@2", "orca@1").value < before.difference("orca@2", "orca@1").value - 20
         assert after.difference("orca@1", "seal").value < before.difference("orca@1", "seal").value
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from whr import WHR  # type: ignore[import-untyped]
 
-from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import fit
 from arbiter.ratings.model import ELO_PER_NAT, Prior
 
@@ -18,14 +18,14 @@ ADVANTAGE = 50.0
 NU = 0.3
 
 
-def draw_games(rng: np.random.Generator, truth: dict[str, float], pairs: Iterable[tuple[str, str]]) -> list[Game]:
+def draw_games(rng: np.random.Generator, truth: dict[str, float], pairs: Iterable[tuple[str, str]]) -> list[RatedGame]:
     """Return a game for each (seat 1, seat 2); the true strengths are in Elo."""
     games = []
     for seat1, seat2 in pairs:
         u = (truth[seat1] - truth[seat2] + ADVANTAGE) / ELO_PER_NAT
         win1, win2 = exp(u / 2), exp(-u / 2)
         place = rng.random() * (win1 + win2 + NU)
-        games.append(Game(seat1, seat2, 1 if place < win1 else 2 if place < win1 + win2 else 0))
+        games.append(RatedGame(seat1, seat2, 1 if place < win1 else 2 if place < win1 + win2 else 0))
     return games
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, text
 
 from arbiter.bootstrap import check_store, open_store, rebuild_store
 from arbiter.errors import OperatorError
-from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, Filter
 from arbiter.store import derived, tables
@@ -114,9 +114,9 @@ async def test_ratings_and_standings_are_functions_of_the_tallies(url: str) -> N
     async with open_store(url) as store:
         tallies = [tally for tally in await store.journal.tallies() if tally.rated and tally.result != "void"]
         ended = await store.journal.summaries(Filter(ended=True), 0, 100)
-    games = [Game(tally.player_1, tally.player_2, tally.winner) for tally in tallies for _ in range(tally.games)]  # type: ignore[arg-type]
+    games = [RatedGame(tally.player_1, tally.player_2, tally.winner) for tally in tallies for _ in range(tally.games)]  # type: ignore[arg-type]
     single = [
-        Game(row.player_1, row.player_2, row.end.winner)  # type: ignore[arg-type]
+        RatedGame(row.player_1, row.player_2, row.end.winner)  # type: ignore[arg-type]
         for row in ended
         if row.end is not None and row.rated and row.end.result != "void"
     ]

@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from arbiter.bootstrap import Store, open_store
 from arbiter.service.ports.journal import (
     Append,
-    Basis,
+    AppendBase,
     Filter,
     JournalConflict,
     MatchEnd,
@@ -140,7 +140,7 @@ async def test_there_is_never_a_gap(store: Store) -> None:
 @pytest.mark.parametrize("together", [True, False])
 async def test_an_append_after_a_failed_append_is_not_stored(store: Store, together: bool) -> None:
     """Another writer's revision 2 is stored: our 3 was decided after our own 2, and would be a fork after theirs."""
-    journal, basis = store.journal, Basis()
+    journal, basis = store.journal, AppendBase()
     await journal.append(opening("a"))
     await journal.append(Append(records("a", 2)))
     asked = []
@@ -151,7 +151,7 @@ async def test_an_append_after_a_failed_append_is_not_stored(store: Store, toget
     answers = await asyncio.gather(*asked, journal.append(opening("b")), return_exceptions=True)
     assert [isinstance(answer, JournalConflict) for answer in answers] == [True, True, False]
     assert bodies(await journal.read("a")) == ["a 1", "a 2"]
-    await journal.append(Append(records("a", 3), basis=Basis()))
+    await journal.append(Append(records("a", 3), basis=AppendBase()))
     assert bodies(await journal.read("a")) == ["a 1", "a 2", "a 3"]
 
 
@@ -159,7 +159,7 @@ async def test_an_append_after_a_failed_commit_is_not_stored(url: str) -> None:
     """Nobody knows whether the commit took place; the stored revision may be another writer's."""
     with opened(url) as engine:
         writer, reader = Writer(engine, structlog.get_logger()), Reader(engine, structlog.get_logger())
-        journal, basis = SqlJournal(engine, writer, reader), Basis()
+        journal, basis = SqlJournal(engine, writer, reader), AppendBase()
         await journal.append(opening("a"))
 
         def fail(_connection: Connection) -> None:

@@ -17,7 +17,7 @@ from arbiter.service.record.tournaments import Chain
 from arbiter.store.database import opened
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Spec
-from arbiter.tournaments.tournament import Phase, Tournament
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 ROW = TournamentSummary("t1", "cup", "swiss", "entry", "org", "r1", 5)
 
@@ -123,7 +123,7 @@ async def filled(url: str) -> list[Tournament]:
             tournament, appends = played(number, format_, steps)
             await asyncio.gather(*(store.journal.append(each) for each in appends))
             tournaments.append(tournament)
-    assert [tournament.phase for tournament in tournaments] == [Phase.ENDED, Phase.RUNNING]
+    assert [tournament.phase for tournament in tournaments] == [TournamentPhase.ENDED, TournamentPhase.RUNNING]
     return tournaments
 
 

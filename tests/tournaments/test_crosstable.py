@@ -6,18 +6,18 @@ from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
 from arbiter.tournaments.berger import round_robin
-from arbiter.tournaments.crosstable import GameResult, crosstable
+from arbiter.tournaments.crosstable import CrosstableGame, crosstable
 from arbiter.tournaments.standings import points_text, quarters_text
 
 
 def test_the_worked_example() -> None:
     results = [
-        GameResult("A", "D", 1),
-        GameResult("B", "C", 0),
-        GameResult("D", "C", 2),
-        GameResult("A", "B", 0),
-        GameResult("B", "D", 1),
-        GameResult("C", "A", 2),
+        CrosstableGame("A", "D", 1),
+        CrosstableGame("B", "C", 0),
+        CrosstableGame("D", "C", 2),
+        CrosstableGame("A", "B", 0),
+        CrosstableGame("B", "D", 1),
+        CrosstableGame("C", "A", 2),
     ]
     table = crosstable("DCBA", results)
     assert [(row.place, row.player, points_text(row.points)) for row in table.rows] == [
@@ -34,12 +34,12 @@ def test_the_worked_example() -> None:
 def test_sonneborn_berger_breaks_a_tie_on_points() -> None:
     # a and b have 3 half points each; a beat the second, c; b beat the last, d.
     results = [
-        GameResult("a", "c", 1),
-        GameResult("b", "d", 1),
-        GameResult("a", "b", 0),
-        GameResult("c", "d", 1),
-        GameResult("d", "a", 1),
-        GameResult("c", "b", 1),
+        CrosstableGame("a", "c", 1),
+        CrosstableGame("b", "d", 1),
+        CrosstableGame("a", "b", 0),
+        CrosstableGame("c", "d", 1),
+        CrosstableGame("d", "a", 1),
+        CrosstableGame("c", "b", 1),
     ]
     table = crosstable("abcd", results)
     # c: 2 points; a and b: 1½; d: 1. SB a: 2·1 + 1½·½ = 2¾, SB b: 1·1 + 1½·½ = 1¾.
@@ -49,19 +49,19 @@ def test_sonneborn_berger_breaks_a_tie_on_points() -> None:
 
 
 def test_players_level_in_everything_share_a_place() -> None:
-    table = crosstable(["c", "b", "a"], [GameResult("a", "b", 0), GameResult("b", "a", 0)])
+    table = crosstable(["c", "b", "a"], [CrosstableGame("a", "b", 0), CrosstableGame("b", "a", 0)])
     assert [(row.place, row.player) for row in table.rows] == [(1, "a"), (1, "b"), (3, "c")]
 
 
 def test_void_games_are_listed_and_give_no_points() -> None:
-    played = [GameResult("a", "b", 1), GameResult("b", "a", 0)]
-    table = crosstable("ab", [GameResult("a", "b", None), *played, GameResult("b", "a", None)])
+    played = [CrosstableGame("a", "b", 1), CrosstableGame("b", "a", 0)]
+    table = crosstable("ab", [CrosstableGame("a", "b", None), *played, CrosstableGame("b", "a", None)])
     assert table.void == 2
     assert table.rows == crosstable("ab", played).rows
 
 
 def test_a_double_round_robin_shows_each_game_in_its_cell() -> None:
-    table = crosstable("ab", [GameResult("a", "b", 1), GameResult("b", "a", 0)])
+    table = crosstable("ab", [CrosstableGame("a", "b", 1), CrosstableGame("b", "a", 0)])
     assert table.rows[0].scores == ((), (2, 1))
     assert table.rows[1].scores == ((0, 1), ())
     # Two games against one opponent: 1½ scored against a player who has ½.
@@ -77,7 +77,7 @@ def test_before_any_game_all_are_level() -> None:
 def test_sums(size: int, cycles: int, chance: random.Random) -> None:
     players = [f"p{number}" for number in range(size)]
     results = [
-        GameResult(p.seat1, p.seat2, chance.choice((0, 1, 2)))
+        CrosstableGame(p.seat1, p.seat2, chance.choice((0, 1, 2)))
         for each in round_robin(players, cycles)
         for p in each.pairings
     ]
@@ -105,7 +105,7 @@ def test_sums(size: int, cycles: int, chance: random.Random) -> None:
 )
 def test_refusals(result: tuple[str, str, int], where: str) -> None:
     with pytest.raises(Refusal) as refusal:
-        crosstable("ab", [GameResult(*result)])  # type: ignore[arg-type]
+        crosstable("ab", [CrosstableGame(*result)])  # type: ignore[arg-type]
     assert refusal.value.reason is Reason.ARGUMENT_INVALID
     assert refusal.value.facts["where"] == where
 

@@ -11,7 +11,7 @@ from arbiter.testing.tournaments import TournamentRun, drawn
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments.spec import EntryRules, Format, Schedule, Spec
-from arbiter.tournaments.tournament import Phase
+from arbiter.tournaments.tournament import TournamentPhase
 
 ANYBODY = EntryRules()
 
@@ -65,7 +65,7 @@ def test_the_answer_is_that_of_entering_at_any_moment_of_any_tournament(seed: in
         player = lots.choice(("somebody", "p000", "p001"))
         entering = engine.decide(tournament_run.tournament, do.Enter(player, player, "now"), tournament_run.now)
         assert engine.may_enter(tournament_run.tournament, player, "", tournament_run.now) is (entering.refusal is None)
-        if tournament_run.tournament.phase is Phase.ENDED:
+        if tournament_run.tournament.phase is TournamentPhase.ENDED:
             return
         tournament_run.step()
 

@@ -18,7 +18,7 @@ from arbiter.tournaments.commands import Begin, Cancel, ReportResult
 from arbiter.tournaments.formats.ladder import HELD_S
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
-from arbiter.tournaments.tournament import Phase, replay
+from arbiter.tournaments.tournament import TournamentPhase, replay
 
 
 def spec_of(format_: Format, **options: object) -> Spec:
@@ -68,7 +68,7 @@ def test_the_number_of_games_is_known_from_the_start(
     spec = dataclasses.replace(spec_of(format_, **options), paired=paired)
     tournament_run = TournamentRun(spec, players, random.Random(3), lambda game: 1)
     pairer, counts = formats.of(spec), set()
-    while tournament_run.tournament.phase is not Phase.ENDED:
+    while tournament_run.tournament.phase is not TournamentPhase.ENDED:
         tournament = tournament_run.tournament
         meetings = pairer.meetings_to_come(spec.options, tournament.rounds, players, len(tournament.players))
         assert meetings is not None
@@ -292,7 +292,7 @@ def test_a_cancelled_tournament_is_over(format_: Format) -> None:
     )
     tournament_run.step()
     tournament_run.act(Cancel("organiser", "cancel", "rain"))
-    assert tournament_run.tournament.phase is Phase.ENDED
+    assert tournament_run.tournament.phase is TournamentPhase.ENDED
     assert tournament_run.tournament.ready() == []
 
 

@@ -73,7 +73,7 @@ def test_nobody_waits_until_a_newcomer_has_as_many_games() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("condition", [each for each in pairing.CONDITIONS if each.players == 12])
 def test_its_pairs_give_more_information_than_random_ones_and_those_without_ratings(
-    condition: pairing.Condition,
+    condition: pairing.FieldKind,
 ) -> None:
     """A few fields suffice: the information of a schedule depends on who meets, and hardly on chance."""
     fields = [pairing.drawn(number, condition) for number in range(5)]
@@ -88,7 +88,7 @@ def test_its_pairs_give_more_information_than_random_ones_and_those_without_rati
 
 @pytest.mark.soak
 @pytest.mark.parametrize("condition", pairing.CONDITIONS)
-def test_its_pairs_give_better_ratings_than_random_ones_with_equal_games(condition: pairing.Condition) -> None:
+def test_its_pairs_give_better_ratings_than_random_ones_with_equal_games(condition: pairing.FieldKind) -> None:
     """A dozen players all meet each other in any schedule; so there random pairs may be as good."""
     fields = [pairing.drawn(number, condition) for number in range(condition.fields)]
     mine, by_lot = (

@@ -9,7 +9,7 @@ import pytest
 from arbiter.testing.tournaments import TournamentRun, drawn
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import standings
-from arbiter.tournaments.tournament import Phase, Tournament, replay
+from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 
 
 def state(tournament: Tournament) -> str:
@@ -27,6 +27,6 @@ def test_a_snapshot_does_not_change(seed: int) -> None:
     before = state(behind)
     assert before == state(tournament_run.tournament)
     tournament_run.play()
-    assert tournament_run.tournament.phase is Phase.ENDED
+    assert tournament_run.tournament.phase is TournamentPhase.ENDED
     assert state(behind) == before
     assert standings(behind) == standings(replay(events))

@@ -32,7 +32,7 @@ from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.web.application import application
-from arbiter.web.connections import Connection
+from arbiter.web.connections import BrowserConnection
 from tests.web.site import Site, site
 
 NAMES: Final = ("ada", "bela", "chen", "dana", "emil", "fay", "goro", "hana")
@@ -75,7 +75,7 @@ class ConstantClock:
         return self.ms
 
 
-class _InTime(Connection):
+class _InTime(BrowserConnection):
     patience_s = 20.0
 
 

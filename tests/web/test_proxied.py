@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arbiter.errors import OperatorError
-from arbiter.web.proxied import Reached
+from arbiter.web.proxied import PublicAddress
 from tests.web.site import Elements, site
 
 
@@ -34,4 +34,4 @@ async def test_cookies_are_secure_and_forms_come_from_the_public_address(tmp_pat
 )
 def test_a_malformed_public_address_is_refused(url: str) -> None:
     with pytest.raises(OperatorError, match=r"https://arbiter\.example\.org"):
-        Reached(None, url)  # type: ignore[arg-type]
+        PublicAddress(None, url)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from arbiter.testing.tournaments import TournamentRun, drawn
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
 from arbiter.tournaments.standings import Table, standings
-from arbiter.tournaments.tournament import Phase, Tournament
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
 from arbiter.web.tournament_pages import PHASES
 from arbiter.web.tournaments import MOST_GAMES, MOST_IN_CROSSTABLE, TIE_BREAKS, crosstable, game_list, points
@@ -177,7 +177,7 @@ def test_a_long_list_of_games_has_pages() -> None:
 
 def test_every_tie_break_has_a_name() -> None:
     assert set(TIE_BREAKS) == {each.value for each in TieBreak}
-    assert set(PHASES) == {each.value for each in Phase}
+    assert set(PHASES) == {each.value for each in TournamentPhase}
 
 
 async def test_a_tournament_has_its_page(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from arbiter_protos.v1 import rating_pb2 as pb
 from google.protobuf.message import Message
 
 from arbiter.ratings.answers import RatingPoint
-from arbiter.ratings.compare import Meeting, compare
+from arbiter.ratings.compare import PairedGame, compare
 from arbiter.ratings.rating_list import rating_list, ratings_of
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of
 from arbiter.ratings.sprt import Hypotheses, Verdict
@@ -59,7 +59,7 @@ def test_the_ratings_of_a_player() -> None:
 
 
 def test_a_comparison() -> None:
-    meetings = [Meeting("t", 1, 2), Meeting("t", 2, 1), Meeting("", 1, 0)]
+    meetings = [PairedGame("t", 1, 2), PairedGame("t", 2, 1), PairedGame("", 1, 0)]
     ratings = ratings_of(counts_of(RESULTS), {})
     found = compare("ann@1", "ben@2", RESULTS, ratings, meetings, Hypotheses(-3.0, 4.0, 0.1, 0.2))
     message = comparison_message(found, "")

@@ -18,7 +18,7 @@ from arbiter.tournaments import spec as specs
 from arbiter.tournaments.events import End
 from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import Faults, StandingsRow, standings
-from arbiter.tournaments.tournament import Entrant, Phase
+from arbiter.tournaments.tournament import Entrant, TournamentPhase
 from arbiter.wire.tournaments import spec_message, spec_of, standings_message, tournament_message
 
 PARTS: list[tuple[Any, Any]] = [
@@ -122,7 +122,7 @@ def test_a_policy_has_all_fields_of_a_match() -> None:
     ("words", "enum", "prefix"),
     [
         ([each.name for each in specs.Format], pb.TournamentFormat, "TOURNAMENT_FORMAT_"),
-        ([each.name for each in Phase], pb.TournamentPhase, "TOURNAMENT_PHASE_"),
+        ([each.name for each in TournamentPhase], pb.TournamentPhase, "TOURNAMENT_PHASE_"),
         ([each.name for each in End], pb.TournamentEnd, "TOURNAMENT_END_"),
         ([each.value.upper() for each in specs.TieBreak], pb.TieBreak, "TIE_BREAK_"),
     ],

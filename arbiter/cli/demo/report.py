@@ -23,7 +23,7 @@ from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.running_tournament import TournamentState
 from arbiter.cli.tournament_run.screen import elapsed, unusual
-from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import fit
 
 
@@ -49,10 +49,10 @@ def ratings(progresses: Sequence[Progress]) -> RenderableType:
     return Group(Text("\nRatings from all games of both", style="bold cyan"), table, Text(note, style="dim"), "")
 
 
-def rated_games(progresses: Sequence[Progress]) -> list[Game]:
+def rated_games(progresses: Sequence[Progress]) -> list[RatedGame]:
     """Return the games that count for ratings: not the games of a bot against itself."""
     return [
-        Game(played.board.players[0], played.board.players[1], winner_of(played))
+        RatedGame(played.board.players[0], played.board.players[1], winner_of(played))
         for progress in progresses
         for played in progress.played
         if len(set(played.board.players)) > 1 and played.result.score(1) is not None

@@ -29,7 +29,7 @@ class PlayerView(NamedTuple):
     scopes: frozenset[str] = frozenset()
 
 
-class Connection(NamedTuple):
+class BotConnection(NamedTuple):
     """How a bot is connected, and why its last Play streams ended.
 
     opened_ms, heard_ms: when its stream was opened, and when the last message arrived on it (UTC, ms); 0 without a
@@ -89,14 +89,14 @@ class PlayerGate:
         view = self._view(await self._accounts.player(name or caller.player))
         return view if name else view._replace(scopes=caller.scopes)
 
-    async def connection(self, call: Call) -> Connection:
+    async def connection(self, call: Call) -> BotConnection:
         """Return how the caller's own bot is connected. Raises Refusal TOKEN_INVALID for a call without a token."""
         name = (await self.get(call, "")).player.name
         ends, session = self._sessions.last_ends(name), self._sessions.of(name)
         if session is None:
-            return Connection(ends=ends)
+            return BotConnection(ends=ends)
         hello = session.hello
-        return Connection(
+        return BotConnection(
             session.opened_ms,
             session.last_act_ms,
             hello.bot_name,

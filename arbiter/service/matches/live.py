@@ -37,7 +37,7 @@ from arbiter.service.matches.timers import Timers, cancel
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import (
     Append,
-    Basis,
+    AppendBase,
     Journal,
     JournalConflict,
     MatchSummary,
@@ -386,7 +386,7 @@ class LiveMatches:
         before = live.durable
         same_turn = before is not None and (before.ply, before.turn_started) == (match.ply, match.turn_started)
         live.newest, live.complete = self.completed(match), True
-        live.basis = Basis()
+        live.basis = AppendBase()
         if records:
             self.became_durable(live, live.newest, records, events)
         waiting, live.waiting = live.waiting or [], None

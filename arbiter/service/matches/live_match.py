@@ -9,7 +9,7 @@ from arbiter.errors import Refusal
 from arbiter.matches.commands import Command
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Receipt
-from arbiter.service.ports.journal import Basis
+from arbiter.service.ports.journal import AppendBase
 from arbiter.service.record.published import Published
 
 Answer = Receipt | Refusal
@@ -89,7 +89,7 @@ class LiveMatch:
         self.rings_ms = 0
         self.failed = False
         self.failures = 0
-        self.basis = Basis()
+        self.basis = AppendBase()
         self.lost = False
         self.waiting: list[tuple[Command, AnswerCallback]] | None = None
 

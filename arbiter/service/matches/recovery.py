@@ -25,7 +25,7 @@ from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import AdoptionListener, LiveMatch
-from arbiter.service.ports.journal import RETRY_MS, Basis, Journal, StoreDamaged, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import RETRY_MS, AppendBase, Journal, StoreDamaged, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import Loading, event_of, load_match
 
@@ -192,7 +192,7 @@ class Recovery:
         if missed:
             self._matches.became_durable(live, live.newest, missed, [event_of(record) for record in missed])
         live.failed = False
-        live.basis = Basis()
+        live.basis = AppendBase()
         if match.phase is Phase.ENDED:
             return False
         live.durable = live.newest

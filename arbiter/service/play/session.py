@@ -19,7 +19,7 @@ from arbiter.service.ports.journal import MatchEnd
 from arbiter.service.ports.rules import ListedMove
 from arbiter.service.token_bucket import SECOND_MS, TokenBucket
 from arbiter.tournaments.events import Created
-from arbiter.tournaments.tournament import Phase
+from arbiter.tournaments.tournament import TournamentPhase
 
 ROUND_TRIPS_KEPT = 8  #: the minimum of this many counts, so a bot gains nothing by delaying one pong
 WRITE_MS = 10  #: a write that takes longer waits for its reader
@@ -141,7 +141,7 @@ class CallItem(NamedTuple):
 
     player: str
     created: Created
-    phase: Phase
+    phase: TournamentPhase
     entered: bool
 
 

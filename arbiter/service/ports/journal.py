@@ -160,7 +160,7 @@ class TournamentFilter:
     ended: bool | None = None
 
 
-class Basis:
+class AppendBase:
     """What appends of a match build on: its record as it was read, and the appends since then.
 
     Appends are queued before the answers to earlier ones are known. Once one of them has failed, those behind it build
@@ -198,7 +198,7 @@ class Append(NamedTuple):
     opened: MatchSummary | None = None
     closed: MatchEnd | None = None
     tournament: TournamentSummary | None = None
-    basis: Basis | None = None
+    basis: AppendBase | None = None
     room: Room | None = None
 
 

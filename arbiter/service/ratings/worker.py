@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from arbiter.matches.events import Created
 from arbiter.matches.record import read
 from arbiter.ratings.answers import Comparison, RatingList, RatingPoint
-from arbiter.ratings.compare import Meeting, compare, fitted
+from arbiter.ratings.compare import PairedGame, compare, fitted
 from arbiter.ratings.counts import identity
 from arbiter.ratings.rating_list import Anchors, marks, newest_of, rating_list, ratings_of
 from arbiter.ratings.record import Result, counts_of, result_of_tally
@@ -105,7 +105,7 @@ def _opening(first: bytes) -> str:
     return " ".join(created.opening)
 
 
-def _meeting(row: MatchSummary, first: bytes, a: str) -> Meeting:
+def _meeting(row: MatchSummary, first: bytes, a: str) -> PairedGame:
     """Return a match as a game that may have a partner, without its key.
 
     Two matches with the same opening, number of moves, last position and end are taken for the same game. This needs no
@@ -116,7 +116,7 @@ def _meeting(row: MatchSummary, first: bytes, a: str) -> Meeting:
     seat = 1 if row.player_1 == a else 2
     content = (row.game, _opening(first), end.ply, end.position, end.winner, end.reason, end.version_1, end.version_2)
     points = 1 if end.winner == 0 else 2 * (end.winner == seat)
-    return Meeting("", seat, points, "\n".join(map(str, content)) if end.ply else "")
+    return PairedGame("", seat, points, "\n".join(map(str, content)) if end.ply else "")
 
 
 class InProcessRating:

@@ -32,7 +32,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import ScheduledGame
-from arbiter.tournaments.tournament import Phase, Tournament
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 MOST_MAKING: Final = 32  #: matches that a tournament creates at the same time; more would wait for each other
 LOOK_S: Final = 1.0  #: time between two checks of a running tournament: players may have come, or be free again
@@ -85,7 +85,7 @@ class TournamentDriver:
 
     @property
     def _ended(self) -> bool:
-        return self._newest.phase is Phase.ENDED
+        return self._newest.phase is TournamentPhase.ENDED
 
     @property
     def _newest(self) -> Tournament:
@@ -179,11 +179,11 @@ class TournamentDriver:
     def _due_s(self) -> float | None:
         """Return the seconds until the next check of the tournament; None if it needs none before it is woken."""
         tournament, now = self._newest, self._dependencies.clock.now_ms()
-        if tournament.phase is Phase.RUNNING:
+        if tournament.phase is TournamentPhase.RUNNING:
             left_s = LOOK_S if tournament.ends_at is None else (tournament.ends_at - now) / 1000
             return min(left_s, LOOK_S) if left_s > 0 else LOOK_S
         starts = tournament.spec.schedule.start_ms
-        if tournament.phase is Phase.ENTRY and starts:
+        if tournament.phase is TournamentPhase.ENTRY and starts:
             return (starts - now) / 1000 if starts > now else LOOK_S  # overdue: players are missing
         return None
 
@@ -270,7 +270,7 @@ class TournamentDriver:
         A game may have ended by itself before its tournament was informed; then its result counts. So the end is the
         last event of the log.
         """
-        if self._newest.phase is not Phase.RUNNING:
+        if self._newest.phase is not TournamentPhase.RUNNING:
             return bool(self._cancels)
         ends_at = self._newest.ends_at
         in_time = ends_at is None or self._dependencies.clock.now_ms() < ends_at
@@ -297,7 +297,7 @@ class TournamentDriver:
 
         It is the verdict of the trial's test, or a pairing that takes no time.
         """
-        if self._newest.phase is not Phase.RUNNING:
+        if self._newest.phase is not TournamentPhase.RUNNING:
             return None
         answer = self._test.answer() if self._test is not None else ""
         if answer:
@@ -316,7 +316,7 @@ class TournamentDriver:
             self._finish_games()
             return
         self._hurry.clear()
-        if tournament.phase is not Phase.RUNNING:
+        if tournament.phase is not TournamentPhase.RUNNING:
             return
         field = self._pairing_input.now(self._newest)
         due = len(field.free) > 1 if self._pairer.pairs_whoever_is_free else tournament.all_decided()

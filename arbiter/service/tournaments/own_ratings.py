@@ -22,7 +22,7 @@ from typing import Final, Protocol
 from arbiter.ratings.answers import RatingList
 from arbiter.ratings.record import Result
 from arbiter.tournaments.formats import Rating
-from arbiter.tournaments.standings import RatedGame, rated_games
+from arbiter.tournaments.standings import GameForFit, rated_games
 from arbiter.tournaments.tournament import Tournament
 
 LEAST_OPPONENTS: Final = 3  #: with fewer opponents a rating is provisional, unless the player has met all others
@@ -56,9 +56,9 @@ async def own_ratings(tournament: Tournament, rater: Rater) -> Mapping[str, Rati
     }
 
 
-def results_of(games: Iterable[RatedGame]) -> list[Result]:
+def results_of(games: Iterable[GameForFit]) -> list[Result]:
     """Return the results of some games by seats and winner, with the number of games that only repeat others."""
-    ways: defaultdict[tuple[str, str, int], list[RatedGame]] = defaultdict(list)
+    ways: defaultdict[tuple[str, str, int], list[GameForFit]] = defaultdict(list)
     for game in games:
         ways[game.seat1, game.seat2, game.winner].append(game)
     return [
@@ -67,6 +67,6 @@ def results_of(games: Iterable[RatedGame]) -> list[Result]:
     ]
 
 
-def _repeated(games: Sequence[RatedGame]) -> int:
+def _repeated(games: Sequence[GameForFit]) -> int:
     known = [(game.variant, game.moves) for game in games if game.moves]
     return len(known) - len(set(known))

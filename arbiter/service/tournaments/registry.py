@@ -44,7 +44,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Spec
-from arbiter.tournaments.tournament import Phase, Tournament
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 SET_ASIDE: Final = "its end is missing, or the tournament was set aside when the server started"
 ENDED_KEPT: Final = 16  #: ended tournaments in the cache, for example for their standings
@@ -73,7 +73,7 @@ class TournamentRegistry:
     def open(self) -> Iterator[Tournament]:
         """Yield the tournaments that have not ended, in their durable states."""
         found = (driver.tournament for driver in self._drivers.values())
-        return (tournament for tournament in found if tournament.phase is not Phase.ENDED)
+        return (tournament for tournament in found if tournament.phase is not TournamentPhase.ENDED)
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class TournamentRegistry:
                 gap = await journal.last_gap(last)
                 if gap:
                     raise RecordDamaged(tournament_id, log.chain.revision, CUT.format(gap=gap), "tournament")
-                if log.tournament.phase is Phase.ENDED:
+                if log.tournament.phase is TournamentPhase.ENDED:
                     raise StoreDamaged(f"tournament {tournament_id} has ended, but is listed as unfinished")
             except (StoreDamaged, Refusal) as damage:
                 if not isinstance(damage, StoreDamaged) and damage.reason is not Reason.TOURNAMENT_NOT_FOUND:
@@ -220,7 +220,11 @@ class TournamentRegistry:
         if ended is not None:
             return ended
         log, last = await asyncio.shield(self._read_soon(tournament_id))  # other callers may wait for it too
-        if log.tournament.phase is not Phase.ENDED and last <= self._began and tournament_id not in self._drivers:
+        if (
+            log.tournament.phase is not TournamentPhase.ENDED
+            and last <= self._began
+            and tournament_id not in self._drivers
+        ):
             raise RecordDamaged(tournament_id, log.chain.revision, SET_ASIDE, "tournament")
         return self._admit(log)
 
@@ -283,7 +287,7 @@ class TournamentRegistry:
         the first call about it.
         """
         tournament = log.tournament
-        if tournament.phase is Phase.ENDED:
+        if tournament.phase is TournamentPhase.ENDED:
             self._keep(tournament)
             return tournament
         driver = self._drivers.get(tournament.id)

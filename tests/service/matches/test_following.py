@@ -28,7 +28,7 @@ from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format
-from arbiter.tournaments.tournament import Phase as TournamentPhase
+from arbiter.tournaments.tournament import TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)

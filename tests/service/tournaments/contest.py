@@ -18,7 +18,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.spec import Format, Options, Spec
-from arbiter.tournaments.tournament import Phase, Tournament
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 GAME = "circle-of-life(target=1)"
 THINK_S = 0.02  #: virtual time until a bot's answer; most games end after one
@@ -93,7 +93,7 @@ class Contest:
     async def ended(self, tournament_id: str, most_s: float = 4_000) -> StoredLog:
         """Wait until a tournament has ended; return its log after checking its invariants."""
         async with asyncio.timeout(most_s):
-            while (await self.tournament(tournament_id)).phase is not Phase.ENDED:  # noqa: ASYNC110 - there is no event to wait for
+            while (await self.tournament(tournament_id)).phase is not TournamentPhase.ENDED:  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(1)
         await asyncio.sleep(5)  # its remaining matches have ended too
         return await self.checked(tournament_id)
@@ -107,7 +107,7 @@ class Contest:
         assert violations(log.events) == []
         check_matches(log.events, rows)
         kept = await self.tournament(tournament_id)
-        assert kept.phase is not Phase.ENDED or not kept.running, "no game goes on after the end"
+        assert kept.phase is not TournamentPhase.ENDED or not kept.running, "no game goes on after the end"
         assert (kept.results, kept.revision, kept.phase) == (
             log.tournament.results,
             log.tournament.revision,

@@ -9,7 +9,7 @@ from arbiter.testing.clock import NOON_MS, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import EntryRules, Format, Schedule, Spec
-from arbiter.tournaments.tournament import Phase
+from arbiter.tournaments.tournament import TournamentPhase
 from tests.service.tournaments.contest import spec_of
 
 CUP = spec_of(Format.ROUND_ROBIN)
@@ -23,7 +23,7 @@ async def act(server: InMemoryArbiter, tournament: str, command: do.Request) -> 
     await server.arbiter.tournaments.act(tournament, command)
 
 
-async def calls(bot: StreamReader) -> list[tuple[str, Phase, bool]]:
+async def calls(bot: StreamReader) -> list[tuple[str, TournamentPhase, bool]]:
     """Return the calls that a bot has received now."""
     items = [item for item in await bot.receive() if isinstance(item, CallItem)]
     assert all(item.player == bot.session.player for item in items)
@@ -36,15 +36,15 @@ async def test_an_open_tournament_is_sent_once_to_streams_that_ask_for_calls() -
     eager, other = await server.connect("eager", tournaments=True), await server.connect("other")
     cup = await made(server, CUP)
     assert await made(server, CUP) == cup
-    assert await calls(eager) == [(cup, Phase.ENTRY, False)]
+    assert await calls(eager) == [(cup, TournamentPhase.ENTRY, False)]
     assert await calls(other) == []
     late = await server.connect("late", tournaments=True)
-    assert await calls(late) == [(cup, Phase.ENTRY, False)]
+    assert await calls(late) == [(cup, TournamentPhase.ENTRY, False)]
     await act(server, cup, do.Enter("other", "org", "e1"))
     await act(server, cup, do.Withdraw("other", "org", "w1"))
     assert await calls(eager) == await calls(late) == []
     again = await server.connect("eager", tournaments=True)
-    assert await calls(again) == [(cup, Phase.ENTRY, False)], "a new stream receives it again"
+    assert await calls(again) == [(cup, TournamentPhase.ENTRY, False)], "a new stream receives it again"
 
 
 @virtually
@@ -73,9 +73,9 @@ async def test_a_place_that_becomes_free_is_sent_as_a_call() -> None:
         await act(server, cup, do.Enter(name, "org", name))
     bot, ann = await server.connect("bot", tournaments=True), await server.connect("ann", tournaments=True)
     assert await calls(bot) == []
-    assert await calls(ann) == [(cup, Phase.ENTRY, True)]
+    assert await calls(ann) == [(cup, TournamentPhase.ENTRY, True)]
     await act(server, cup, do.Withdraw("ann", "org", "w"))
-    assert await calls(bot) == [(cup, Phase.ENTRY, False)]
+    assert await calls(bot) == [(cup, TournamentPhase.ENTRY, False)]
     assert await calls(ann) == [], "a player who has withdrawn gets no call"
     assert await calls(await server.connect("ann", tournaments=True)) == []
 
@@ -87,19 +87,19 @@ async def test_a_player_receives_the_state_of_its_tournaments() -> None:
     ann, ben = await server.connect("ann"), await server.connect("ben")
     for name in ("ann", "ben"):
         await act(server, cup, do.Enter(name, "org", name))
-    assert await calls(ann) == await calls(ben) == [(cup, Phase.ENTRY, True)]
+    assert await calls(ann) == await calls(ben) == [(cup, TournamentPhase.ENTRY, True)]
     await act(server, cup, do.Start("org", "start"))
     await act(server, cup, do.Pause("org", "pause"))
     items = [phase for _, phase, _ in await calls(ann)]
-    assert items == [Phase.RUNNING, Phase.PAUSED]
+    assert items == [TournamentPhase.RUNNING, TournamentPhase.PAUSED]
     again = await server.connect("ann")
     heard = await again.receive()
     kinds = [type(item) for item in heard if isinstance(item, CallItem | StateItem | TurnItem)]
     assert kinds == sorted(kinds, key=[StateItem, CallItem, TurnItem].index), "states, then calls, then turns"
-    assert [item.phase for item in heard if isinstance(item, CallItem)] == [Phase.PAUSED]
+    assert [item.phase for item in heard if isinstance(item, CallItem)] == [TournamentPhase.PAUSED]
     await act(server, cup, do.Continue("org", "continue"))
     await act(server, cup, do.Cancel("org", "cancel"))
-    assert [phase for _, phase, _ in await calls(again)] == [Phase.RUNNING, Phase.ENDED]
+    assert [phase for _, phase, _ in await calls(again)] == [TournamentPhase.RUNNING, TournamentPhase.ENDED]
     assert await calls(await server.connect("ann", tournaments=True)) == [], "the tournament has ended"
 
 
@@ -113,4 +113,4 @@ async def test_after_a_restart_all_calls_are_sent_again() -> None:
     await act(server, ladder, do.Start("org", "start"))
     await server.restart()
     ann = await server.connect("ann", tournaments=True)
-    assert await calls(ann) == [(cup, Phase.RUNNING, True), (ladder, Phase.RUNNING, False)]
+    assert await calls(ann) == [(cup, TournamentPhase.RUNNING, True), (ladder, TournamentPhase.RUNNING, False)]

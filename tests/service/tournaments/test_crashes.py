@@ -19,7 +19,7 @@ from arbiter.testing.memory import MemoryJournal
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format, Spec
-from arbiter.tournaments.tournament import Phase
+from arbiter.tournaments.tournament import TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of
 
 pytestmark = pytest.mark.long
@@ -134,7 +134,7 @@ async def test_a_game_whose_match_has_a_damaged_record_is_played_again(monkeypat
     monkeypatch.setattr(MemoryJournal, "read_many", found_many)
     await contest.crash()
     async with asyncio.timeout(4_000):
-        while (await contest.tournament(tournament_id)).phase is not Phase.ENDED:  # noqa: ASYNC110 - there is no event to wait for
+        while (await contest.tournament(tournament_id)).phase is not TournamentPhase.ENDED:  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(1)
     records = await contest.server.journal.read(tournament_id, subject=Subject.TOURNAMENT)
     log = tournament_log.load(tournament_id, records)
@@ -251,9 +251,9 @@ async def test_an_event_is_shown_once_it_is_durable() -> None:
     starting = asyncio.create_task(contest.act(tournament_id, do.Start("org", "start")))
     await asyncio.sleep(5)
     assert not starting.done()
-    assert (await contest.tournament(tournament_id)).phase is Phase.ENTRY
+    assert (await contest.tournament(tournament_id)).phase is TournamentPhase.ENTRY
     contest.server.journal.release()
-    assert (await starting).phase is Phase.RUNNING
+    assert (await starting).phase is TournamentPhase.RUNNING
 
 
 @virtually
@@ -302,6 +302,6 @@ async def test_two_servers_that_drive_a_tournament_write_one_log() -> None:
         await contest.ended(tournament_id)
         with pytest.raises(Refusal):
             await other.arbiter.tournaments.act(tournament_id, do.Enter("late", "org", "late"))
-    assert (await other.arbiter.tournaments.get(tournament_id)).phase is Phase.ENDED
+    assert (await other.arbiter.tournaments.get(tournament_id)).phase is TournamentPhase.ENDED
     assert [entry for entry in logs if entry["log_level"] == "error"] == []
     await other.arbiter.tournaments.stop()

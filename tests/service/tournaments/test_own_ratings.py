@@ -9,7 +9,7 @@ import structlog
 
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.answers import RatingList
-from arbiter.ratings.counts import Counts, Game
+from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import fit
 from arbiter.ratings.rating_list import rating_list
 from arbiter.ratings.record import Result
@@ -99,7 +99,7 @@ async def test_players_with_few_opponents_are_listed_separately_at_the_end() -> 
 
 async def test_the_ratings_can_be_computed_from_the_log() -> None:
     tournament = played().tournament
-    again = fit(Counts.of(Game(*game[:3]) for game in rated_games(tournament)))
+    again = fit(Counts.of(RatedGame(*game[:3]) for game in rated_games(tournament)))
     found = await own_ratings(tournament, LocalRater())
     assert {each.player: (each.rating, each.low, each.high) for each in again.rated} == {
         player: (rating.elo, rating.low, rating.high) for player, rating in found.items()

@@ -23,7 +23,7 @@ from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Adjudication, Format, Openings, Schedule
-from arbiter.tournaments.tournament import Phase
+from arbiter.tournaments.tournament import TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of
 
 SPECS = {
@@ -107,7 +107,9 @@ async def test_requests_are_refused_with_a_reason_and_repeated_ones_answered_aft
     assert caught.value.reason is Reason.TOURNAMENT_CLOSED
     await contest.act(tournament_id, do.Start("org", "start"))
     await contest.ended(tournament_id)
-    assert (await contest.act(tournament_id, do.Start("org", "start"))).phase is Phase.ENDED, "the same request again"
+    assert (await contest.act(tournament_id, do.Start("org", "start"))).phase is TournamentPhase.ENDED, (
+        "the same request again"
+    )
     with pytest.raises(Refusal) as caught:
         await contest.act(tournament_id, do.Pause("org", "pause"))
     assert caught.value.reason is Reason.TOURNAMENT_CLOSED
@@ -217,7 +219,7 @@ async def test_a_bot_in_two_tournaments_plays_no_more_matches_at_once_than_it_ac
     await contest.act(second.id, do.Start("org", "start"))
     most = 0
     matches = contest.server.arbiter.matches
-    while (await contest.tournament(first)).phase is not Phase.ENDED:
+    while (await contest.tournament(first)).phase is not TournamentPhase.ENDED:
         most = max(most, *(len(matches.live.of_player(name)) for name in contest.names))
         await asyncio.sleep(0.005)
     assert most == 2

@@ -16,7 +16,7 @@ from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.meetings import ScheduledGame, Winner
 from arbiter.tournaments.spec import Format, Options, Spec
-from arbiter.tournaments.tournament import Phase
+from arbiter.tournaments.tournament import TournamentPhase
 
 pytestmark = pytest.mark.long
 
@@ -35,7 +35,7 @@ def trial(spec: Spec, play: Callable[[ScheduledGame], Ending], seed: int = 1) ->
     """Play a trial until its test is decided, or its meetings are over; a game takes as long as its ending says."""
     tournament_run = TournamentRun(spec, 2, random.Random(seed))
     test, clock, under_way = PairTest(tournament_run.tournament), 0.0, []
-    while not test.answer() and tournament_run.tournament.phase is not Phase.ENDED:
+    while not test.answer() and tournament_run.tournament.phase is not TournamentPhase.ENDED:
         tournament_run.pair()
         for game in tournament_run.tournament.ready():
             tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
