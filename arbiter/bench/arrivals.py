@@ -68,12 +68,12 @@ class Alarm:
             raise OSError(ctypes.get_errno(), "timerfd_settime")
 
     def stop(self) -> None:
-        """Do not call back."""
+        """Cancel the call."""
         if self._timer is not None:
             self._timer.cancel()
 
     def close(self) -> None:
-        """Do not call back, ever again."""
+        """Cancel the call, and close the timer."""
         self.stop()
         if self._file is not None:
             self._loop.remove_reader(self._file)

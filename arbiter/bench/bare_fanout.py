@@ -37,7 +37,7 @@ class BareFanout(grpc.GenericRpcHandler):
 
     async def _observe(self, _request: bytes, context: Any) -> None:
         messages: asyncio.Queue[bytes] = asyncio.Queue()
-        self._streams.append(messages)  # before the bookmark: who has read it misses no event
+        self._streams.append(messages)  # before the bookmark, so that an observer that has read it misses no event
         await context.write(_bytes(pb.ObserveItem(bookmark=pb.Bookmark())))
         while True:
             await context.write(await messages.get())

@@ -16,7 +16,7 @@ from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_
 from arbiter.bench.processes import answer, give_way, order
 from arbiter.runtime.loop import run_process
 
-REFUSED_S = 0.5  #: that it waits after a refusal: longer than it is told, so that it stays within its rate
+REFUSED_S = 0.5  #: seconds to wait after a refusal, longer than it says, to stay within the rate
 
 
 class Callers:
@@ -48,7 +48,7 @@ class Callers:
             self.bytes += answered.ByteSize()
 
     async def go_on(self, at_once: int) -> None:
-        """Make so many calls at once, and again once all are answered."""
+        """Make a number of calls at once, and again once all are answered."""
         while True:
             await asyncio.gather(*(self._once() for _ in range(at_once)))
 

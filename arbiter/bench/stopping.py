@@ -51,7 +51,7 @@ DIFFERENCES: Final = (5.0, 20.0, 100.0)
 ALPHA: Final = 0.05  #: every rate of errors here
 LOOKS: Final = 400  #: looks up to the fixed number of games
 LONGEST: Final = 20  #: a trial ends undecided after this many times the fixed number of games
-EQUAL_LONGEST: Final = 4  #: the same for equal bots, who need never be told apart
+EQUAL_LONGEST: Final = 4  #: the same for equal bots, between which no test has to decide
 NU_HALF: Final = 2.0  #: the draw parameter with which equal players draw half of their games
 
 _SCORES: Final = np.array(SCORES)

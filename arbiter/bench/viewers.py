@@ -43,7 +43,7 @@ _HERE: Final = (b": here", b"event: here")
 
 
 class ViewerStream:
-    """One stream of events. `rest` is what has come of a part that is not whole."""
+    """One stream of events. `rest`: the received part of an incomplete event."""
 
     __slots__ = ("has_caught_up", "rest", "socket")
 

@@ -106,9 +106,9 @@ def bench_web(plan: WebPlan, progress: Progress) -> Report:
 def _updates(
     plan: WebPlan, server_process: ServerProcess, games: list[list[str]], progress: Progress
 ) -> Sequence[tuple[float, float]]:
-    """Return what each event of a match took in Chromium, in ms; nothing where there is no Chromium.
+    """Return the time of each event of a match in Chromium, in ms; empty without Chromium.
 
-    Each is (as the clock says, processor time of the page's thread).
+    Each is (by the clock, processor time of the page's thread).
     """
     if why := lacking():
         progress(f"left out: a page's update in Chromium, because {why}")

@@ -1,4 +1,4 @@
-"""The use cases, each given what it needs, and the lists of who is told of events."""
+"""The use cases with their dependencies, and the lists of listeners for events."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ async def open_world(
         pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
             stack.push_async_callback(pool.close)
-        await pools[1].start()  # a turn does not wait for it; whoever asks about rules first may
+        await pools[1].start()  # turns do not wait for it; only questions about rules may
         pairing = PairingProcess(store.journal, metrics or NO_METER)
         stack.push_async_callback(pairing.close)
         rating = RatingProcess(metrics or NO_METER)
@@ -94,7 +94,7 @@ def _metrics() -> Metrics:
 
 
 def _both(committed: Committed | None, metrics: Metrics | None) -> Committed | None:
-    """Return what is to be told of each commit."""
+    """Return the listener for commits."""
     if metrics is None or committed is None:
         return metrics.committed if metrics is not None else committed
 

@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     values: Mapping[tuple[str, Labels], float]
 
     def value(self, name: str, **labels: str) -> float:
-        """Return a value; 0 where there is none."""
+        """Return a value; 0 if there is none."""
         return self.values.get((name, frozenset(labels.items())), 0.0)
 
     def total(self, name: str, **labels: str) -> float:
@@ -39,7 +39,7 @@ class Sample(NamedTuple):
         return {dict(its)[label]: value for (found, its), value in self.values.items() if found == name}
 
     def label(self, name: str, label: str) -> str:
-        """Return a label of a metric that has one value; '' where there is none."""
+        """Return a label of a metric that has one value; '' if there is none."""
         return next((dict(its)[label] for found, its in self.values if found == name), "")
 
 
@@ -55,7 +55,7 @@ class Interval(NamedTuple):
         return max(self.after.at_s - self.before.at_s, 1e-9)
 
     def rate(self, name: str, **labels: str) -> float:
-        """Return by how much a counter grew in a second, over all its other labels; 0 if the server began anew."""
+        """Return the growth of a counter in a second, summed over its other labels; 0 after a restart of the server."""
         grown = self.after.total(name, **labels) - self.before.total(name, **labels)
         return max(0.0, grown) / self.seconds
 
@@ -70,10 +70,10 @@ class Interval(NamedTuple):
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     def quantile(self, share: float, name: str, **labels: str) -> float | None:
-        """Return a quantile of what a histogram counted between the samples; None if that was nothing.
+        """Return a quantile of a histogram's values between the samples; None if there are none.
 
-        Within a bucket values are taken to be spread evenly, as Prometheus' histogram_quantile takes them; of what is
-        above the last bound, that bound is returned.
+        As in Prometheus' histogram_quantile, values are taken to be spread evenly within a bucket, and a value above
+        the last bound counts as that bound.
         """
         bounds = self._bounds(name, labels)
         if not bounds or bounds[-1][1] <= 0:
@@ -85,7 +85,7 @@ class Interval(NamedTuple):
         raise AssertionError("the last bucket has everything")
 
     def _bounds(self, name: str, labels: Mapping[str, str]) -> list[tuple[float, float]]:
-        """Return the upper bounds of a histogram, and how many values up to each came between the samples."""
+        """Return the upper bounds of a histogram, and the number of values up to each, between the samples."""
         wanted = set(labels.items())
         return sorted(
             (float(dict(its)["le"]), value - self.before.values.get((found, its), 0.0))

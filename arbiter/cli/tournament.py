@@ -39,7 +39,7 @@ What it writes is kept, a file a match, for its author alone.
 
 Ctrl-C stops at any moment; the same command with --resume continues the newest run as if nothing had happened.
 """
-"""Help of `run`, which stands here because its module takes long to load: this list of commands shall be quick."""
+"""Help of `run`, which is here because its module takes long to load and the list of commands must be fast."""
 
 app.command("arbiter.cli.tournament_run.command:run", name="run", help=RUN)
 

@@ -21,7 +21,7 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
 LIMITS: Final = {
     "chunk_moves": 200,  # so that lists come in many chunks
     "ping_ms": 1_000,  # so that heartbeats are seen in a short while
-    "silence_ms": 60_000,  # whatever a bot does about it, the arbiter is patient: silence is the referee's affair
+    "silence_ms": 60_000,  # the arbiter tolerates a silent bot, since the referee judges silence
     "held_up_ms": 60_000,  # a busy machine interrupts no match
 }
 

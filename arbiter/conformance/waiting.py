@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 REACT_S: Final = 15.0  #: time limit for a reaction; far more than a correct bot needs
-LOOKS_EVERY_S: Final = 0.05  #: a condition may depend on something that nobody is told of
+LOOKS_EVERY_S: Final = 0.05  #: interval of the checks, for conditions without an event
 
 
 async def within(
@@ -18,10 +18,11 @@ async def within(
     changed: Callable[[], asyncio.Event],
     now_s: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Wait until a condition holds; return whether it did before so much time had passed.
+    """Wait until a condition holds; return whether it did within a time limit.
 
-    The condition is looked at every 50 ms, and as soon as the event is set that `changed` returns. A look takes at most
-    those 50 ms of the time: where it takes longer, a busy machine did not let the kit run, nor the bot, most likely.
+    The condition is checked every 50 ms, and whenever the event that `changed` returns is set. Each check costs at most
+    50 ms of the time limit: if it takes longer, the machine was busy and did not let the kit run, nor, most likely, the
+    bot.
     """
     while not condition():
         if seconds <= 0:

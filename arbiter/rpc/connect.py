@@ -26,7 +26,7 @@ from arbiter.rpc.server import SERVICE_DESCRIPTORS, Servicers
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import NO_METER, Meter
 
-PREFIX: Final = "/arbiter."  #: what the paths of all calls begin with
+PREFIX: Final = "/arbiter."  #: the first part of the paths of all calls
 CONTENT_TYPES: Final = frozenset(
     {"application/json", "application/proto", "application/connect+json", "application/connect+proto"}
 )
@@ -36,7 +36,7 @@ Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def connect_application(servicers: Servicers, limits: Limits, log: Logger, meter: Meter = NO_METER) -> Asgi:
-    """Return the services as an ASGI application. `meter` counts what is refused."""
+    """Return the services as an ASGI application. `meter` counts refusals."""
     endpoints = {
         f"/{service.full_name}/{method.name}": _endpoint(method, getattr(servicer, method.name), log, meter)
         for service, servicer in zip(SERVICE_DESCRIPTORS, servicers, strict=True)
@@ -62,7 +62,7 @@ class _Application(ConnectASGIApplication[None]):
 
 
 class _InTime:
-    """Takes the content types of Connect alone, and gives up a client that neither sends nor reads for too long."""
+    """Accepts only the content types of Connect, and ends a call whose client neither sends nor reads for too long."""
 
     def __init__(self, app: Any, patience_s: float) -> None:
         self._app = app
@@ -88,12 +88,12 @@ class _InTime:
             async with asyncio.timeout(self._patience_s):
                 await send(message)
 
-        with suppress(TimeoutError):  # then the answer is not whole, so the server closes the connection
+        with suppress(TimeoutError):  # the answer is incomplete, so the server closes the connection
             await self._app(scope, receive_in_time, send_in_time)
 
 
 class CallContext:
-    """What the servicers use of a gRPC context, for a call that came over HTTP."""
+    """The part of a gRPC context that the servicers use, for a call over HTTP."""
 
     def __init__(self, request: RequestContext[Any, Any]) -> None:
         self._metadata = tuple((name.lower(), value) for name, value in request.request_headers.allitems())
@@ -110,19 +110,19 @@ class CallContext:
         return self._peer
 
     def add_done_callback(self, callback: Callable[[Any], object]) -> None:
-        """Have a function called at the end of the call."""
+        """Add a function to be called at the end of the call."""
         self._done.append(callback)
 
     async def send_initial_metadata(self, metadata: object) -> None:
-        """Do nothing: the headers go with the first message."""
+        """Do nothing: the headers are sent with the first message."""
 
     async def write(self, message: Any) -> None:
-        """Send a message; return once it is on its way."""
+        """Send a message; return once it is written."""
         self.written.put_nowait(message)
         await self.written.join()
 
     def end(self) -> None:
-        """Call what waits for the end of the call."""
+        """Call the functions for the end of the call."""
         for callback in self._done:
             callback(self)
 
@@ -161,7 +161,7 @@ class _Call:
             context.end()
 
     async def stream(self, request: Any, given: RequestContext[Any, Any]) -> AsyncIterator[Any]:
-        """Yield the answers, each once the one before is on its way."""
+        """Yield the answers, each once the one before is written."""
         context = CallContext(given)
         answering = asyncio.create_task(self._answer(request, context))
         answering.add_done_callback(lambda _: context.written.put_nowait(None))

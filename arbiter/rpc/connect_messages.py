@@ -30,7 +30,7 @@ Outgoing: TypeAlias = Message | Encoded
 
 
 class Codec(Protocol):
-    """Reads and writes messages: what the library asks of a codec."""
+    """Reads and writes messages: the interface of a codec in the library."""
 
     def name(self) -> str:
         """Return the name of the codec in content types."""
@@ -69,7 +69,7 @@ class BinaryCodec:
 
 
 class JsonCodec:
-    """Messages as the JSON of Protocol Buffers, for which smaller messages are taken: reading it takes long."""
+    """Messages as the JSON of Protocol Buffers. Their largest size is smaller, since reading them takes long."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.json_bytes
@@ -99,7 +99,7 @@ def connect_error(refusal: Refusal) -> ConnectError:
 
 
 class _RefusalDetail(ErrorDetail):
-    """A refusal as the detail of an error; in the JSON of an error it stands readable too, as `debug`."""
+    """A refusal as the detail of an error; the JSON of an error also has it in readable form, as `debug`."""
 
     def __init__(self, message: Message, refusal: Refusal) -> None:
         name = message.DESCRIPTOR.full_name

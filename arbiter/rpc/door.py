@@ -37,11 +37,11 @@ def call_of(context: Context) -> Call:
 
 
 class MessageWriter:
-    """Writes messages on a call, one after the other and all in one task, and counts what its client has not read.
+    """Writes messages on a call, one after the other and all in one task, and counts those that are not read yet.
 
-    A write that nobody reads for `silence_ms` is given up, and refused with READER_TOO_SLOW, unless `patient`. A write
-    may be cancelled: gRPC still sends its message, and the call can end with a status behind it. For that, the headers
-    have to go first, in whole, and nothing else may be written.
+    A write whose message is not read for `silence_ms` is abandoned, and refused with READER_TOO_SLOW, unless `patient`.
+    A write may be cancelled: gRPC still sends its message, and the call can end with a status after it. For that, the
+    headers have to be sent first, completely, and nobody else may write.
     """
 
     def __init__(self, context: Context, unread: Unread, limits: Limits, *, patient: bool = False) -> None:
@@ -80,10 +80,11 @@ class MessageWriter:
 
 
 async def _completed(work: Awaitable[None]) -> None:
-    """Wait for something to its end, also where this is cancelled meanwhile: the cancellation comes after it.
+    """Wait until a task has ended, even if the caller is cancelled meanwhile; the cancellation is raised after that.
 
-    gRPC notes that the headers went only where nobody cancels that, and else sends them with the status a second time,
-    which fails. Headers wait for no reader (RFC 9113, section 5.2: flow control is for DATA).
+    gRPC records that it has sent the headers only if that call is not cancelled; otherwise it sends them with the
+    status a second time, which fails. Headers do not wait for a reader (RFC 9113, section 5.2: flow control is for
+    DATA).
     """
     task = asyncio.ensure_future(work)
     try:
@@ -105,10 +106,10 @@ def unread(limits: Limits, resume_from: object = "") -> Refusal:
 
 
 def let_end(reading: asyncio.Task[Any]) -> None:
-    """Let a task end that reads a call's messages, though nobody waits for it; it ends with the call.
+    """Let a task that reads a call's messages end by itself, with the call.
 
-    It is not to be cancelled: gRPC writes what it has read into memory that belongs to the read (seen in grpcio 1.85,
-    `ReceiveMessageOperation`), and that would be freed.
+    It must not be cancelled: gRPC writes the message that it reads into memory that belongs to the read (seen in grpcio
+    1.85, `ReceiveMessageOperation`), and the cancellation would free that memory.
     """
     if not reading.done():
         _reading.add(reading)
@@ -125,7 +126,7 @@ def _has_ended(reading: asyncio.Task[Any]) -> None:
 
 
 async def in_portions(rows: Iterable[T]) -> AsyncIterator[T]:
-    """Yield the rows of a page; others have the event loop between two portions of it."""
+    """Yield the rows of a page; other tasks run between two parts of it."""
     for number, row in enumerate(rows, 1):
         yield row
         if not number % PORTION:

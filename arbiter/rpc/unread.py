@@ -1,8 +1,8 @@
-"""What clients have not read yet: messages and ends of calls that wait in gRPC for flow control.
+"""Data that clients have not read yet: messages and ends of calls that wait in gRPC for flow control.
 
 gRPC holds a message, and the status behind it, until the client reads (RFC 9113, section 5.2). Its asyncio server has
-no way to reset a call, so a client that never reads would keep them for ever. Two bounds stand against that: the time
-after which a client that has not read the end of a call loses its connection, and the bytes that may wait in all.
+no way to reset a call, so it would keep the data of a client that never reads without end. There are two limits: a time
+after which a client that has not read the end of a call loses its connection, and a total of bytes that may wait.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from arbiter.service.ports.log import Logger
 
 
 class _Connection:
-    """What waits on one connection. `closing`: it is being closed, so its bytes are as good as gone."""
+    """The unread data of one connection. `closing`: it is being closed, which will free its bytes."""
 
     __slots__ = ("closing", "size", "waiting")
 
@@ -26,7 +26,7 @@ class _Connection:
 
 
 class Pending:
-    """Something that waits to be read, of so many bytes, since an instant of the event loop."""
+    """A unit of unread data: its size in bytes, and the instant of the event loop since which it waits."""
 
     __slots__ = ("overdue", "peer", "since", "size")
 
@@ -38,7 +38,7 @@ class Pending:
 
 
 class Unread:
-    """All that waits to be read, of all connections. `close` closes the connection of a peer, as gRPC names it."""
+    """The unread data of all connections. `close` closes the connection of a peer, given as gRPC names it."""
 
     def __init__(self, limits: Limits, close: Callable[[str], object], log: Logger) -> None:
         self._patience_s = limits.silence_ms / 1000
@@ -46,15 +46,15 @@ class Unread:
         self._close = close
         self._log = log
         self._connections: dict[str, _Connection] = {}
-        self._in_time: dict[Pending, None] = {}  # what becomes overdue, in that order
+        self._in_time: dict[Pending, None] = {}  # data with a time limit, in the order of the limits
         self._alarm: asyncio.TimerHandle | None = None
-        self.size = 0  #: bytes that wait in all, but for connections that are being closed
+        self.size = 0  #: unread bytes, except those of connections that are being closed
 
     def __len__(self) -> int:
         return sum(connection.waiting for connection in self._connections.values())
 
     def began(self, peer: str, size: int, overdue: Callable[[], object] | None) -> Pending:
-        """Note that something waits from now on. `overdue` is called if it still does after `silence_ms`, if given."""
+        """Count data that waits from now on. `overdue`: called if it still waits after `silence_ms`."""
         loop = asyncio.get_running_loop()
         pending = Pending(peer, size, loop.time(), overdue)
         connection = self._connections.get(peer)
@@ -73,7 +73,7 @@ class Unread:
         return pending
 
     def ended(self, pending: Pending) -> None:
-        """Note that it has been read, or is gone."""
+        """Count data as read or dropped."""
         connection = self._connections[pending.peer]
         connection.waiting -= 1
         connection.size -= pending.size
@@ -84,13 +84,13 @@ class Unread:
         self._in_time.pop(pending, None)
 
     def end_began(self, context: Any, size: int = 0) -> None:
-        """Note that a call ends: its client has to read that within `silence_ms`, or loses its connection."""
+        """Count the end of a call: its client has to read it within `silence_ms`, or loses its connection."""
         peer: str = context.peer()
         pending = self.began(peer, size, lambda: self.close(peer, "the end of a call was not read"))
         context.add_done_callback(lambda context: self.ended(pending))
 
     def close(self, peer: str, why: str) -> None:
-        """Close a connection, and say so in the log."""
+        """Close a connection, and log it."""
         connection = self._connections.get(peer)
         if connection is not None and not connection.closing:
             connection.closing = True
@@ -99,7 +99,7 @@ class Unread:
             self._close(peer)
 
     def _make_room(self) -> None:
-        """Close the connection on which most waits."""
+        """Close the connection with the most unread bytes."""
         peer = max(
             (peer for peer, connection in self._connections.items() if not connection.closing),
             key=lambda peer: self._connections[peer].size,

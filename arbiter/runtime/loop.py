@@ -91,7 +91,7 @@ async def _sweep() -> NoReturn:
 
 
 def _resident_bytes() -> int:
-    """Return the memory of this process; 0 where that can't be told (other systems than Linux)."""
+    """Return the memory of this process; 0 on systems other than Linux, where it is unknown."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

@@ -79,7 +79,7 @@ class Metrics(Collector):
         GCCollector(registry=self.registry)
 
     def gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
-        """Show a number that is read when somebody asks. `value` is called in another thread than the event loop's."""
+        """Publish a number, read at each request for the metrics. `value` runs in another thread than the loop."""
         Gauge(f"arbiter_{name}", text, registry=self.registry).set_function(value)
 
     def counter(self, name: str, text: str, value: Callable[[], float]) -> None:
@@ -87,7 +87,7 @@ class Metrics(Collector):
         self.registry.register(_Counter(name, text, value))
 
     def gauges(self, name: str, text: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
-        """Show numbers by a label, which are read when somebody asks. For `values` see `gauge`."""
+        """Publish numbers by a label, read at each request for the metrics. For `values`, see `gauge`."""
         self.registry.register(_Gauges(f"arbiter_{name}", text, label, values))
 
     def info(self, name: str, text: str, **words: str) -> None:

@@ -118,7 +118,7 @@ def _readable(faults: Iterator[str]) -> Iterator[str]:
 
 
 def _missing(connection: Connection, check_size: Callable[[int], None] | None, seals: Seals | None) -> Iterator[str]:
-    """Yield what is missing in the log: at its end, and between its records."""
+    """Yield the gaps in the log: at its end, and between its records."""
     try:
         if check_size is not None:
             check_size(records.head(connection))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 _AT_FDCWD: Final = -100
-_INODE_AND_SIZE: Final = 0x100 | 0x200  #: STATX_INO, STATX_SIZE: what is asked for besides the device
+_INODE_AND_SIZE: Final = 0x100 | 0x200  #: STATX_INO, STATX_SIZE: the requested fields besides the device
 _SIZE: Final = 256  #: bytes of struct statx
 _PLACES: Final = struct.Struct("<32x QQ 88x II" if struct.pack("=H", 1)[0] else ">32x QQ 88x II")
 """Of struct statx: stx_ino, stx_size, stx_dev_major, stx_dev_minor."""

@@ -18,7 +18,7 @@ from arbiter.store import tables
 COLUMNS: Final = tuple(type_coerce(column, NullType()).label(column.name) for column in tables.event.c)
 _TYPES: Final[dict[str, type]] = {"sequence": int, "match_id": str, "revision": int, "body": bytes}
 _SUBJECTS: Final = {subject.value: subject for subject in Subject}
-KEY_ID_BYTES: Final = 8  #: a seal begins with so many bytes of its key's id
+KEY_ID_BYTES: Final = 8  #: length in bytes of the key id at the beginning of a seal
 
 _LAST_SEALS: Final = text("SELECT seal FROM event ORDER BY sequence DESC LIMIT :most")
 

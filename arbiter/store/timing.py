@@ -14,11 +14,11 @@ from arbiter.service.ports.journal import StoreFailed
 from arbiter.store.database import kind_of
 from arbiter.store.failure import reason
 
-ROUND_TRIPS: Final = 5  #: a look; the shortest one counts
+ROUND_TRIPS: Final = 5  #: readings of the clock for one result; the fastest one counts
 
 
 class DatabaseTime:
-    """The clock of a database that tells the time. Each look is made in a thread, by a connection of the engine's."""
+    """The clock of the database. It is read in a thread, by a connection of the engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

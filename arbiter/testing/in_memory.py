@@ -80,7 +80,7 @@ class InMemoryArbiter:
         return matches
 
     async def die(self) -> None:
-        """Stop as a process does that is killed: nothing is stored from here on, nothing is told."""
+        """Stop like a process that is killed: nothing is stored or sent from here on."""
         self.journal.hold = True
         for task in self.tasks:
             task.cancel()
@@ -89,7 +89,7 @@ class InMemoryArbiter:
         await self.arbiter.tournaments.stop()
 
     async def drain(self) -> None:
-        """Stop as a process does that is told to: its players go on at other servers."""
+        """Stop like a process that gets a signal: its players continue on other servers."""
         await self.arbiter.tournaments.stop()
         await self.arbiter.matches.drain()
         self.arbiter.sessions.end_all(DRAINING)

@@ -83,7 +83,7 @@ def remarks(progresses: Sequence[Progress]) -> list[str]:
 
 
 def where(folder: Path, swiss: Progress) -> list[str]:
-    """Return lines that say where the records are, and commands to look at one of them."""
+    """Return lines with the place of the records, and commands to look at one of them."""
     path = shown(folder)
     lines = [f"Transcripts are in {path}/swiss and {path}/ladder, the processes' logs in {path}/logs."]
     if swiss.played:
