@@ -95,7 +95,7 @@ type Profile struct {
 type Extras struct {
 	Board          bool
 	LegalMoveCount bool
-	LegalMovesUpTo int // the legal moves, if their number is not larger
+	LegalMovesUpTo int // the legal moves, if there are at most this many
 	Steps          bool
 }
 

@@ -27,7 +27,7 @@ struct Seat {
   bool thinking = false;             ///< whether a choice for `thought_ply` is awaited
   int thought_ply = -1;
   std::shared_ptr<std::atomic<bool>> gone;  ///< told to that thought once it no longer matters
-  std::shared_ptr<const Turn> turn;         ///< the turn the turn that the last choice answered
+  std::shared_ptr<const Turn> turn;         ///< the turn that the last choice answered
   std::string request_id;                   ///< the move, claim or resignation that waits for its answer
   int next_ply = 0;                         ///< turns before this one are done
   bool offer_answered = false;

@@ -18,7 +18,7 @@ from arbiter_client.values.player import Challenge, ChallengeClosed, Terms
 class Extras:
     """Optional content of each turn; it costs time on both sides.
 
-    `legal_moves_up_to` asks for the legal moves if their number is not larger, `steps` for their visible parts.
+    `legal_moves_up_to` asks for the legal moves if there are at most so many, `steps` for their visible parts.
     """
 
     board: bool = False

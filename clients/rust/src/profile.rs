@@ -11,7 +11,7 @@ pub struct Extras {
     pub board: bool,
     /// The number of legal moves.
     pub legal_move_count: bool,
-    /// The legal moves, if their number is not larger.
+    /// The legal moves, if there are at most this many.
     pub legal_moves_up_to: i32,
     /// The visible parts of each legal move.
     pub steps: bool,

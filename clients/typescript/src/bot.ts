@@ -20,7 +20,7 @@ export interface Extras {
   readonly board?: boolean;
   /** How many legal moves there are. */
   readonly legalMoveCount?: boolean;
-  /** The legal moves, if their number is not larger. */
+  /** The legal moves, if there are at most this many. */
   readonly legalMovesUpTo?: number;
   /** With the legal moves, their visible parts. */
   readonly steps?: boolean;

@@ -17,7 +17,7 @@ export class Seat {
   begun: Promise<void> | undefined;
   /** The choice that is under way; the results of others are ignored. */
   thought: Thought | undefined;
-  /** The turn the turn that the last choice answered. */
+  /** The turn that the last choice answered. */
   turn: Turn | undefined;
   /** The move, claim or resignation that waits for its answer. */
   requestId = "";

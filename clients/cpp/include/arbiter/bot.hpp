@@ -18,7 +18,7 @@ namespace arbiter {
 struct Extras {
   bool board = false;             ///< the board, cell by cell
   bool legal_move_count = false;  ///< the number of legal moves
-  int legal_moves_up_to = 0;      ///< the legal moves, if their number is not larger
+  int legal_moves_up_to = 0;      ///< the legal moves, if there are at most this many
   bool steps = false;             ///< the visible parts of these moves
 };
 

@@ -19,7 +19,7 @@ class NotUnderstood(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """The answer of a program about itself. `moves`: turns list the legal moves if their number is not larger.
+    """The answer of a program about itself. `moves`: turns list the legal moves if there are at most this many.
 
     `draws`: it accepts draw offers.
     """

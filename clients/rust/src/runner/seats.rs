@@ -19,7 +19,7 @@ pub(super) struct Seat {
     pub(super) begun: Option<watch::Receiver<bool>>,
     /// The choice that is under way.
     pub(super) thought: Option<Thought>,
-    /// The turn the turn that the last choice answered.
+    /// The turn that the last choice answered.
     pub(super) turn: Option<Arc<Turn>>,
     /// The move, claim or resignation that waits for its answer.
     pub(super) request_id: String,

@@ -293,7 +293,7 @@ public final class Client implements AutoCloseable {
 
     private record Page<V>(List<V> values, String next) {}
 
-    /** Returns up to `most` values from as many pages as necessary; {@code ask} takes a page's size and token. */
+    /** Returns up to {@code most} values from as many pages as necessary; {@code ask} takes a page's size and token. */
     private static <V> List<V> collect(int most, BiFunction<Integer, String, Page<V>> ask) {
         List<V> found = new ArrayList<>();
         String token = "";

@@ -14,7 +14,7 @@ public record Extras(boolean board, boolean legalMoveCount, int legalMovesUpTo, 
     /** Nothing. */
     public static final Extras NONE = new Extras(false, false, 0, false);
 
-    /** Asks for the legal moves, if their number is not larger. */
+    /** Asks for the legal moves, if there are at most this many. */
     public static Extras legalMoves(int upTo) {
         return new Extras(false, false, upTo, false);
     }

@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Events of a match, or of everything, without a gap: after a lost connection it continues without a gap. The first
+ * Events of a match, or of everything, without a gap, also after a lost connection. The first
  * connection is tried for the client's patience; a lost one is tried again at all addresses until it is back. For one
  * thread.
  */

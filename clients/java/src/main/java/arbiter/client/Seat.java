@@ -17,7 +17,7 @@ final class Seat {
     CompletableFuture<Void> begun;
     /** The choice under way, or null. */
     Thought thought;
-    /** The turn the turn that the last choice answered, or null. */
+    /** The turn that the last choice answered, or null. */
     Turn turn;
     /** The move, claim or resignation that waits for its answer. */
     String requestId = "";

@@ -42,7 +42,7 @@ final class Seeker {
     private boolean stopped;
     private boolean woken;
 
-    /** Takes what ends the run if the server does not accept the terms of a seek. */
+    /** Takes a listener for the error that ends the run: the server does not accept the terms of a seek. */
     Seeker(List<Terms> seeks, Client client, MatchSlots slots, Consumer<ClientException> fail) {
         this.fail = fail;
         this.places = seeks.stream().map(Place::new).toList();
