@@ -3,7 +3,7 @@
 Without it the wheel is pure Python, and an editable installation always is. The modules are named in `pyproject.toml`
 and are the same ones that run interpreted elsewhere: nothing in them knows that it is compiled. None has coroutines: as
 mypyc 2.4.1 compiles them, an exception that one handles while it waits is seen, and raised again, by another. And none
-calls itself for values of any depth: compiled functions call each other without the interpreter's limit, so that a value
+calls itself for values of any depth: compiled functions call each other without the interpreter's limit, so a value
 that is nested 300,000 deep would end the process instead of being refused.
 """
 
