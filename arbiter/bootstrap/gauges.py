@@ -27,7 +27,11 @@ def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unr
         version=__version__,
         modules="compiled" if is_compiled() else "interpreted",
     )
-    metrics.gauge("live_matches", "Matches that have not ended.", lambda: len(arbiter.matches.live))
+    metrics.gauge(
+        "live_matches",
+        "Matches that have not ended; servers that share a store all show the same.",
+        lambda: len(arbiter.matches.live),
+    )
     metrics.gauge("connected_players", "Players with a Play stream.", lambda: arbiter.sessions.count)
     metrics.gauges("streams", "Streams that clients hold open, by kind.", "kind", gate.streams.counts)
     metrics.gauge("observers", "Streams of events that are being read.", lambda: arbiter.feed.observers)

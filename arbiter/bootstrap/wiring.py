@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import structlog
@@ -11,8 +12,10 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.matches import time_control
 from arbiter.matches.credit import CreditRules
+from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.service.matches.comment_keys import CommentKeys
+from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import AdoptionListener, MatchListener
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.transcripts import Transcripts
@@ -31,6 +34,7 @@ from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.record.following import Follower
 from arbiter.service.record.following import Listener as LogListener
+from arbiter.service.record.published import Published
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.service.tournaments.log import Listener as TournamentListener
@@ -125,7 +129,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
     calls = TournamentCalls(connections, tournaments, clock)
 
     if world.metrics is not None:
-        match_listeners.append(world.metrics.listener(clock))
+        count = world.metrics.listener(clock)
+        match_listeners.append(_own(count, matches.live) if world.store.shared else count)
     if world.traces is not None and world.store.shared:
         match_listeners.append(world.traces.match_changed)
     match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
@@ -156,6 +161,16 @@ def wire(settings: Settings, world: World) -> Arbiter:
         follower=follower,
         replica=replica,
     )
+
+
+def _own(listener: MatchListener, matches: LiveMatches) -> MatchListener:
+    """Return a listener for the events that this server has decided itself."""
+
+    def match_changed(match: Match, events: Sequence[Published]) -> None:
+        if matches.decided_here:
+            listener(match, events)
+
+    return match_changed
 
 
 def _policy(settings: Settings) -> Policy:

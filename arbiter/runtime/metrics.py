@@ -136,8 +136,8 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield what was counted, for the library."""
-        yield _counter("moves", "Moves that were played, by game.", "game", self._moves)
-        yield _counter("matches_ended", "Matches that ended, by cause.", "cause", self._ends)
+        yield _counter("moves", "Moves that this server has decided, by game.", "game", self._moves)
+        yield _counter("matches_ended", "Matches that this server has ended, by cause.", "cause", self._ends)
         yield _counter(
             "refusals", "Calls, streams, acts and moves that were refused, by reason.", "reason", self._refusals
         )

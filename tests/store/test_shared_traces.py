@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from arbiter.runtime.traces import ids_of
 from arbiter.testing.server import served
 from tests.rpc.calls import Stubs
 from tests.rpc.test_play import connected
+from tests.runtime.test_metrics import read, value
 from tests.runtime.test_traces import MOVES, by_trace, check, moves_of, play, traced_world
 
 pytestmark = pytest.mark.long
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.long
 async def test_a_trace_continues_at_the_server_of_the_opponent(postgres: str, tmp_path: Path) -> None:
     spans = InMemorySpanExporter()
     given: dict[str, Any] = {"store": postgres, "keys": tmp_path / "arbiter.keys", "rules_workers": 1}
+    given["metrics"] = "127.0.0.1:0"
     one, other = (partial(traced_world, spans=spans, shared=True, name=name) for name in ("one", "other"))
     async with served(one, **given) as here, served(other, **given) as there:
         stubs = await Stubs(here).enter()
@@ -29,6 +32,11 @@ async def test_a_trace_continues_at_the_server_of_the_opponent(postgres: str, tm
         await play(bots, match.match_id, MOVES)
         moves = await moves_of(here, match.match_id)
         traces = by_trace(spans)
+        counted = [await asyncio.to_thread(read, server.running.metrics) for server in (here, there)]
+    own = [value(samples, "moves_total", game="circle-of-life") for samples in counted]
+    assert own == [MOVES / 2, MOVES / 2], "each move is counted once, by the server that decided it"
+    assert [value(samples, "move_seconds_count", stage="acknowledge") for samples in counted] == own
+    assert [value(samples, "live_matches") for samples in counted] == [1, 1]
     assert len(traces) == len(moves) == MOVES
     for revision, move in moves.items():
         trace = traces[ids_of(match.match_id, revision).trace]

@@ -90,6 +90,7 @@ class LiveMatches:
         self._of_player: dict[str, dict[str, None]] = {}  # ids in order of creation
         self._timers = Timers(clock, self._timer_rang)
         self._draining = False
+        self.decided_here = False  #: whether the listeners are told of events that this server has decided itself
         self._log = log
 
     def __len__(self) -> int:
@@ -338,7 +339,11 @@ class LiveMatches:
             live.failures = 0
             first = last - len(records) + 1
             stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
-            self.became_durable(live, after, stored, events)
+            self.decided_here = True
+            try:
+                self.became_durable(live, after, stored, events)
+            finally:
+                self.decided_here = False
         elif live.waiting is not None:
             pass  # it builds on a refused append; its command is decided again too
         elif live.durable is not None:
