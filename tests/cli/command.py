@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -92,3 +93,10 @@ def _ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
+
+
+def page(said: str) -> str:
+    """Return the address of the page in the output of a run."""
+    found = re.search(r"Watch it in a browser: (\S+)", said)
+    assert found is not None, said
+    return found[1]

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 
 from arbiter.cli.demo.plan import BOTS
-from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
+from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment, page
 from tests.processes import children, descendants, wait_for_end
 
 pytestmark = pytest.mark.long
@@ -63,7 +64,8 @@ def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
 
 def test_an_interrupted_run_resumes_and_plays_every_match_once(tmp_path: Path) -> None:
     stopped = begin(tmp_path, *SOON_OVER)
-    heard(stopped, " 1/2  hop-it: ")
+    watched = page("".join(heard(stopped, " 1/2  hop-it: ")))
+    assert "Demo swiss" in httpx.get(watched).text
     everybody = descendants(stopped.pid)
     stopped.send_signal(signal.SIGTERM)  # the tests of `arbiter tournament run` have SIGINT
     said, complaint = stopped.communicate(timeout=WAIT_S)

@@ -16,6 +16,7 @@ from pathlib import Path
 from subprocess import PIPE
 
 import arbiter_client as arb
+import httpx
 import pytest
 from arbiter_client.bots.random import RandomBot
 
@@ -28,7 +29,7 @@ from arbiter.matches import time_control
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import served
 from arbiter.tournaments.spec_text import read_spec
-from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
+from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment, page
 from tests.processes import descendants, wait_for_end
 
 pytestmark = pytest.mark.long
@@ -128,7 +129,8 @@ def test_a_stopped_and_killed_run_ends_as_an_uninterrupted_one(
     assert len(expected) == 4
 
     stopped = begin(runs, file, "--directory", "other", "--sandbox", "require")
-    heard(stopped, "  1/4  hop-it: ")
+    watched = page(heard(stopped, "  1/4  hop-it: "))
+    assert "Evening cup" in httpx.get(watched).text
     processes = descendants(stopped.pid)
     stopped.send_signal(signal.SIGINT)
     said, complaint = stopped.communicate(timeout=WAIT_S)
