@@ -30,15 +30,15 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
-    NoRoom,
+    OpenLimits,
     PlayerResult,
     Record,
-    Room,
     Seals,
     Stored,
     StoredRecord,
     Subject,
     Tally,
+    TooManyOpen,
     TournamentFilter,
     TournamentSummary,
 )
@@ -152,8 +152,8 @@ class SqlJournal:
             self._close(connection, append.records[0].match_id, append.closed, last)
         if append.tournament is not None:
             self._list(connection, append.tournament, append.records, last)
-        if append.room is not None:
-            _check_room(connection, append.room)
+        if append.open_limits is not None:
+            _check_open(connection, append.open_limits)
 
     def _close(self, connection: Connection, match_id: str, end: MatchEnd, last: int) -> None:
         connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))
@@ -419,18 +419,18 @@ def _lose_basis(append: Append) -> None:
         append.basis.lost = True
 
 
-def _check_room(connection: Connection, room: Room) -> None:
-    """Count what is open, including what this transaction stores. Raises NoRoom."""
+def _check_open(connection: Connection, open_limits: OpenLimits) -> None:
+    """Count what is open, including what this transaction stores. Raises TooManyOpen."""
     match, tournament = tables.match.c, tables.tournament.c
-    for player, most in room.players:
+    for player, most in open_limits.players:
         mine = or_(match.player_1 == player, match.player_2 == player)
         count = select(func.count()).select_from(tables.match).where(mine, match.ended_sequence == 0)
         if connection.execute(count).scalar_one() > most:
-            raise NoRoom(player, most)
-    if room.tournaments:
+            raise TooManyOpen(player, most)
+    if open_limits.tournaments:
         count = select(func.count()).select_from(tables.tournament).where(tournament.ended_sequence == 0)
-        if connection.execute(count).scalar_one() > room.tournaments:
-            raise NoRoom("", room.tournaments)
+        if connection.execute(count).scalar_one() > open_limits.tournaments:
+            raise TooManyOpen("", open_limits.tournaments)
 
 
 def _unsealed(*_: object) -> None:

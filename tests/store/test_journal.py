@@ -19,14 +19,14 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
-    NoRoom,
+    OpenLimits,
     PlayerResult,
     Record,
-    Room,
     StoredRecord,
     StoreFailed,
     Subject,
     Tally,
+    TooManyOpen,
     TournamentSummary,
 )
 from arbiter.store.database import opened
@@ -247,27 +247,29 @@ async def test_a_request_makes_one_match(store: Store) -> None:
 
 
 async def test_open_matches_and_tournaments_are_counted_in_the_transaction(store: Store) -> None:
-    journal, room = store.journal, Room((("alice", 2), ("bob", 9)), tournaments=1)
-    asked = [journal.append(opening(name)._replace(room=room)) for name in ("a", "b", "c", "b")]
-    asked.append(journal.append(opening("d", player_1="carol", player_2="bob")._replace(room=Room((("bob", 3),)))))
+    journal, limits = store.journal, OpenLimits((("alice", 2), ("bob", 9)), tournaments=1)
+    asked = [journal.append(opening(name)._replace(open_limits=limits)) for name in ("a", "b", "c", "b")]
+    asked.append(
+        journal.append(opening("d", player_1="carol", player_2="bob")._replace(open_limits=OpenLimits((("bob", 3),))))
+    )
     found = await asyncio.gather(*asked, return_exceptions=True)
-    assert [type(each) for each in found] == [int, int, NoRoom, JournalConflict, int]
+    assert [type(each) for each in found] == [int, int, TooManyOpen, JournalConflict, int]
     full = found[2]
-    assert isinstance(full, NoRoom)
+    assert isinstance(full, TooManyOpen)
     assert (full.player, full.most) == ("alice", 2)
     assert await journal.summary("c") is None
     assert await journal.read("c") == []
     await journal.append(Append(records("a", 2), closed=END))
-    await journal.append(opening("e")._replace(room=room))
+    await journal.append(opening("e")._replace(open_limits=limits))
     cups = [
         Append(
             (Record(name, 1, b"body", Subject.TOURNAMENT),),
             tournament=TournamentSummary(name, "cup", "swiss", "entry", "org", name, 1),
-            room=Room(tournaments=1),
+            open_limits=OpenLimits(tournaments=1),
         )
         for name in ("t1", "t2")
     ]
-    for cup, outcome in zip(cups, (int, NoRoom), strict=True):
+    for cup, outcome in zip(cups, (int, TooManyOpen), strict=True):
         [told] = await asyncio.gather(journal.append(cup), return_exceptions=True)
         assert type(told) is outcome
 

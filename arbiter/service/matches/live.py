@@ -41,8 +41,8 @@ from arbiter.service.ports.journal import (
     Journal,
     JournalConflict,
     MatchSummary,
+    OpenLimits,
     Record,
-    Room,
     StoreDamaged,
     StoredRecord,
     StoreFailed,
@@ -291,9 +291,9 @@ class LiveMatches:
         events: Sequence[Event],
         sealed: Sequence[Sealed],
         opened: MatchSummary | None = None,
-        room: Room | None = None,
+        open_limits: OpenLimits | None = None,
     ) -> PendingAppend:
-        """Store events that the newest state already contains. opened, room: only with a match's first events."""
+        """Store events that the newest state contains. A match's first append has `opened` and `open_limits`."""
         after = live.newest
         match_id = after.created.match
         records = tuple([Record(match_id, item.revision, item.data, Subject.MATCH) for item in sealed])
@@ -301,7 +301,7 @@ class LiveMatches:
         pending = live.tail = PendingAppend()
         live.writing += 1
         stored = partial(self._stored, live, after, events, records, pending)
-        self._journal.append_then(Append(records, opened, closed, None, live.basis, room), stored)
+        self._journal.append_then(Append(records, opened, closed, None, live.basis, open_limits), stored)
         self._timers.set(live)
         return pending
 

@@ -33,12 +33,12 @@ from arbiter.service.ports.journal import (
     Journal,
     JournalConflict,
     MatchSummary,
-    NoRoom,
+    OpenLimits,
     PlayerResult,
     RecordDamaged,
-    Room,
     StoredRecord,
     StoreFailed,
+    TooManyOpen,
 )
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import Loading, event_of, load_match, summary_of
@@ -200,12 +200,12 @@ class MatchRegistry:
             match = evolution.evolve(match, event)
         live = self._live.enter(match, durable=False)
         try:
-            room = self._room(command.players, accepted)
-            appended = self._live.append(live, events, seal_first(match_id, events), summary_of(first), room)
+            open_limits = self._open_limits(command.players, accepted)
+            appended = self._live.append(live, events, seal_first(match_id, events), summary_of(first), open_limits)
             error = await appended.done()
             if error is not None:
                 raise error
-        except NoRoom as full:  # other servers have created matches of these players meanwhile
+        except TooManyOpen as full:  # other servers have created matches of these players meanwhile
             self._live.leave(live)
             raise _crowded(f"matches of {full.player}", full.most) from None
         except JournalConflict:  # the same request came twice, and the other one was stored first
@@ -371,12 +371,12 @@ class MatchRegistry:
         if len(self._live) >= limits.open_matches:
             raise _crowded("matches", limits.open_matches)
 
-    def _room(self, players: Iterable[str], accepted: Mapping[str, int]) -> Room | None:
+    def _open_limits(self, players: Iterable[str], accepted: Mapping[str, int]) -> OpenLimits | None:
         """Return what the store has to count, because other servers create matches too; None if there are none."""
         if not self._shared:
             return None
         most = self._limits.open_matches_of_player
-        return Room(tuple((player, min(most, accepted.get(player, most))) for player in dict.fromkeys(players)))
+        return OpenLimits(tuple((player, min(most, accepted.get(player, most))) for player in dict.fromkeys(players)))
 
     async def _read(self, match_id: str) -> Match:
         records = await self._journal.read(match_id) if findable(match_id) else []

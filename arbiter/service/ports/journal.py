@@ -175,7 +175,7 @@ class AppendBase:
         self.lost = False
 
 
-class Room(NamedTuple):
+class OpenLimits(NamedTuple):
     """How much may be open once an append is stored. Servers that share a store count in the transaction itself.
 
     players: how many open matches each of these players may have. tournaments: how many tournaments may be open, 0 for
@@ -191,7 +191,7 @@ class Append(NamedTuple):
 
     opened: set with the first records of a match. closed: set with its last ones. tournament: set with every append to
     a tournament: its state after the append; the journal fills in the sequence numbers. basis: what the records build
-    on; None if no other append to the same match or tournament is queued. room: checked where it is given.
+    on; None if no other append to the same match or tournament is queued. open_limits: checked where it is given.
     """
 
     records: tuple[Record, ...]
@@ -199,11 +199,11 @@ class Append(NamedTuple):
     closed: MatchEnd | None = None
     tournament: TournamentSummary | None = None
     basis: AppendBase | None = None
-    room: Room | None = None
+    open_limits: OpenLimits | None = None
 
 
-class NoRoom(Exception):
-    """Too much would be open (`Room`). No record of the append was stored. player: '' for tournaments."""
+class TooManyOpen(Exception):
+    """Too much would be open (`OpenLimits`). No record of the append was stored. player: '' for tournaments."""
 
     def __init__(self, player: str, most: int) -> None:
         super().__init__(f"{most} are open of {player or 'tournaments'}")
@@ -286,7 +286,7 @@ class Journal(Protocol):
         """Store records; return a future of the sequence number of the last one.
 
         Appends become durable in the order of the calls, many in one transaction. The future raises JournalConflict,
-        NoRoom or StoreFailed.
+        TooManyOpen or StoreFailed.
         """
 
     def append_then(self, append: Append, then: Stored) -> None:

@@ -23,12 +23,12 @@ from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import (
     Append,
     JournalConflict,
-    NoRoom,
+    OpenLimits,
     RecordDamaged,
-    Room,
     StoreDamaged,
     StoredRecord,
     Subject,
+    TooManyOpen,
     TournamentFilter,
     TournamentSummary,
 )
@@ -136,11 +136,11 @@ class TournamentRegistry:
         tournament_id = self._ids.new(tournament_log.ID_PREFIX)
         tournament, made = engine.create(tournament_id, spec, creator, request, self._dependencies.clock.now_ms())
         chain = Chain(tournament_id)
-        room = Room(tournaments=most) if self._dependencies.shared else None
-        append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament), room=room)
+        limits = OpenLimits(tournaments=most) if self._dependencies.shared else None
+        append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament), open_limits=limits)
         try:
             place = await self._dependencies.journal.append(append)
-        except NoRoom:  # other servers have created tournaments meanwhile
+        except TooManyOpen:  # other servers have created tournaments meanwhile
             raise _crowded(most) from None
         except JournalConflict:  # the same request came twice, and the other one was stored first
             known = await self._made(spec, creator, request)

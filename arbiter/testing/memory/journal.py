@@ -15,13 +15,13 @@ from arbiter.service.ports.journal import (
     JournalConflict,
     MatchEnd,
     MatchSummary,
-    NoRoom,
+    OpenLimits,
     PlayerResult,
-    Room,
     Stored,
     StoredRecord,
     Subject,
     Tally,
+    TooManyOpen,
     TournamentFilter,
     TournamentSummary,
 )
@@ -60,17 +60,17 @@ class MemoryJournal(CallsBack):
         done: asyncio.Future[int] = loop.create_future()
         try:
             sequence = self.store(append)
-        except (JournalConflict, NoRoom) as refused:
+        except (JournalConflict, TooManyOpen) as refused:
             loop.call_soon(_unless_done, done, done.set_exception, refused)
         else:
             loop.call_soon(_unless_done, done, done.set_result, sequence)
         return done
 
     def store(self, append: Append) -> int:
-        """Store records now; return the journal position of the last one. Raises JournalConflict, NoRoom."""
+        """Store records now; return the journal position of the last one. Raises JournalConflict, TooManyOpen."""
         try:
             return self._store(append)
-        except (JournalConflict, NoRoom):
+        except (JournalConflict, TooManyOpen):
             lose_basis(append)
             raise
 
@@ -87,8 +87,8 @@ class MemoryJournal(CallsBack):
         tournament = append.tournament
         if tournament is not None and self._created_by_another_request(tournament):
             raise JournalConflict("the request has made a tournament before")
-        if append.room is not None:
-            self._check_room(append.room)
+        if append.open_limits is not None:
+            self._check_open(append.open_limits)
         first = len(self.records) + 1
         stored = [StoredRecord(first + n, *record) for n, record in enumerate(append.records)]
         self.records += stored
@@ -108,14 +108,14 @@ class MemoryJournal(CallsBack):
             )
         return stored[-1].sequence
 
-    def _check_room(self, room: Room) -> None:
-        """Raise NoRoom if one more would be too many."""
-        for player, most in room.players:
+    def _check_open(self, open_limits: OpenLimits) -> None:
+        """Raise TooManyOpen if one more would be too many."""
+        for player, most in open_limits.players:
             if sum(row.end is None and player in (row.player_1, row.player_2) for row in self._rows.values()) >= most:
-                raise NoRoom(player, most)
+                raise TooManyOpen(player, most)
         open_tournaments = sum(not row.ended_sequence for row in self._tournaments.values())
-        if room.tournaments and open_tournaments >= room.tournaments:
-            raise NoRoom("", room.tournaments)
+        if open_limits.tournaments and open_tournaments >= open_limits.tournaments:
+            raise TooManyOpen("", open_limits.tournaments)
 
     def of_match(self, match_id: str) -> list[StoredRecord]:
         """Return the records of a match or tournament, without awaiting."""

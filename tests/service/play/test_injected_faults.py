@@ -105,7 +105,7 @@ def drops_flags_of_players_elsewhere(patch: Patch) -> None:
 
 def counts_before_it_stores(patch: Patch) -> None:
     """Limits are checked by what each server knows, and not as a match is stored."""
-    patch.setattr(MemoryJournal, "_check_room", lambda self, room: None)
+    patch.setattr(MemoryJournal, "_check_open", lambda self, open_limits: None)
 
 
 @pytest.mark.interpreted
