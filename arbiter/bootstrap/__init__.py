@@ -4,7 +4,7 @@ from arbiter.bootstrap.archiving import Archived, archive_store, count_archivabl
 from arbiter.bootstrap.backup import Copied, backup_store, restore_store
 from arbiter.bootstrap.examination import Finding, Grade, examine
 from arbiter.bootstrap.exporting import Exporting, open_export
-from arbiter.bootstrap.serving import RunningServer, doors, gate_of, serving, started
+from arbiter.bootstrap.serving import RunningServer, api_servers, gate_of, serving, started
 from arbiter.bootstrap.store import (
     Store,
     check_store,
@@ -31,13 +31,13 @@ __all__ = [
     "RunningServer",
     "Store",
     "World",
+    "api_servers",
     "archive_store",
     "backup_store",
     "check_store",
     "count_archivable",
     "create_token",
     "create_tokens",
-    "doors",
     "examine",
     "gate_of",
     "migrate_store",

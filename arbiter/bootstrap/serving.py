@@ -72,14 +72,14 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
     )
 
 
-class Doors(NamedTuple):
+class ApiServers(NamedTuple):
     """The servers for gRPC and, unless None, for browsers."""
 
     rpc: RpcServer
     web: WebServer | None
 
 
-def doors(settings: Settings, world: World, arbiter: Arbiter) -> Doors:
+def api_servers(settings: Settings, world: World, arbiter: Arbiter) -> ApiServers:
     """Return the use cases' servers, bound to their addresses. Raises OperatorError."""
     gate, limits = gate_of(settings, world, arbiter), settings.limits
     messages: Messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
@@ -101,7 +101,7 @@ def doors(settings: Settings, world: World, arbiter: Arbiter) -> Doors:
         from arbiter.bootstrap.gauges import add_gauges
 
         add_gauges(world.metrics, world, arbiter, gate, unread)
-    return Doors(rpc, _web(gate, servicers, settings, meter) if settings.web else None)
+    return ApiServers(rpc, _web(gate, servicers, settings, meter) if settings.web else None)
 
 
 def _web(gate: Gate, servicers: Servicers, settings: Settings, meter: Meter) -> WebServer:
@@ -128,7 +128,7 @@ async def serving(
             world = partial(open_world, new=new, shared=may_be_shared(settings.store))
         opened_world: World = await stack.enter_async_context(world(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, opened_world)
-        server, web = doors(settings, opened_world, arbiter)
+        server, web = api_servers(settings, opened_world, arbiter)
         admin_token, matches = await started(arbiter)
         await server.start()
         page = metrics = ""

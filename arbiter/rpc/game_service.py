@@ -6,7 +6,7 @@ from arbiter_protos.v1 import game_pb2 as pb
 from arbiter_protos.v1 import game_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.door import Context, MessageWriter, call_of
+from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.games import GameGate
 from arbiter.service.gate.pages import PageRequest

@@ -12,7 +12,7 @@ from grpc.aio import AbortError
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
-from arbiter.rpc.door import Unreadable
+from arbiter.rpc.servicing import Unreadable
 from arbiter.rpc.unread import Unread
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import NO_METER, Meter
@@ -58,7 +58,7 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
         return handler
 
     def _bounded(self, deserialize: Any, streamed: bool) -> Callable[[bytes], Any]:
-        """Return a deserializer that returns `Unreadable` for bad messages; see `arbiter.rpc.door.next_message`."""
+        """Return a deserializer with `Unreadable` for bad messages; see `arbiter.rpc.servicing.next_message`."""
         most_bytes, most_items = self._limits.message_bytes, self._limits.message_items
 
         def read(data: bytes) -> Any:

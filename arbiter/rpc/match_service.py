@@ -8,9 +8,9 @@ from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import match_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.door import Context, MessageWriter, call_of, in_portions
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.observe import Observations
+from arbiter.rpc.servicing import Context, MessageWriter, call_of, in_portions
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.pages import PageRequest

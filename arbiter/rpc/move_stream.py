@@ -13,7 +13,7 @@ import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.errors import Refusal
-from arbiter.rpc.door import AT_ONCE, Context, MessageWriter, let_end, next_message
+from arbiter.rpc.servicing import AT_ONCE, Context, MessageWriter, let_end, next_message
 from arbiter.service.gate.matches import MoveAnswer, PlayerMoves
 from arbiter.service.ports.meter import Meter
 from arbiter.wire.matches import answer_message, comment_of

@@ -6,7 +6,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
-from arbiter.rpc.door import Context, MessageWriter, call_of, unread
+from arbiter.rpc.servicing import Context, MessageWriter, call_of, unread
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.matches import MatchGate, OfAll, OfMatch, Watched
 from arbiter.service.observing.feed import Reached, Stream

@@ -6,8 +6,8 @@ from typing import Any
 
 from arbiter_protos.v1 import play_pb2_grpc
 
-from arbiter.rpc.door import Context
 from arbiter.rpc.play_stream import PlayStreams
+from arbiter.rpc.servicing import Context
 
 
 class PlayServicer(play_pb2_grpc.PlayServiceServicer):

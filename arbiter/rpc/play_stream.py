@@ -12,7 +12,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal, argument_invalid
-from arbiter.rpc.door import AT_ONCE, Context, MessageWriter, call_of, let_end, next_message, readable
+from arbiter.rpc.servicing import AT_ONCE, Context, MessageWriter, call_of, let_end, next_message, readable
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.play import PlayGate
 from arbiter.service.play.session import Item, Session

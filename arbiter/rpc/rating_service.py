@@ -5,7 +5,7 @@ from __future__ import annotations
 from arbiter_protos.v1 import rating_pb2 as pb
 from arbiter_protos.v1 import rating_pb2_grpc
 
-from arbiter.rpc.door import Context, call_of
+from arbiter.rpc.servicing import Context, call_of
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.ratings import RatingGate
 from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message

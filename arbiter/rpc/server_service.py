@@ -6,7 +6,7 @@ from arbiter_protos.v1 import server_pb2 as pb
 from arbiter_protos.v1 import server_pb2_grpc
 
 from arbiter import __version__
-from arbiter.rpc.door import Context
+from arbiter.rpc.servicing import Context
 from arbiter.service.gate.server import ServerGate
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE
 

@@ -7,7 +7,7 @@ from functools import partial
 from arbiter_protos.v1 import tournament_pb2 as pb
 from arbiter_protos.v1 import tournament_pb2_grpc
 
-from arbiter.rpc.door import Context, call_of
+from arbiter.rpc.servicing import Context, call_of
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGate
 from arbiter.wire.tournaments import (

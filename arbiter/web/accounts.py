@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from arbiter.errors import Refusal
 from arbiter.service.gate.admission import Call
 from arbiter.service.gate.gate import Gate
-from arbiter.web.door import SIGNED_IN_S, call_of, session_of, set_cookie, status_of
+from arbiter.web.callers import SIGNED_IN_S, call_of, session_of, set_cookie, status_of
 from arbiter.web.forms import fields, keep_visit, local, visitor_token
 from arbiter.web.rendering import Templates
 

@@ -19,8 +19,8 @@ from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.accounts import AccountPages
+from arbiter.web.callers import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.calls import WithCalls
-from arbiter.web.door import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.live import Live
 from arbiter.web.match_pages import MatchPages
 from arbiter.web.organising import OrganiserPages

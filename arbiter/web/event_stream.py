@@ -19,9 +19,9 @@ from starlette.types import Receive, Scope, Send
 from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.web.broadcast import Broadcast
+from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.channels import Message, Subscriber, Watch
 from arbiter.web.connections import DIRECT, Direct
-from arbiter.web.door import HEADERS, status_of
 
 RETRY: Final = b"retry: 1000\n\n"
 STREAM_HEADERS: Final = {**HEADERS, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"}

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from arbiter.web.door import cookie_name, session_of, set_cookie
+from arbiter.web.callers import cookie_name, session_of, set_cookie
 
 MOST_BYTES: Final = 16_384  #: of a form
 MOST_FIELDS: Final = 80

@@ -22,8 +22,8 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import OfAll, OfMatch
 from arbiter.service.record.published import Published
 from arbiter.web.broadcast import Broadcast
+from arbiter.web.callers import call_of
 from arbiter.web.channels import Message, Watch, is_beginning, make_message
-from arbiter.web.door import call_of
 from arbiter.web.drawings import Drawings
 from arbiter.web.event_stream import EventStream
 

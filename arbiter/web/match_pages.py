@@ -20,8 +20,8 @@ from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.ports.directory import Challenge
 from arbiter.web.boards import Shown, sprite
+from arbiter.web.callers import call_of, picture
 from arbiter.web.charts import charts
-from arbiter.web.door import call_of, picture
 from arbiter.web.grids import board_of
 from arbiter.web.rendering import Templates
 from arbiter.web.states import Played, number, positions, result_words, shown_at, shown_line, state_of

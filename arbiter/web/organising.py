@@ -17,7 +17,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentQuery
 from arbiter.tournaments.spec import Format
-from arbiter.web.door import call_of, status_of
+from arbiter.web.callers import call_of, status_of
 from arbiter.web.forms import fields
 from arbiter.web.rendering import Templates
 from arbiter.web.spec_form import FORMATS, place_of, sections, spec_of

@@ -12,7 +12,7 @@ from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
-from arbiter.web.door import call_of
+from arbiter.web.callers import call_of
 from arbiter.web.rendering import Templates
 
 MOST_MATCHES: Final = 30  #: matches of the bot, the newest

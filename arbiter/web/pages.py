@@ -14,7 +14,7 @@ from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import TournamentQuery
 from arbiter.web.boards import board, ground_of, shown, sprite, style_sheet
-from arbiter.web.door import call_of
+from arbiter.web.callers import call_of
 from arbiter.web.grids import MOST, grid
 from arbiter.web.rendering import HERE, Templates
 from arbiter.web.rules import rules_page

@@ -19,8 +19,8 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
 from arbiter.web.boards import shown
+from arbiter.web.callers import call_of
 from arbiter.web.choices import choices
-from arbiter.web.door import call_of
 from arbiter.web.forms import fields, local
 from arbiter.web.rendering import Templates
 from arbiter.web.states import claim_of, number, positions

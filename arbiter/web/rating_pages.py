@@ -15,7 +15,7 @@ from arbiter.ratings.answers import Row
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
-from arbiter.web.door import call_of, picture
+from arbiter.web.callers import call_of, picture
 from arbiter.web.players import form, results, ticks
 from arbiter.web.rendering import Templates, day
 

@@ -17,7 +17,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.rights import Action, within
 from arbiter.service.ports.journal import MatchSummary
 from arbiter.tournaments.standings import quarters_text
-from arbiter.web.door import call_of, session_of
+from arbiter.web.callers import call_of, session_of
 from arbiter.web.forms import form_token
 from arbiter.web.rules import inline
 from arbiter.web.states import result_words

@@ -11,7 +11,7 @@ from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.players.accounts import Scope
-from arbiter.web.door import call_of, session_of, set_cookie, status_of
+from arbiter.web.callers import call_of, session_of, set_cookie, status_of
 from arbiter.web.forms import fields
 from arbiter.web.rendering import Templates
 

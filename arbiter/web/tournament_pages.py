@@ -14,7 +14,7 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.standings import StandingsRow
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.brackets import bracket
-from arbiter.web.door import call_of, status_of
+from arbiter.web.callers import call_of, status_of
 from arbiter.web.grids import MOST, BoardGrid, grid
 from arbiter.web.rendering import Templates
 from arbiter.web.states import number

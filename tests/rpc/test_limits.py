@@ -25,8 +25,8 @@ from arbiter.bootstrap import World
 from arbiter.config import Credit, Limits, Matches, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game
-from arbiter.rpc.door import call_of
 from arbiter.rpc.server import METADATA_BYTES
+from arbiter.rpc.servicing import call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate import admission
 from arbiter.service.gate.addresses import counted_as

@@ -19,7 +19,7 @@ from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2
 
 from arbiter.bench.h2 import WINDOW, RawCall
 from arbiter.config import Limits
-from arbiter.rpc import door, play_stream
+from arbiter.rpc import play_stream, servicing
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.streams import OpenStreams
 from arbiter.testing.server import served
@@ -174,7 +174,7 @@ async def test_every_end_of_every_kind_in_every_state(
             await ended_by(end, stubs, made.token.token_id, readers, stack)
             await until(lambda: not counts)
             await until(lambda: all(reader.call.lost.is_set() or state == "reset" for reader in readers))
-            await until(lambda: not len(unread) and not unread.size and not door._reading)
+            await until(lambda: not len(unread) and not unread.size and not servicing._reading)
             for reader in readers:
                 if state in ("reading", "half closed") and end != "draining":
                     assert reader.call.trailers, reader.kind

@@ -17,8 +17,8 @@ from arbiter.matches.events import Resumed
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import BronsteinDelay, Increment, TimeControl
-from arbiter.rpc import door
-from arbiter.rpc.door import MessageWriter
+from arbiter.rpc import servicing
+from arbiter.rpc.servicing import MessageWriter
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.matches import MatchGate, OfMatch, Watched
@@ -229,7 +229,7 @@ def forgets_headers_that_are_on_their_way(patch: pytest.MonkeyPatch) -> None:
     async def hasty(work: Any) -> None:
         await work
 
-    patch.setattr(door, "_completed", hasty)
+    patch.setattr(servicing, "_completed", hasty)
 
 
 def waits_for_its_reader(patch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from arbiter.matches.commands import Resign
 from arbiter.matches.comments import Comment
 from arbiter.ratings.answers import Row
 from arbiter.ratings.record import Forfeits
-from arbiter.web.door import HEADERS, status_of
+from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.rating_pages import places
 from arbiter.web.rules import html
 from tests.web.site import Elements, Site, played, site

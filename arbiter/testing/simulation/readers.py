@@ -200,7 +200,7 @@ class StoppingReader:
         """Serve a call as gRPC does, through the server's interceptor."""
         server = self._server
         if kind == "Play":
-            handler: Any = grpc.stream_stream_rpc_method_handler(lambda _, context: server.door.serve(context))
+            handler: Any = grpc.stream_stream_rpc_method_handler(lambda _, context: server.play_streams.serve(context))
         else:
             handler = grpc.unary_stream_rpc_method_handler(server.observations.serve)
         behaviour = await _intercepted(server, handler)

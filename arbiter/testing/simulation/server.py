@@ -17,9 +17,9 @@ from arbiter.bootstrap import Arbiter, Store, World, gate_of, wire
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Create, OrganiserRequest
-from arbiter.rpc.door import Context
 from arbiter.rpc.observe import Observations as EventStreams
 from arbiter.rpc.play_stream import PlayStreams
+from arbiter.rpc.servicing import Context
 from arbiter.rpc.unread import Unread
 from arbiter.service.observing.feed import Reached
 from arbiter.service.players.accounts import Caller, Scope
@@ -87,7 +87,7 @@ class Server:
         self.unread = unread = Unread(limits, self._close, self.log)
         self.calls = GateCalls(gate.matches, self._secrets, self.history, self.stored)
         self.observations = EventStreams(gate.matches, unread, limits)
-        self.door = PlayStreams(gate.play, arbiter.sessions, self._messages, self.clock, unread, limits)
+        self.play_streams = PlayStreams(gate.play, arbiter.sessions, self._messages, self.clock, unread, limits)
 
     @property
     def head(self) -> int:
@@ -194,14 +194,14 @@ class Server:
     def connect(self, player: str, link: Link) -> None:
         """Accept a Play stream."""
         if self.is_up:
-            self._serve(link, self._play(self.door, player, link))
+            self._serve(link, self._play(self.play_streams, player, link))
         else:
             link.cut(above_after_s=None)
 
-    async def _play(self, door: PlayStreams, player: str, link: Link) -> None:
+    async def _play(self, streams: PlayStreams, player: str, link: Link) -> None:
         call = PlayCall(link, self._secrets[player])
         try:
-            await door.serve(cast(Context, call))
+            await streams.serve(cast(Context, call))
         except Refusal:
             if not call.begun:
                 link.cut(above_after_s=None)
