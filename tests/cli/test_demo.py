@@ -64,8 +64,7 @@ def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
 
 def test_an_interrupted_run_resumes_and_plays_every_match_once(tmp_path: Path) -> None:
     stopped = begin(tmp_path, *SOON_OVER)
-    watched = page("".join(heard(stopped, " 1/2  hop-it: ")))
-    assert "Demo swiss" in httpx.get(watched).text
+    heard(stopped, " 1/2  hop-it: ")
     everybody = descendants(stopped.pid)
     stopped.send_signal(signal.SIGTERM)  # the tests of `arbiter tournament run` have SIGINT
     said, complaint = stopped.communicate(timeout=WAIT_S)
@@ -106,7 +105,8 @@ def test_a_killed_run_takes_all_its_processes_along(tmp_path: Path) -> None:
 
 def test_a_dead_bot_is_restarted_and_a_dead_server_ends_the_run_with_one_line(tmp_path: Path) -> None:
     run = begin(tmp_path, *LONG)
-    heard(run, " 1/2  hop-it: ")
+    watched = page("".join(heard(run, " 1/2  hop-it: ")))
+    assert "Demo swiss" in httpx.get(watched).text
     kill(run, "bots.random")
     heard(run, "random ended by itself (signal SIGKILL), is started again in 0.5 s")
     everybody = descendants(run.pid)

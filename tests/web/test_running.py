@@ -18,10 +18,11 @@ from tests.web.chromium import Open
 pytestmark = [pytest.mark.toolchain, pytest.mark.asyncio(loop_scope="module")]
 
 BOTS = ("ada", "ben", "cleo")
+STRONGER = "ben"
 
 
-class FirstMove(arb.Bot):
-    """Plays the first legal move."""
+class Scripted(arb.Bot):
+    """Plays the first legal move by name, or the one in the middle: the first wins with both seats of a small Pods."""
 
     version = "1"
     extras = arb.Extras(legal_moves_up_to=500)
@@ -30,14 +31,15 @@ class FirstMove(arb.Bot):
         self.name = name
 
     def choose(self, turn: arb.Turn) -> str:
-        return self.legal_moves(turn)[0].text
+        moves = sorted(move.text for move in self.legal_moves(turn))
+        return moves[0 if self.name == STRONGER else len(moves) // 2]
 
 
 @contextlib.asynccontextmanager
 async def bots(server: Served) -> AsyncIterator[None]:
     """Run three bots."""
     tasks = [
-        asyncio.create_task(arb.play(FirstMove(name), server.address, token=await secret(server, name)))
+        asyncio.create_task(arb.play(Scripted(name), server.address, token=await secret(server, name)))
         for name in BOTS
     ]
     try:
@@ -122,7 +124,7 @@ async def test_a_token_is_shown_once_and_its_author_sees_the_bot_that_uses_it(se
         await expect(page.locator(".secret")).to_have_count(0)
         await page.click("text=Your bot")
         await expect(page.locator("#connection")).to_contain_text("Not connected")
-        playing = asyncio.create_task(arb.play(FirstMove("dora"), server.address, token=token))
+        playing = asyncio.create_task(arb.play(Scripted("dora"), server.address, token=token))
         await expect(page.locator("#connection")).to_contain_text("Connected since")  # without a reload
         await expect(page.locator("#connection")).to_contain_text("dora 1")
         await page.click("text=Tokens")
