@@ -39,8 +39,7 @@ class Scripted(arb.Bot):
 async def bots(server: Served) -> AsyncIterator[None]:
     """Run three bots."""
     tasks = [
-        asyncio.create_task(arb.play(Scripted(name), server.address, token=await secret(server, name)))
-        for name in BOTS
+        asyncio.create_task(arb.play(Scripted(name), server.address, token=await secret(server, name))) for name in BOTS
     ]
     try:
         yield
