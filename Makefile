@@ -153,7 +153,7 @@ soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 S
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/pytest --soak -m soak --timeout 0
 	$(if $(NATIVE),$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) --timeout 0)
-	$(BIN)/pytest tests/e2e/test_kill.py tests/store/test_kill.py tests/store/test_failover.py --kills $(KILLS) --timeout 0
+	$(BIN)/pytest --soak tests/e2e/test_kill.py tests/store/test_kill.py tests/store/test_failover.py --kills $(KILLS) --timeout 0
 	$(BIN)/pytest $(SEEDED) --seeds $(SEEDS) --timeout 0
 	$(BIN)/pytest tests/service/tournaments/test_scale.py --players $(PLAYERS) --timeout 0
 	$(BIN)/pytest -m "hypothesis and not toolchain" --hypothesis-profile whole --timeout 0
