@@ -1,11 +1,11 @@
-"""Load that is offered: moves fall due at times that are drawn in advance, whatever the server takes to answer.
+"""Offered load: moves fall due at times that are drawn in advance, however long the server takes to answer.
 
-Players who wait for an answer before they go on offer a slow server less, so that its slowest moments are seen least
-often (coordinated omission). Here a latency counts from the time at which a move was due, even if it was sent later
-because the server had not yet sent the turn.
+Players who wait for each answer send fewer moves to a slow server, so few measurements fall into its slowest moments
+(coordinated omission). Here a latency counts from the time at which a move was due, even if it was sent later because
+the server had not yet sent the turn.
 
-Times between arrivals are exponential: many players who know nothing of each other make such a Poisson process. They
-are drawn with a seed, so that two servers are offered exactly the same load.
+The times between moves are exponential, as in a Poisson process: that is the load of many independent players. They are
+drawn with a seed, so that two servers get exactly the same load.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def arrivals(rate: float, seconds: float, seed: str) -> list[float]:
 
 
 class Alarm:
-    """Calls back at times of `time.perf_counter`, in an event loop that itself counts whole milliseconds only.
+    """A callback at a time of `time.perf_counter`, because the event loop's own timers have whole milliseconds only.
 
     On Linux it uses a timer of the kernel, which is good to about 0.1 ms; elsewhere the event loop's timers.
     """

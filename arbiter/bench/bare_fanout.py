@@ -76,13 +76,13 @@ async def run() -> None:
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     answer(port=port)
-    while (told := await asyncio.to_thread(order)) is not None:
+    while (ordered := await asyncio.to_thread(order)) is not None:
         durable = []
-        for revision in range(1, told["events"] + 1):
+        for revision in range(1, ordered["events"] + 1):
             message = _event(revision)
             durable.append((MATCH, revision, time.monotonic()))
             fanout.publish(message)
-            await asyncio.sleep(told["every_s"])
+            await asyncio.sleep(ordered["every_s"])
         answer(durable=durable)
     await server.stop(0)
 

@@ -1,9 +1,9 @@
-"""The budget: what one player who does whatever its limits allow costs the moves of others, and the server's memory.
+"""The budget: how much one player, within its limits, delays the moves of others and adds to the server's memory.
 
-Pairs of players who think play on. Beside them one player reads everything from the beginning, on as many streams as it
-may, again and again; asks for the same and reads nothing; watches everything; makes calls at its full rate, cheap ones
-and ones with long answers. Rounds with and without it take turns, so that what else the machine does in these minutes
-weighs on both.
+Pairs of players play matches. Beside them one player attacks the server, each time in another way: it reads all events
+from the beginning, again and again, on as many streams as its limits allow; it opens these streams and reads nothing;
+it watches all new events; it makes cheap calls at its full rate; it makes calls with long answers at its full rate.
+Rounds with and without the attack alternate, so that other work on the machine affects both.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ from arbiter.config import Limits
 
 READERS: Final = "arbiter.bench.readers"
 CALLERS: Final = "arbiter.bench.callers"
-HISTORY_RATE: Final = 3_000.0  #: moves a second, at most, by which the number of matches for the history is reckoned
+HISTORY_RATE: Final = 3_000.0  #: moves a second for which enough matches are created
 SETTLE_S: Final = 1.0
-AFTER_S: Final = 3.0  #: a server that has little to do gives memory back each second
-MOST_TIMES: Final = 2.0  #: as long as alone may the slowest moves take
-UNREAD_MIB: Final = 64.0  #: memory that a player may take who does not read
+AFTER_S: Final = 3.0  #: after this time the server has returned free memory to the system
+MOST_TIMES: Final = 2.0  #: goal: p99 of a move under attack, as a multiple of that without
+UNREAD_MIB: Final = 64.0  #: goal: memory that a player who does not read adds to the server
 MIB: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetPlan:
-    """Pairs, who think for `think_ms`; seconds of play that make the history; streams, and calls at once.
+    """The size of the measurement.
 
-    rounds: of each attack, and as many without it; each lasts `seconds`. only: the names of attacks; all without any.
+    pairs: of players, who think for `think_ms`. history_s: how long they play before the measurement. rounds: of each
+    attack, and as many without it; each lasts `seconds`. reading, unread, watching: streams of the attack. calling,
+    listing: concurrent calls of the attack. only: the names of attacks; all without any.
     """
 
     pairs: int = 8
@@ -55,7 +57,7 @@ class BudgetPlan:
 
 
 class AttackPlan(NamedTuple):
-    """What the one player does: a process with its plan. memory: how many MiB more the server may have; None: any."""
+    """An attack: a process and its plan. memory: goal for the memory that it adds to the server, in MiB; or None."""
 
     name: str
     what: str
@@ -65,7 +67,7 @@ class AttackPlan(NamedTuple):
 
 
 def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
-    """Measure the moves' latency with and without each attack, in turn; and the server's memory."""
+    """Measure the latency of moves with and without each attack, and the server's memory."""
     report = Report("budget", f"{plan.pairs} pairs who think {plan.think_ms:g} ms, beside one player who attacks")
     games = scripts(GAME, SCRIPTS)
     limits = {"calls_a_second": Limits().calls_a_second}  # which other benchmarks raise

@@ -2,7 +2,7 @@
 
 Plan: `address`, `token`, `method` ("GetPlayer"; "ListMatches": the largest pages; "GetMatch": of `match_id`), and how
 many calls it makes `at_once`. It sends an answer once it has begun, and to each later order: `bytes` of the answers,
-`calls` that were answered and `refused` ones, after which it waits as long as it is told.
+`calls` that were answered and `refused` ones, after which it waits as long as the refusal says.
 """
 
 from __future__ import annotations

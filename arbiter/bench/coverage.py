@@ -89,7 +89,7 @@ class Condition:
     deviation of the effects of pairs, in Elo. about: the player whose interval is reported separately; "": none.
     newest: games of that player, spread evenly over its opponents, if it is a new version; 0: as many as the others.
     schedule: yields the pairs that meet. copies: how often each game is played, with the same result, as bots without
-    chance do from the same opening. known: whether the fit is told which games only repeat others, as by the log of a
+    chance do from the same opening. known: whether the fit knows which games only repeat others, as from the log of a
     tournament. ignorable: whether the record says all that the schedule follows.
     """
 

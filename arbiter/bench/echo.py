@@ -83,11 +83,11 @@ async def drive(address: str, streams: int, busy: int, request_bytes: int) -> No
     clients = [Client(bytes(request_bytes)) for _ in range(streams)]
     await asyncio.gather(*(client.connect(address) for client in clients))
     answer(streams=streams)
-    while (told := await asyncio.to_thread(order)) is not None:
+    while (ordered := await asyncio.to_thread(order)) is not None:
         started = time.perf_counter()
         for client in clients[:busy]:
             client.start()
-        await asyncio.sleep(told["seconds"])
+        await asyncio.sleep(ordered["seconds"])
         exchanges, seconds = sum(client.exchanges for client in clients), time.perf_counter() - started
         for client in clients:
             client.stop()

@@ -1,7 +1,7 @@
-"""What measuring costs: a server's processor time for a move with metrics, and with traces too, beside that without.
+"""The cost of metrics and traces: processor time for a move with metrics, with metrics and traces, and without.
 
-The servers play the same matches in rounds that take turns. To show the metrics, once in many seconds, is not measured.
-Traces are sent to a collector in this process, which forgets them.
+The servers play the same matches, and their rounds alternate. A scrape, once in many seconds, is not measured.
+Traces are sent to a collector in this process, which discards them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def bench_metrics(plan: MetricsPlan, progress: Progress) -> Report:
 
 @contextmanager
 def _collector() -> Iterator[str]:
-    """Take traces (OTLP over HTTP), and forget them; gives the URL."""
+    """Accept traces (OTLP over HTTP) and discard them; yields the URL."""
 
     class Forgetting(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

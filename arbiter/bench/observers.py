@@ -83,12 +83,12 @@ async def run(address: str, token: str, observers: int) -> None:
         some = range(first, min(first + OPENING, observers))
         await asyncio.gather(*(everybody.observe(address, token) for _ in some))
     answer(streams=observers)
-    while (told := await asyncio.to_thread(order)) is not None:
+    while (ordered := await asyncio.to_thread(order)) is not None:
         await everybody.quiet()
-        await everybody.have_all([(match_id, revision) for match_id, revision, _ in told["durable"]], observers)
+        await everybody.have_all([(match_id, revision) for match_id, revision, _ in ordered["durable"]], observers)
         latencies = [
             round((arrived - committed) * 1_000, 2)
-            for match_id, revision, committed in told["durable"]
+            for match_id, revision, committed in ordered["durable"]
             for arrived in everybody.arrived.get((match_id, revision), ())
         ]
         answer(latencies=latencies)

@@ -1,7 +1,7 @@
 """How much better a ladder's pairs rate its players than random ones: a table of deploy/CHOOSING.md.
 
 The players of a field have normal strengths. They play ROUNDS rounds of one game each, by the model of the ratings
-(seat 1 is worth 50 Elo, two equal players draw 13 % of their games). After every second round the ladder is told the
+(seat 1 is worth 50 Elo, two equal players draw 13 % of their games). After every second round the ladder gets the
 ratings by the games so far, by the same fit that a server makes every ten seconds. At the end all games are rated by
 that fit. The error of a field is the mean distance of a rating from the truth, both relative to the mean of the field.
 

@@ -219,18 +219,18 @@ async def run(
         some = zip(players[first : first + OPENING], tokens[first : first + OPENING], strict=True)
         await asyncio.gather(*(player.connect(address, token) for player, token in some))
     answer(streams=len(players))
-    while (told := await asyncio.to_thread(order)) is not None:
-        if "turns" in told:
-            answer(turns=await table.turns(told["turns"]))
+    while (ordered := await asyncio.to_thread(order)) is not None:
+        if "turns" in ordered:
+            answer(turns=await table.turns(ordered["turns"]))
             continue
         table.round = RoundCounts()
-        if "offered" in told:
-            answer(**await _offer(table, players, **told))
+        if "offered" in ordered:
+            answer(**await _offer(table, players, **ordered))
             continue
         started = time.perf_counter()
         for player in players:
             player.go_on()
-        await asyncio.sleep(told["seconds"])
+        await asyncio.sleep(ordered["seconds"])
         table.round.playing = False
         report = table.round.report(time.perf_counter() - started)
         await asyncio.sleep(QUIET_S)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from arbiter.runtime.build import is_compiled
 
 Progress = Callable[[str], None]
-"""Is told, in a line, what a benchmark does now."""
+"""A callback for progress: it gets a line that says what the benchmark does now."""
 
 
 TIMES: Final = "times"  #: the unit of a figure that is a multiple of another one

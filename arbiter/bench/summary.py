@@ -1,4 +1,4 @@
-"""What benchmarks have kept (`--json FILE`), in one table: ratios, goals and steal."""
+"""The saved results of benchmarks (`--json FILE`) in one table: ratios, goals, and stolen processor time."""
 
 from __future__ import annotations
 

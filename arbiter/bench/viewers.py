@@ -136,11 +136,11 @@ def run(page: str, match: str, viewers: int, grid: list[str], grid_viewers: int)
     requests = [f"GET {path} HTTP/1.1\r\nhost: {address.netloc}\r\naccept: text/event-stream\r\n\r\n" for path in paths]
     everybody.open((address.hostname or "", address.port or 80), [request.encode() for request in requests])
     answer(streams=len(paths))
-    while (told := everybody.watch()) is not None:
+    while (ordered := everybody.watch()) is not None:
         everybody.quiet()
         latencies = [
             round((arrived - committed) * 1_000, 2)
-            for match_id, revision, committed in told["durable"]
+            for match_id, revision, committed in ordered["durable"]
             for arrived in everybody.arrived.get((match_id, revision), ())
         ]
         answer(latencies=latencies, bytes=everybody.bytes)

@@ -136,7 +136,7 @@ class Person(arb.Bot):
                 elif move.ply >= seen and move.seat != turn.seat:
                     say(f"{move.ply + 1}. {turn.opponent} plays {move.move}")
             self._show_turn(turn)
-            self._tell_clocks(turn)
+            self._print_clocks(turn)
         choice = await self._ask(turn)
         self._seen[turn.match.match_id] = turn.ply + 1
         if self._offer is not None and not self._offer.done():
@@ -203,7 +203,7 @@ class Person(arb.Bot):
             "?": lambda: _list_moves(known, rest),
             "moves": lambda: _list_moves(known, rest),
             "board": lambda: self._show_turn(turn),
-            "rules": lambda: _tell_rules(known),
+            "rules": lambda: _print_rules(known),
             "accept": self._accept,
         }
         if not line:
@@ -252,7 +252,7 @@ class Person(arb.Bot):
         say(f"Your pieces: {cases[turn.seat - 1]}. Those of {turn.opponent}: {cases[2 - turn.seat]}.")
 
     @staticmethod
-    def _tell_clocks(turn: arb.Turn) -> None:
+    def _print_clocks(turn: arb.Turn) -> None:
         if turn.clocks:
             left = turn.time_left_ms
             mine = clock_text(left if left is not None else turn.clocks[turn.seat - 1].available_ms)
@@ -279,7 +279,7 @@ async def _hint(turn: arb.Turn, known: Standing | None) -> None:
         say(f"{move}: {described(known.game, known.game.steps(known.position, move))}.")
 
 
-def _tell_rules(known: Standing | None) -> None:
+def _print_rules(known: Standing | None) -> None:
     if known is None:
         say(UNKNOWN)
     else:

@@ -34,7 +34,7 @@ EARLY_PLIES: Final = 8
 
 Keys = Annotated[list[str] | None, Parameter(negative=())]
 Json = Annotated[bool, Parameter(negative=())]
-Telling = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @app.command
@@ -229,7 +229,7 @@ def _line(finding: SuspiciousPattern) -> tuple[str, ...]:
 
 
 @contextmanager
-def _progress(doing: str) -> Iterator[Telling]:
+def _progress(doing: str) -> Iterator[ProgressCallback]:
     """Show the progress of a long job: a bar on a terminal, nothing for programs."""
     if not on_terminal():
         yield lambda done, of: None

@@ -101,15 +101,15 @@ def serve(
     _check_bots(bots)
     logs.configure(log_level)
     _check_protobuf()
-    run_process(_until_told(settings, save_token, new, bots))
+    run_process(_until_signal(settings, save_token, new, bots))
 
 
-async def _until_told(settings: Settings, save_token: bool, new: bool, bots: tuple[str, ...]) -> None:
-    told = asyncio.Event()
+async def _until_signal(settings: Settings, save_token: bool, new: bool, bots: tuple[str, ...]) -> None:
+    stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        told.set()
+        stopped.set()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once: durable data is safe
@@ -119,7 +119,7 @@ async def _until_told(settings: Settings, save_token: bool, new: bool, bots: tup
     async with serving(settings, new=new) as running:
         _announce(settings, running, save_token)
         async with _with_bots(settings, running, bots):
-            await told.wait()
+            await stopped.wait()
         say("Stopping: all clocks are stopped, and every event is stored.")
     say("Stopped.")
 

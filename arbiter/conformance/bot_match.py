@@ -110,21 +110,21 @@ class BotMatch:
     async def turn(self, ply: int | None = None) -> play_pb2.Turn:
         """Wait until the bot has been sent a turn, at the given ply or at any; return the last one."""
 
-        def told() -> list[play_pb2.Turn]:
+        def sent() -> list[play_pb2.Turn]:
             return [
-                told.item.turn
-                for told in self._around.trace.items("turn")
-                if told.item.turn.match_id == self.id and ply in (None, told.item.turn.ply)
+                each.item.turn
+                for each in self._around.trace.items("turn")
+                if each.item.turn.match_id == self.id and ply in (None, each.item.turn.ply)
             ]
 
-        await self._around.until(lambda: bool(told()), "the bot's turn to be sent")
-        return told()[-1]
+        await self._around.until(lambda: bool(sent()), "the bot's turn to be sent")
+        return sent()[-1]
 
     async def thinking(self, within_s: float = 0.5) -> play_pb2.Turn:
         """Wait until the bot has been sent the current turn, and has made its call about it, if any; return it."""
         turn = await self.turn(self.now.ply)
-        told_s = next(told.at_s for told in reversed(self._around.trace.items("turn")) if told.item.turn == turn)
-        await self._around.quiet(lambda: any(call.at_s >= told_s for call in self._around.trace.called), within_s)
+        sent_s = next(each.at_s for each in reversed(self._around.trace.items("turn")) if each.item.turn == turn)
+        await self._around.quiet(lambda: any(call.at_s >= sent_s for call in self._around.trace.called), within_s)
         return turn
 
     async def move(self, ply: int | None = None, within_s: float = REACT_S, after_s: float = 0.0) -> SentAct:

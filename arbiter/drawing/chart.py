@@ -93,17 +93,17 @@ def chart_svg(
     """Return a chart as a standalone SVG document. It shows the first eight curves, and no curve without marks.
 
     adapts: it is dark where the screen is. with_bands: with the intervals, which hide each other where curves are many.
-    digits: decimal places of the values that are told in words. powers: the axis of values is logarithmic; all values
+    digits: decimal places of the values in the description. powers: the axis of values is logarithmic; all values
     must be more than 0.
     """
     shown = _shown(curves)
     scale = _powers(shown) if powers else _scale(shown)
-    told = "; ".join(_legend(curve, unit, digits) for curve in shown) or "nothing to show yet"
+    described = "; ".join(_legend(curve, unit, digits) for curve in shown) or "nothing to show yet"
     bands = [polygon(_band(curve, scale), class_=f"band dye{n}", fill=COLOURS[n]) for n, curve in enumerate(shown)]
     return element(
         "svg",
         element("title", words(title)),
-        element("desc", words(f"{told}.")),
+        element("desc", words(f"{described}.")),
         element("style", STYLE + DARK_STYLE if adapts else STYLE),
         element("rect", class_="paper", width=WIDTH, height=HEIGHT, rx=14.0),
         label(title, (LEFT, 28.0), 20.0, "title", "start"),

@@ -83,7 +83,7 @@ class Verification:
         if self._moves_at is not None:
             _expect_move(event, self._moves_at)
         decided = self._due or _decided(match, event)
-        decided = (_as_told(event, decided[0]), *decided[1:])
+        decided = (_with_recorded(event, decided[0]), *decided[1:])
         _compare(event, decided[0])
         waited = not self._due and isinstance(event, Resumed) and not _is_due(match, event.at)
         self._moves_at = event.at if waited else None
@@ -137,7 +137,7 @@ def _agreed(match: Match, event: Ended) -> Ended:
     return ended
 
 
-def _as_told(event: Event, decided: Event) -> Event:
+def _with_recorded(event: Event, decided: Event) -> Event:
     """Return the decided event with those fields that are in the record alone.
 
     These are a comment, the key of the comments (`evolve` checks that it decrypts them), and the text of a rejected

@@ -44,11 +44,11 @@ SAFE: Final = bytes.maketrans(bytes((*range(9), *range(11, 32), 127)), b"?" * 31
 class Guard:
     """A bot that runs in a sandbox."""
 
-    def __init__(self, job: dict[str, Any], tell: Callable[[str, int], None]) -> None:
+    def __init__(self, job: dict[str, Any], report: Callable[[str, int], None]) -> None:
         self._limits = ResourceLimits(**job["limits"])
         self._job = job
-        self._tell = tell
-        self._told: set[str] = set()
+        self._report = report
+        self._reported: set[str] = set()
         self._cgroup = Cgroup.make(job["cgroup"], self._limits) if job["cgroup"] else None
         self._bot: int | None = None  #: a process handle (pidfd) of the bot
         self._copies: list[threading.Thread] = []
@@ -161,9 +161,9 @@ class Guard:
 
     def _note_in(self, hit: Sequence[str]) -> None:
         for limit in hit:
-            if limit not in self._told:
-                self._told.add(limit)
-                self._tell(limit, getattr(self._limits, limit))
+            if limit not in self._reported:
+                self._reported.add(limit)
+                self._report(limit, getattr(self._limits, limit))
             if limit in DEADLY:
                 self._bwrap.kill()
 
@@ -196,17 +196,17 @@ def _copy(out: int, to: int, terminal: bool) -> None:
         pass
 
 
-def _teller(report: int | None) -> Callable[[str, int], None]:
+def _reporter(to: int | None) -> Callable[[str, int], None]:
     """Return a callback that reports a reached limit."""
 
-    def tell(limit: str, value: int) -> None:
+    def report(limit: str, value: int) -> None:
         with contextlib.suppress(OSError):
-            if report is None:
+            if to is None:
                 os.write(2, f"[arbiter] the bot {in_words(limit, value)}\n".encode())
             else:
-                os.write(report, json.dumps({"limit": limit, "value": value}).encode() + b"\n")
+                os.write(to, json.dumps({"limit": limit, "value": value}).encode() + b"\n")
 
-    return tell
+    return report
 
 
 def main() -> None:
@@ -217,7 +217,7 @@ def main() -> None:
     if report is not None:
         os.set_inheritable(report, False)
     try:
-        code = asyncio.run(Guard(job, _teller(report)).run())
+        code = asyncio.run(Guard(job, _reporter(report)).run())
     except OSError as error:
         sys.stderr.write(f"the sandbox can't be started: {error}\n")
         code = FAILED

@@ -214,7 +214,7 @@ class SqlDirectory:
         values = {"state": challenge.state, "match_id": challenge.match_id, "reason": challenge.reason}
         return await self._writer.write(lambda connection: connection.execute(change, values).rowcount > 0)
 
-    async def tell(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
+    async def notify(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
         """Store a notice for all servers that share the store."""
         await self._writer.write(lambda connection: self._note(connection, kind, subject, receiver, detail))
 

@@ -1,4 +1,4 @@
-"""Replicas and their Play streams in a database that tells the time."""
+"""Replicas and their Play streams in a database, whose clock counts."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ play_session = Table(
 #: The ids of the signing keys of servers that share the store: each of them must have all of these keys.
 signing_key = Table("signing_key", metadata, Column("key_id", Name, primary_key=True))
 
-#: What servers that share the store tell each other; only the last ones are kept.
+#: Notices between servers that share the store; only the last ones are kept.
 notice = Table(
     "notice",
     metadata,

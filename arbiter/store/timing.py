@@ -37,9 +37,9 @@ class DatabaseTime:
                 for _ in range(ROUND_TRIPS):
                     asked = time.monotonic_ns()
                     answer = connection.exec_driver_sql(self._query)
-                    told = time.monotonic_ns()
+                    answered = time.monotonic_ns()
                     theirs_ns = int(answer.scalar_one() * 1_000_000)
-                    found.append(TimeReading(theirs_ns, (asked + told) // 2, told - asked))
+                    found.append(TimeReading(theirs_ns, (asked + answered) // 2, answered - asked))
         except SQLAlchemyError as error:
-            raise StoreFailed(f"it does not tell the time ({reason(error)})") from None
+            raise StoreFailed(f"it does not answer what time it is ({reason(error)})") from None
         return found

@@ -94,7 +94,7 @@ class _Job:
     def settle(self) -> None:
         try:
             self.then(self.result, self.error)
-        except Exception as error:  # the others of the commit are still told
+        except Exception as error:  # the other callbacks of the commit still run
             context = {"message": "an error after a write", "exception": error}
             self.loop.call_exception_handler(context)
 
@@ -180,9 +180,9 @@ class Writer:
         """Return how many writes wait for the next transaction. Any thread may ask."""
         return self._jobs.qsize() + len(self._turn)
 
-    def when_failed(self, tell: Callable[[], None]) -> None:
+    def when_failed(self, callback: Callable[[], None]) -> None:
         """Add a callback for failed transactions, in a write or at the commit. It runs in the writer's thread."""
-        self._when_failed.append(tell)
+        self._when_failed.append(callback)
 
     def close(self) -> None:
         """Finish the queued writes, then stop the threads."""
@@ -243,8 +243,8 @@ class Writer:
                 self._committed(len(group), time.perf_counter() - began)
         except Exception as error:
             self._let_go()
-            for tell in self._when_failed:
-                tell()
+            for callback in self._when_failed:
+                callback()
             if len(group) > 1 and not lost(error) and not self._gone:
                 for job in group:  # one bad write must not fail the others: each gets its own transaction
                     self._commit([job])

@@ -58,8 +58,8 @@ class CrashPlan(NamedTuple):
 
 def read_plan(line: str) -> CrashPlan:
     """Parse a line of standard input. Raises ValueError, KeyError, TypeError."""
-    told: Mapping[str, Any] = json.loads(line)
-    return CrashPlan(EventKind(told["kind"]), CrashPoint(told["point"]), int(told["nth"])) if told else CrashPlan()
+    plan: Mapping[str, Any] = json.loads(line)
+    return CrashPlan(EventKind(plan["kind"]), CrashPoint(plan["point"]), int(plan["nth"])) if plan else CrashPlan()
 
 
 class TransactionCrash:
@@ -148,11 +148,11 @@ async def _serve(settings: Settings, plan: CrashPlan, shared: bool) -> None:
             store = whole.store
             yield whole._replace(store=store._replace(journal=CrashingJournal(store.journal, plan, crash)))
 
-    told = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, told.set)
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     async with serving(settings, world) as running:
         _say(serving=os.getpid(), matches=running.matches, token=running.admin_token)
-        await told.wait()
+        await stopped.wait()
 
 
 def _set_clock(ahead_ms: int) -> None:

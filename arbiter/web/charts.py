@@ -42,8 +42,8 @@ def charts(match: Match, moves: Sequence[Played], at: int) -> MatchCharts:
     spent = [Spent(move.ply, move.seat, move.spent_ms) for move in moves if move.spent_ms is not None]
     use = [_use(match.players[seat - 1], [move for move in moves if move.seat == seat]) for seat in (1, 2)]
     longest = max((each.longest_ms for each in use), default=0)
-    told = "; ".join(f"{each.player}: {each.total_ms / 1000:.1f} s in {each.moves} moves" for each in use)
-    times = time_chart(spent, match.ply, at, f"Time of each move, at most {longest / 1000:.1f} s. {told}")
+    totals = "; ".join(f"{each.player}: {each.total_ms / 1000:.1f} s in {each.moves} moves" for each in use)
+    times = time_chart(spent, match.ply, at, f"Time of each move, at most {longest / 1000:.1f} s. {totals}")
     said = expectations(match)
     expected = Markup(expectation_chart(said, match.ply, at, _described(match, said))) if said else Markup()
     return MatchCharts(

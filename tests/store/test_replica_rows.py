@@ -150,7 +150,7 @@ async def test_a_notice_is_written_in_the_transaction_of_its_change(directory: D
     await directory.revoke_token("t2")
     await directory.add_challenge(CHALLENGE, 1)
     await directory.add_challenge(CHALLENGE, 1)
-    await directory.tell(NoticeKind.CHALLENGE, "c1", "alice", "m1")
+    await directory.notify(NoticeKind.CHALLENGE, "c1", "alice", "m1")
     expected = [
         Notice(1, NoticeKind.SHUT_OUT, "", "alice"),
         Notice(2, NoticeKind.SHUT_OUT, "t1", "alice"),
@@ -182,7 +182,7 @@ async def test_limits_hold_and_notices_are_in_order_with_several_writers(postgre
         assert sum(each is not None for each in made) == 7
         heard: list[Notice] = []
         telling = asyncio.gather(
-            *(stores[n % 2].directory.tell(NoticeKind.CHALLENGE, f"c{n}", "bob", "") for n in range(60))
+            *(stores[n % 2].directory.notify(NoticeKind.CHALLENGE, f"c{n}", "bob", "") for n in range(60))
         )
         while len(heard) < 67:
             heard += await one.directory.notices(heard[-1].number if heard else 0, 10)

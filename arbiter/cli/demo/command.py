@@ -19,7 +19,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run import host as hosts
 from arbiter.cli.tournament_run.export import export
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
-from arbiter.cli.tournament_run.host import Host, cores, logged, until_told
+from arbiter.cli.tournament_run.host import Host, cores, logged, until_signal
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import so_far, view_of
 
@@ -77,7 +77,7 @@ def demo(
     sandbox, remark = chosen("auto")
     machine = hosts.RunSettings(port, concurrency or min(MOST_AT_ONCE, AT_ONCE * cores()), sandbox, Path("/"))
     with folder.held() as lock, logged(folder.log("demo")):
-        return asyncio.run(until_told(_Run(folder, lock, terms, machine, remark, shlex.join(again), resume)))
+        return asyncio.run(until_signal(_Run(folder, lock, terms, machine, remark, shlex.join(again), resume)))
 
 
 class _Run:

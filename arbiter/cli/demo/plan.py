@@ -70,8 +70,8 @@ class DemoSettings(NamedTuple):
 def terms_in(file: Path) -> DemoSettings:
     """Parse the terms in a file. Raises Failure if the file holds none."""
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
-        return DemoSettings(tuple(map(str, told["games"])), int(told["rounds"]), str(told["ladder"]), str(told["time"]))
+        plan = json.loads(file.read_text(encoding="utf-8"))
+        return DemoSettings(tuple(map(str, plan["games"])), int(plan["rounds"]), str(plan["ladder"]), str(plan["time"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{file} does not say what to play ({error}): start a new run without --resume") from None
 

@@ -16,7 +16,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say, table
 from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
-from arbiter.cli.tournament_run.host import Host, RunSettings, console, cores, logged, until_told
+from arbiter.cli.tournament_run.host import Host, RunSettings, console, cores, logged, until_signal
 from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
@@ -73,7 +73,7 @@ def run(
     again += ["--directory", str(directory)] if directory else []
     with folder.held() as lock, logged(folder.log("run")):
         played = _Run(folder, lock, terms, file, remark, export_, shlex.join(again), resume)
-        return asyncio.run(until_told(played))
+        return asyncio.run(until_signal(played))
 
 
 def _run_to_resume(folder: Folder, file: File) -> Folder:

@@ -235,24 +235,24 @@ def logged(file: Path) -> Iterator[None]:
         handler.close()
 
 
-async def until_told(run: Run) -> int:
+async def until_signal(run: Run) -> int:
     """Play a run until it is over, or a signal stops it; return the exit code. Raises Failure."""
     work = asyncio.create_task(run.play())
-    told = False
+    stopped = False
 
     def stop() -> None:
-        nonlocal told
-        if told:
+        nonlocal stopped
+        if stopped:
             run.hurry()
         elif not work.done():
-            told = True
+            stopped = True
             work.cancel()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop)
     await asyncio.wait({work})
-    if told:
+    if stopped:
         if not work.cancelled():
             work.exception()  # errors that happened during the stop do not matter
         run.stopped()

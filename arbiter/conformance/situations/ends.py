@@ -21,11 +21,11 @@ async def acknowledged(testbed: Testbed) -> None:
 
 
 @clause(
-    "results.told-again",
+    "results.sent-again",
     "acknowledges a result that is sent again",
     "The bot must acknowledge it, so that the result is not sent again.",
 )
-async def told_again(testbed: Testbed) -> None:
+async def sent_again(testbed: Testbed) -> None:
     """Lose the acknowledgement together with the connection; send the result again on the new stream."""
     testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "acknowledge" else (act,)
     match = await testbed.match()

@@ -144,9 +144,9 @@ async def before_receipt(testbed: Testbed) -> None:
             held.append(item)
             return []
         if kind == "turn":
-            told = [item, *held]
+            sent = [item, *held]
             held.clear()
-            return told
+            return sent
         return [item]
 
     testbed.bend(swap)

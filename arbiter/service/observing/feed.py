@@ -26,7 +26,7 @@ from arbiter.service.observing.history import History, ReadingTurn
 from arbiter.service.ports.journal import Journal, StoredRecord
 from arbiter.service.record.published import Published
 
-MOST_TOLD: Final = 200  #: published events in one message, so that an unread message takes little memory
+MOST_IN_MESSAGE: Final = 200  #: published events in one message, so that an unread message takes little memory
 
 
 class Reached(NamedTuple):
@@ -83,7 +83,7 @@ class Stream:
         return self
 
     async def __anext__(self) -> Batch:
-        """Return the next events, at most MOST_TOLD, or a bookmark.
+        """Return the next events, at most MOST_IN_MESSAGE, or a bookmark.
 
         A bookmark comes after the last event, and again if no event comes for a while.
         """
@@ -108,7 +108,7 @@ class Stream:
                 self._subscription.missing, self._behind = False, True
             if not self._behind:
                 self._too_slow = overrun
-                if len(fresh) > MOST_TOLD:
+                if len(fresh) > MOST_IN_MESSAGE:
                     self._ready.extend(fresh)
                     return self._some()
                 if fresh:
@@ -116,8 +116,8 @@ class Stream:
         return await self._stored()
 
     def _some(self) -> Batch:
-        """Return the first of the events that are ready; at most MOST_TOLD, since an unread message takes memory."""
-        return self._passed([self._ready.popleft() for _ in range(min(MOST_TOLD, len(self._ready)))])
+        """Return the first of the events that are ready, at most MOST_IN_MESSAGE."""
+        return self._passed([self._ready.popleft() for _ in range(min(MOST_IN_MESSAGE, len(self._ready)))])
 
     async def _stored(self) -> Batch:
         while True:

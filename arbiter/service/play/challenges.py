@@ -121,13 +121,13 @@ class Challenges:
             raise _not_open(challenge_id)
         match = await self._matches.create(self._command(challenge, caller.player))
         if match.created.at >= began:  # otherwise the challenger was informed before
-            await self._tell_closed(challenge.challenger, _accepted(challenge, match.id))
+            await self._notify_closed(challenge.challenger, _accepted(challenge, match.id))
         return match
 
-    async def _tell_closed(self, player: str, closed: Challenge) -> None:
+    async def _notify_closed(self, player: str, closed: Challenge) -> None:
         """Inform a player on whichever server that a challenge is closed."""
         if self._shared:
-            await self._directory.tell(NoticeKind.CHALLENGE, closed.challenge_id, player, closed.match_id)
+            await self._directory.notify(NoticeKind.CHALLENGE, closed.challenge_id, player, closed.match_id)
         else:
             self._sessions.notify(player, ChallengeClosedItem(closed))
 
@@ -169,7 +169,7 @@ class Challenges:
                 raise _not_open(challenge_id)
             return
         other = challenge.opponent if withdrawn else challenge.challenger
-        await self._tell_closed(other, closed)
+        await self._notify_closed(other, closed)
 
     async def open(self, caller: Caller, after: str, most: int) -> list[Challenge]:
         """Return the open challenges to and by the caller, and all open seeks."""

@@ -93,8 +93,8 @@ class Delivery:
                     turns = True
                 case DrawOffered(seat=offering) if offering != seat:
                     session.put(OfferItem(match.id, published.event.ply))
-                case Ended() if not session.has_told_end_of(match.id):
-                    session.moves_told.pop(match.id, None)
+                case Ended() if not session.has_sent_end_of(match.id):
+                    session.moves_sent.pop(match.id, None)
                     own: Seat = 1 if match.is_self_play else seat
                     opponent = match.players[2 - own]
                     session.put(
@@ -126,8 +126,8 @@ class Delivery:
     def _put_turn(self, session: Session, match: Match, seat: Seat, listing: TurnListing | None) -> None:
         """Put a turn on a stream, with the moves since the last turn on this stream."""
         held_up_ms = session.held_up(self._clock.now_ms())
-        session.put(TurnItem(match, seat, session.moves_told.get(match.id, 0), listing, held_up_ms))
-        session.moves_told[match.id] = match.ply
+        session.put(TurnItem(match, seat, session.moves_sent.get(match.id, 0), listing, held_up_ms))
+        session.moves_sent[match.id] = match.ply
 
     def turn_sent(self, session: Session, turn: TurnItem, now: int) -> None:
         """Note that a turn is sent at an instant.
@@ -163,4 +163,4 @@ def note_state(session: Session, match: Match) -> None:
 
     The moves of an opening are not left out: they come with the first turn.
     """
-    session.moves_told[match.id] = 0 if match.ply == len(match.created.opening) else match.ply
+    session.moves_sent[match.id] = 0 if match.ply == len(match.created.opening) else match.ply

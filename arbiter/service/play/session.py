@@ -205,7 +205,7 @@ class Session:
         self._writing_since: int | None = None  # the write under way
         self._held_up_ms = 0  # by writes that have ended
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
-        self.moves_told: dict[str, int] = {}  #: by match, how many of its moves were sent on this stream
+        self.moves_sent: dict[str, int] = {}  #: by match, how many of its moves were sent on this stream
         self.announced: set[str] = set()  #: tournaments whose call the bot has got
         self.last_result = 0  #: the cursor of the last result on this stream
         self._ends: set[str] = set()  # matches whose end was among the first items
@@ -244,11 +244,11 @@ class Session:
         self._note(item)
         self._wake()
 
-    def has_told_end_of(self, match_id: str) -> bool:
+    def has_sent_end_of(self, match_id: str) -> bool:
         """Return whether the first items had the end of a match, before its listeners were called."""
         return match_id in self._ends
 
-    def has_told_challenge(self, challenge: Challenge) -> bool:
+    def has_sent_challenge(self, challenge: Challenge) -> bool:
         """Return whether the first items had a challenge or seek."""
         return challenge.challenge_id in self._challenges
 

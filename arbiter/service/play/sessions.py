@@ -203,14 +203,14 @@ class Sessions:
         """Put an item on a player's stream, if it has one."""
         self._catch_up.note_change(player)
         session = self._connections.of(player)
-        if session is not None and not (isinstance(item, ChallengeItem) and session.has_told_challenge(item.challenge)):
+        if session is not None and not (isinstance(item, ChallengeItem) and session.has_sent_challenge(item.challenge)):
             session.put(item)
 
     def announce_seek(self, seek: Challenge) -> None:
         """Inform all bots that want to know of seeks."""
         self._catch_up.note_seek(seek)
         for session in self._connections:
-            if session.hello.seeks and session.player != seek.challenger and not session.has_told_challenge(seek):
+            if session.hello.seeks and session.player != seek.challenger and not session.has_sent_challenge(seek):
                 session.put(SeekItem(seek))
 
     def sweep(self, share: float = 1.0) -> None:

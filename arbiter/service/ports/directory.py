@@ -151,7 +151,7 @@ class Directory(Protocol):
     async def close_challenge(self, challenge: Challenge) -> bool:
         """Store a challenge's new state if it is still open; return whether it was open."""
 
-    async def tell(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
+    async def notify(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
         """Store a notice for all servers that share the store."""
 
     async def notices(self, after: int, most: int) -> list[Notice]:

@@ -144,7 +144,7 @@ class MemoryDirectory:
         )
         return True
 
-    async def tell(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
+    async def notify(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
         """Store a notice."""
         await self.before()
         self._note(kind, subject, receiver, detail)

@@ -43,11 +43,11 @@ class Trial(Pairer):
     def caution(self, spec: Spec) -> str:
         """Return a warning if there are few different openings."""
         few = {game: different(spec.openings, game, ENOUGH_OPENINGS) for game in spec.games}
-        told = ", ".join(f"{count} in {game}" for game, count in few.items() if count < ENOUGH_OPENINGS)
-        if not told:
+        listed = ", ".join(f"{count} in {game}" for game, count in few.items() if count < ENOUGH_OPENINGS)
+        if not listed:
             return ""
         return (
-            f"This trial has few different openings ({told}): bots without chance of their own repeat their games, "
+            f"This trial has few different openings ({listed}): bots without chance of their own repeat their games, "
             "each pair of games counts once, and the result speaks about these openings alone. Give it more of them: "
             "openings.plies and openings.seed, or openings.lines."
         )

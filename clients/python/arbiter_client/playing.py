@@ -173,11 +173,11 @@ def run(
 def run_until_told(work: Callable[[], Awaitable[None]]) -> None:
     """Run a program's main coroutine; return when it is done, or interrupted by Ctrl-C or SIGTERM."""
 
-    async def until_told() -> None:
+    async def until_signal() -> None:
         task = asyncio.current_task()
         with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):  # some systems and threads have none
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())
         await work()
 
     with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
-        asyncio.run(until_told())
+        asyncio.run(until_signal())

@@ -17,7 +17,7 @@ from tests.conformance.faulty_bot.fault import Fault
 class AcknowledgesOnce(Fault):
     """Acknowledges a result once, however often it receives it."""
 
-    fails = ("results.told-again",)
+    fails = ("results.sent-again",)
 
     def __init__(self):
         super().__init__()
