@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias, cast
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
@@ -24,6 +25,7 @@ from arbiter.errors import OperatorError
 from arbiter.toml_lines import places
 
 LARGEST_FILE = 65_536  #: maximum bytes of a configuration file
+OWN_POSTGRES = Path("arbiter.postgres")  #: default folder of a PostgreSQL that is started with the servers
 
 Count: TypeAlias = Annotated[int, Field(le=1_000_000_000)]
 Milliseconds: TypeAlias = Annotated[int, Field(le=604_800_000)]  # a week
@@ -243,7 +245,10 @@ class Settings(BaseSettings):
         default=None,
         description="whether reading (matches, tournaments, ratings) needs no token; default: if there is a page",
     )
-    metrics: str = Field(default="", description="HOST:PORT of the metrics for Prometheus; empty: no metrics")
+    metrics: str = Field(
+        default="",
+        description="HOST:PORT of the metrics for Prometheus; empty: no metrics. The next process takes the next port",
+    )
     traces: str = Field(
         default="",
         description="URL of an OpenTelemetry collector for traces of moves (OTLP over HTTP), such as "
@@ -251,6 +256,20 @@ class Settings(BaseSettings):
     )
     traces_share: float = Field(default=0.01, ge=0, le=1, description="the part of the moves that are traced")
     store: str = Field(default="sqlite:///arbiter.db", description="URL of the database")
+    processes: int = Field(
+        default=1, ge=1, le=64, description="server processes that share the address and a PostgreSQL database"
+    )
+    postgres: Path | None = Field(
+        default=None,
+        description="folder of a PostgreSQL that is started with the servers, in place of `store`; "
+        "default, with several processes and no `store`: arbiter.postgres",
+    )
+    postgres_programs: Path | None = Field(
+        default=None, description="folder of PostgreSQL's programs (initdb, postgres); default: they are looked for"
+    )
+    postgres_user: str = Field(
+        default="", description="user of that PostgreSQL's processes, if the arbiter runs as root; empty: its own"
+    )
     keys: Path | None = Field(default=None, description="file of the signing keys; default: see `key_ring`")
     registration: Literal["open", "invitation", "closed"] = Field(default="open", description="who may register")
     insecure: bool = Field(default=False, description="listen beyond loopback without TLS")
@@ -274,6 +293,19 @@ class Settings(BaseSettings):
     def reads_are_public(self) -> bool:
         """Whether calls that only read need no token."""
         return bool(self.web) if self.public is None else self.public
+
+    @property
+    def supervised(self) -> bool:
+        """Whether a parent process starts the servers, which share one address."""
+        return self.processes > 1 or self.postgres is not None
+
+    @property
+    def metrics_addresses(self) -> tuple[str, ...]:
+        """HOST:PORT of the metrics of each server process: the next one takes the next port. None without `metrics`."""
+        host, _, port = self.metrics.rpartition(":")
+        if not (port.isdecimal() and int(port)):
+            return (self.metrics,) * self.processes if self.metrics else ()
+        return tuple(f"{host}:{int(port) + number}" for number in range(self.processes))
 
     @property
     def key_ring(self) -> Path:
@@ -319,7 +351,9 @@ def load(file: Path | None = None, **given: Any) -> Settings:
             return (*before, InitSettingsSource(settings_cls, values))
 
     try:
-        return FromFile(**{name: value for name, value in given.items() if value is not None})
+        return _with_own_postgres(
+            FromFile(**{name: value for name, value in given.items() if value is not None}), given
+        )
     except ValidationError as error:
         lines = places(file.read_text("utf-8")) if file is not None else {}
         wrong = "; ".join(
@@ -328,6 +362,34 @@ def load(file: Path | None = None, **given: Any) -> Settings:
         raise OperatorError(f"the configuration is wrong: {wrong}") from None
     except (SettingsError, RecursionError) as error:  # a section in the environment that is not JSON
         raise OperatorError(f"the environment is wrong: {error}") from None
+
+
+def _with_own_postgres(settings: Settings, given: Mapping[str, Any]) -> Settings:
+    """Return the settings with the URL and the keys of a PostgreSQL that is started with the servers, if there is one.
+
+    A `store` that is given as an argument comes before `postgres` of the environment or the file, and vice versa.
+    Raises OperatorError if both are set equally.
+    """
+    named = [name for name in ("store", "postgres") if name in settings.model_fields_set]
+    named = [name for name in named if given.get(name) is not None] or named
+    if len(named) == 2:
+        raise OperatorError(
+            "the configuration is wrong: `postgres` starts a database and `store` names one: leave one of them out"
+        )
+    if named == ["store"]:
+        if settings.processes > 1 and settings.store.startswith("sqlite"):
+            raise OperatorError(
+                f"{settings.processes} processes can't share an SQLite file: name a store of PostgreSQL "
+                "(postgresql://USER@HOST/DATABASE), or name none: then one is started with the servers"
+            )
+        return settings.model_copy(update={"postgres": None})
+    if not named and settings.processes == 1:
+        return settings
+    folder = (settings.postgres or OWN_POSTGRES).absolute()
+    store = f"postgresql://arbiter@/arbiter?host={quote(str(folder))}"
+    return settings.model_copy(
+        update={"postgres": folder, "store": store, "keys": settings.keys or folder.with_suffix(".keys")}
+    )
 
 
 def _wrong(kind: str, path: tuple[str, ...], message: str, lines: Mapping[str, int]) -> str:

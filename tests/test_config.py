@@ -69,3 +69,37 @@ def test_a_missing_file_and_a_wrong_environment(tmp_path: Path, monkeypatch: pyt
 def test_the_default_path_of_the_keys_follows_from_the_store(store: str, ring: str) -> None:
     assert load(None, store=store).key_ring == Path(ring)
     assert load(None, store=store, keys=Path("elsewhere.keys")).key_ring == Path("elsewhere.keys")
+
+
+def test_several_processes_have_a_postgresql_of_their_own_unless_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = f"postgresql://arbiter@/arbiter?host={tmp_path}"
+    assert load().store == "sqlite:///arbiter.db"
+    assert not load().supervised
+    several = load(processes=3, metrics="127.0.0.1:9464")
+    assert several.store == f"{own}/arbiter.postgres"
+    assert several.postgres == tmp_path / "arbiter.postgres"
+    assert several.key_ring == tmp_path / "arbiter.keys"
+    assert several.metrics_addresses == ("127.0.0.1:9464", "127.0.0.1:9465", "127.0.0.1:9466")
+    assert load(processes=2, metrics="127.0.0.1:0").metrics_addresses == ("127.0.0.1:0",) * 2
+    assert load(processes=2).metrics_addresses == ()
+    named = load(processes=3, store="postgresql://me@there/cup")
+    assert (named.store, named.postgres, named.supervised) == ("postgresql://me@there/cup", None, True)
+    alone = load(postgres=Path("pg"), keys=Path("k"))
+    assert (alone.store, alone.key_ring, alone.supervised) == (f"{own}/pg", Path("k"), True)
+
+    file = tmp_path / "arbiter.toml"
+    file.write_text('processes = 2\npostgres = "pg"')
+    assert load(file).store == f"{own}/pg"
+    assert load(file, store="postgresql:///cup").postgres is None  # an argument comes before the file
+    file.write_text('processes = 2\nstore = "postgresql:///cup"')
+    assert load(file, postgres=Path("pg")).store == f"{own}/pg"
+    for wrong, said in (
+        ({"postgres": Path("pg"), "store": "postgresql:///cup"}, "leave one of them out"),
+        ({"processes": 2, "store": "sqlite:///cup.db"}, "2 processes can't share an SQLite file"),
+        ({"processes": 0}, "processes: "),
+    ):
+        with pytest.raises(OperatorError, match=said):
+            load(**wrong)

@@ -26,6 +26,7 @@ from arbiter.rpc.server import credentials_of
 from arbiter.runtime import machine
 from arbiter.runtime.build import is_compiled
 from arbiter.runtime.keys import KeyRing
+from arbiter.runtime.own_postgres import OwnPostgres
 from arbiter.runtime.watermark import Watermark
 from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.store.database import shown
@@ -69,7 +70,10 @@ class Examination(NamedTuple):
 def examine(settings: Settings) -> Examination:
     """Look at the programs, the addresses, the certificate, the store, the keys and the machine."""
     found = [_programs(), *_addresses(settings), *_certificate(settings), *_traces(settings)]
-    served = False
+    served, own = False, list(_own_postgres(settings))
+    found += own
+    if own and not any(each.grade is Grade.GOOD for each in own):
+        return Examination((*found, *_disk(settings), _open_files(settings), _clock()), served)
     try:
         state = look(settings.store)
     except OperatorError as error:
@@ -162,6 +166,25 @@ def _traces(settings: Settings) -> Iterator[Finding]:
     else:
         text = f"{100 * settings.traces_share:g} % of the moves are traced, and {settings.traces} answers"
         yield Finding("traces", Grade.GOOD, text)
+
+
+def _own_postgres(settings: Settings) -> Iterator[Finding]:
+    """Look at the PostgreSQL that is started with the servers, if there is one: it is good if it runs."""
+    if settings.postgres is None:
+        return
+    try:
+        postgres = OwnPostgres(settings.postgres, settings.postgres_programs, settings.postgres_user)
+    except OperatorError as error:
+        yield Finding("postgres", Grade.WRONG, str(error))
+        return
+    text = f"PostgreSQL {postgres.version} in {postgres.folder}"
+    if postgres.is_ready:
+        yield Finding("postgres", Grade.GOOD, f"{text} runs")
+    elif postgres.exists:
+        advice = "to look at the store too, start the server, or `arbiter store postgres`"
+        yield Finding("postgres", Grade.NOTE, f"{text} does not run now: it starts with the server", advice)
+    else:
+        yield Finding("postgres", Grade.NOTE, f"{text} is not made yet", "the first start makes it")
 
 
 def _store(settings: Settings, state: StoreState) -> Iterator[Finding]:

@@ -161,7 +161,7 @@ async def serving(
             stall_detector.cancel()
             await server.turn_away()
             await arbiter.tournaments.stop()
-            await arbiter.matches.drain()
+            await arbiter.matches.drain(is_last=arbiter.replica is not None and await arbiter.replica.is_last())
             arbiter.sessions.end_all(DRAINING)
             server.end_streams(DRAINING)
             if web is not None:

@@ -76,13 +76,13 @@ def _findings(
     yield Finding("configuration", Grade.GOOD, str(config) if config else "no file: the environment and the defaults")
     findings, served = examine(settings)
     yield from findings
-    address = metrics
-    if address is None and served and settings.metrics:
+    addresses = [metrics] if metrics is not None else []
+    if not addresses and served:
         scheme = "https" if settings.tls_certificate else "http"
-        address = f"{scheme}://{settings.metrics}/metrics"
-    if address is not None:
+        addresses = [f"{scheme}://{address}/metrics" for address in settings.metrics_addresses]
+    for address in addresses:
         yield from server(address, tls_root, settings)
-    elif served:
+    if served and not addresses:
         text = "its metrics are not looked at, as the settings name no address for them"
         yield Finding("server", Grade.NOTE, text, "start it with --metrics HOST:PORT, or name them here with --metrics")
 

@@ -1,29 +1,19 @@
-"""`arbiter serve`: runs a server until it gets a signal to stop."""
+"""`arbiter serve`: runs a server, or several processes of one, until it gets a signal to stop."""
 
 from __future__ import annotations
 
-import asyncio
-import signal
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-import structlog
 from cyclopts import Parameter
-from google.protobuf.internal import api_implementation
 
-from arbiter import __version__
-from arbiter.bootstrap import ADMIN, RunningServer, serving, shown_store
 from arbiter.cli import logs
-from arbiter.cli.counts import counted
+from arbiter.cli.announcing import announce
 from arbiter.cli.terminal import say
-from arbiter.config import Settings, load
-from arbiter.runtime.loop import run_process
+from arbiter.config import load
 
-EVERYWHERE = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
-"""What a client on this machine calls a server that listens on all addresses."""
+STOPPING = "Stopping: all clocks are stopped, and every event is stored."
 
 
 def serve(
@@ -36,6 +26,8 @@ def serve(
     bot: list[str] | None = None,
     metrics: str | None = None,
     store: str | None = None,
+    processes: int | None = None,
+    postgres: Path | None = None,
     keys: Path | None = None,
     config: Path | None = None,
     registration: Literal["open", "invitation", "closed"] | None = None,
@@ -47,7 +39,7 @@ def serve(
     log_level: logs.Level = "info",
     save_token: Annotated[bool, Parameter(negative="--no-save-token")] = True,
     new: Annotated[bool, Parameter(negative=())] = False,
-) -> None:
+) -> int:
     """Run an arbiter until Ctrl-C or SIGTERM. Matches stop with it, and continue when it is started again.
 
     The first start on a store creates the player `admin`, shows its token only this once, and saves it in the
@@ -64,8 +56,13 @@ def serve(
         May be given several times.
     :param bot: Let a bot that comes with the arbiter play here, for whoever challenges it: random, greedy, … May be
         given several times.
-    :param metrics: Show metrics for Prometheus on this address, as HOST:PORT. Whoever reaches it may read them.
+    :param metrics: Show metrics for Prometheus on this address, as HOST:PORT. Whoever reaches it may read them. Of
+        several processes the next one takes the next port.
     :param store: The database, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: sqlite:///arbiter.db]
+    :param processes: Run so many server processes on this machine. They share the address, and a database of
+        PostgreSQL: `--store`, or one that is started with them. [default: 1]
+    :param postgres: Start a PostgreSQL with the servers, in this folder, instead of `--store`. [default, with several
+        processes and no store: arbiter.postgres]
     :param keys: The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]
     :param config: A configuration file (TOML).
     :param registration: Who may register: everybody (open), players with an invitation, or nobody (closed). [default:
@@ -89,6 +86,8 @@ def serve(
         web_proxies=web_proxy,
         web_origins=web_origin,
         store=store,
+        processes=processes,
+        postgres=postgres,
         keys=keys,
         registration=registration,
         public=public or None,
@@ -100,28 +99,18 @@ def serve(
     bots = tuple(dict.fromkeys(bot or ()))
     _check_bots(bots)
     logs.configure(log_level)
-    _check_protobuf()
-    run_process(_until_signal(settings, save_token, new, bots))
+    # Imported here, because the parent of several processes needs nothing of what a server imports.
+    if settings.supervised:
+        from arbiter.cli.serve_processes import serve_processes
 
+        return serve_processes(settings, save_token, new, bots, log_level)
+    from arbiter.cli.serve_here import serve_until_signal
+    from arbiter.runtime.loop import run_process
 
-async def _until_signal(settings: Settings, save_token: bool, new: bool, bots: tuple[str, ...]) -> None:
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def stop() -> None:
-        stopped.set()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once: durable data is safe
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
-    async with serving(settings, new=new) as running:
-        _announce(settings, running, save_token)
-        async with _with_bots(settings, running, bots):
-            await stopped.wait()
-        say("Stopping: all clocks are stopped, and every event is stored.")
+    serves = partial(announce, listen=settings.listen, save_token=save_token)
+    run_process(serve_until_signal(settings, new, bots, serves, partial(say, STOPPING)))
     say("Stopped.")
+    return 0
 
 
 def _check_bots(names: tuple[str, ...]) -> None:
@@ -130,68 +119,3 @@ def _check_bots(names: tuple[str, ...]) -> None:
 
         for name in names:
             bundled_bot.check(name)
-
-
-@asynccontextmanager
-async def _with_bots(settings: Settings, running: RunningServer, names: tuple[str, ...]) -> AsyncIterator[None]:
-    if not names:
-        yield
-        return
-    from arbiter.cli import serve_bots
-
-    address = client_address(settings.listen, running.port)
-    async with serve_bots.playing(names, running, address, bool(settings.tls_certificate)):
-        yield
-
-
-def _announce(settings: Settings, running: RunningServer, save_token: bool) -> None:
-    address = client_address(settings.listen, running.port)
-    host = settings.listen.rpartition(":")[0]
-    going = counted(running.matches, "unfinished match continues", "unfinished matches continue")
-    matches = f"{going}." if running.matches else "There are no unfinished matches."
-    record = shown_store(settings.store)
-    say(f"Arbiter {__version__} listens on {host}:{running.port}, and stores its matches in {record}. {matches}")
-    if running.page:
-        say(f"The page is at {shown_page(running.page)}")
-    if running.metrics:
-        say(f"The metrics are at {shown_page(running.metrics)}")
-    if running.admin_token is not None:
-        _show_token(running.admin_token, address, save_token)
-    say(f"Next: `arbiter play hop-it --server {address}`, `arbiter watch --all --server {address}`. Ctrl-C stops.")
-
-
-def _show_token(token: str, address: str, save: bool) -> None:
-    say(f"First start: the token of {ADMIN}, shown only now: {token}")
-    if not save:
-        return
-    # It takes a fifth of the time of all imports, and only the first start on a store saves a token.
-    from arbiter_client import ClientError, credentials
-
-    try:
-        credentials.save(address, ADMIN, token)
-    except ClientError as error:  # the token is on the screen, so the server can start anyway
-        print(f"arbiter: {error}", file=sys.stderr)
-    else:
-        say(f"It is kept in {credentials.path()} for {address}: `arbiter match create` finds it there.")
-
-
-def shown_page(page: str) -> str:
-    """Return the address of a page as a browser on this machine reaches it."""
-    scheme, _, rest = page.partition("://")
-    host_port, _, path = rest.partition("/")
-    host, colon, port = host_port.rpartition(":")
-    return f"{scheme}://{EVERYWHERE.get(host, host)}{colon}{port}/{path}"
-
-
-def client_address(listen: str, port: int) -> str:
-    """Return the address by which clients on this machine reach a server that listens at an address and got a port."""
-    host = listen.rpartition(":")[0]
-    return f"{EVERYWHERE.get(host, host)}:{port}"
-
-
-def _check_protobuf() -> None:
-    if api_implementation.Type() != "upb":
-        structlog.get_logger("arbiter").warning(
-            "protobuf does not run on upb, so messages take many times as long: install its binary wheel",
-            implementation=api_implementation.Type(),
-        )

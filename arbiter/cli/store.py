@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,8 @@ from arbiter.bootstrap import Copied, backup_store, check_store, rebuild_store, 
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import console, on_terminal, say
-from arbiter.config import load
+from arbiter.config import OWN_POSTGRES, load
+from arbiter.runtime.own_postgres import OwnPostgres, running
 
 app = App(name="store", help="Look after the record, on the machine of the server.")
 
@@ -107,6 +109,27 @@ def restore(folder: Path, /, *, store: str | None = None, keys: Path | None = No
     with progress_of("Copying", "rows") as progress:
         copied = restore_store(folder, settings.store, settings.key_ring, progress)
     say(f"{folder} is restored to {shown_store(settings.store)}: {_copied(copied)}, in {settings.key_ring}.")
+
+
+@app.command(name="postgres")
+def run_postgres(*, postgres: Path | None = None, config: Path | None = None) -> None:
+    """Run the PostgreSQL of `arbiter serve --processes` without servers, until Ctrl-C.
+
+    For commands that need the store alone: `restore`, `rebuild`, `arbiter migrate`.
+
+    :param postgres: Its folder. [default: as the server's settings, or arbiter.postgres]
+    :param config: The server's configuration file (TOML).
+    """
+    settings = load(config, postgres=postgres)
+    if settings.postgres is None:
+        settings = load(config, postgres=OWN_POSTGRES)
+    assert settings.postgres is not None
+    with running(OwnPostgres(settings.postgres, settings.postgres_programs, settings.postgres_user)):
+        ends = {signal.SIGINT, signal.SIGTERM}
+        signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+        say(f"PostgreSQL runs: --store '{settings.store}' --keys {settings.key_ring}. Ctrl-C stops.")
+        signal.sigwait(ends)
+    say("Stopped.")
 
 
 def _copied(copied: Copied) -> str:

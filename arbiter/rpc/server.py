@@ -25,7 +25,7 @@ from arbiter_protos.v1 import (
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from arbiter.config import Limits, Settings
+from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.rpc.unread import Unread
@@ -73,12 +73,15 @@ class RpcServer:
     def __init__(
         self, servicers: Servicers, settings: Settings, gate: Gate, unread: Unread, log: Logger, meter: Meter
     ) -> None:
-        """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none."""
+        """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none.
+
+        A server that shares its address binds at its start: from then on it gets a part of all connections.
+        """
         self._settings = settings
         self._gate = gate
         self._server = grpc.aio.server(
             interceptors=[RefusalInterceptor(settings.limits, unread, log, meter)],
-            options=_options(settings.limits),
+            options=_options(settings),
         )
         server_pb2_grpc.add_ServerServiceServicer_to_server(servicers.server, self._server)
         game_pb2_grpc.add_GameServiceServicer_to_server(servicers.game, self._server)
@@ -90,7 +93,7 @@ class RpcServer:
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
-        self.port = self._bind()
+        self.port = 0 if settings.supervised else self._bind()
 
     def _bind(self) -> int:
         settings = self._settings
@@ -111,7 +114,8 @@ class RpcServer:
             ) from None
 
     async def start(self) -> None:
-        """Accept calls."""
+        """Accept calls. Raises OperatorError if the address can't be bound."""
+        self.port = self.port or self._bind()
         await self._server.start()
         await self._report(health_pb2.HealthCheckResponse.SERVING)
 
@@ -132,8 +136,9 @@ class RpcServer:
             await self._health.set(service, status)
 
 
-def _options(limits: Limits) -> list[tuple[str, int]]:
+def _options(settings: Settings) -> list[tuple[str, int]]:
     """Return the options of gRPC's own server: connections, message sizes and keepalive."""
+    limits = settings.limits
     return [
         # The interceptor enforces the limit itself and explains its refusal; gRPC reads nothing beyond this size.
         ("grpc.max_receive_message_length", 4 * limits.message_bytes),
@@ -145,7 +150,8 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
         ("grpc.max_connection_idle_ms", limits.idle_connection_ms),
         ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
         ("grpc.server.max_pending_requests", PENDING_CALLS),
-        ("grpc.so_reuseport", 0),  # two servers must not share a port by accident
+        # Two servers must not share a port by accident; where they are to, their parent has checked that it is free.
+        ("grpc.so_reuseport", int(settings.supervised)),
         # A client that only reads sends no application pings, so HTTP/2 keepalive detects dead connections.
         ("grpc.keepalive_time_ms", limits.silence_ms),
         ("grpc.keepalive_timeout_ms", limits.silence_ms),

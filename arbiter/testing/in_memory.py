@@ -90,14 +90,15 @@ class InMemoryArbiter:
 
     async def drain(self) -> None:
         """Stop like a process that gets a signal: its players continue on other servers."""
+        replica = self.arbiter.replica
         await self.arbiter.tournaments.stop()
-        await self.arbiter.matches.drain()
+        await self.arbiter.matches.drain(is_last=replica is not None and await replica.is_last())
         self.arbiter.sessions.end_all(DRAINING)
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        if self.arbiter.replica is not None:
-            await self.arbiter.replica.stop()
+        if replica is not None:
+            await replica.stop()
 
     async def restart(self) -> int:
         """Restart from the stored data, as after a crash; return the number of matches that go on."""

@@ -88,6 +88,7 @@ def _bound(settings: Settings) -> socket.socket:
         family, kind, number, _, place = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, number)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, int(settings.supervised))
         try:
             bound.bind(place)
         except OSError:

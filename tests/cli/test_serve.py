@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.cli.serve import client_address
+from arbiter.cli.announcing import client_address
 from arbiter.runtime.loopback import free_port
 from tests.cli.command import COMMAND, Arbiter, Server, clean_environment
 

@@ -25,7 +25,7 @@ class Server:
     folder: Path
     port: int
     admin_token: str = ""
-    store: str = ""  # by default an SQLite file in the folder
+    store: str | None = ""  # by default an SQLite file in the folder; None: the server's own default
     options: Sequence[str] = ()  # options of `arbiter serve`
     command: Sequence[str | Path] = (BIN / "arbiter", "serve")
     surroundings: Mapping[str, str] = field(default_factory=dict)  # options of its clients
@@ -53,10 +53,10 @@ class Server:
 
     def start(self) -> None:
         """Start the server, and wait until it says that it listens."""
-        store = self.store or f"sqlite:///{self.folder / 'arbiter.db'}"
+        store = [] if self.store is None else ["--store", self.store or f"sqlite:///{self.folder / 'arbiter.db'}"]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [*self.command, "--listen", self.address, "--store", store, *self.options],
+                [*self.command, "--listen", self.address, *store, *self.options],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

@@ -123,14 +123,15 @@ class MatchRegistry:
             if self._presence.is_present(player):
                 self.player_present(player)
 
-    async def drain(self) -> None:
+    async def drain(self, is_last: bool = False) -> None:
         """Accept no more commands, stop the clocks, and wait until all events are durable.
 
-        If the store is shared, only matches with a player who is present here are interrupted; they continue on another
-        server.
+        If the store is shared, and this is not the last server to stop, only matches with a player who is present here
+        are interrupted; they continue on another server.
         """
         self._live.stop()
-        await self._live.interrupt_all(Interruption.DRAIN, self._is_played_here if self._shared else None)
+        everything = is_last or not self._shared
+        await self._live.interrupt_all(Interruption.DRAIN, None if everything else self._is_played_here)
         self._live.cancel_timers()
         await self._recovery.stop()
 

@@ -106,6 +106,14 @@ class Replica:
         """
         await self._membership.leave()
 
+    async def is_last(self) -> bool:
+        """Return whether no other server uses the store now; not if the store can't be asked."""
+        try:
+            await self.beat()
+        except StoreFailed:
+            return False
+        return self._alone
+
     async def beat(self) -> None:
         """Write a heartbeat, and act on its answer. Raises StoreFailed."""
         open_before = list(self._connections)

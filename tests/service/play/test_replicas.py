@@ -432,6 +432,20 @@ class TestDrainAndSuspension:
         assert carol.session.ended is None
 
     @virtually
+    async def test_the_last_server_that_is_stopped_stops_all_clocks(self) -> None:
+        one, other = await servers(2)
+        away = [await one.connect(name) for name in ("alice", "bob")]
+        match = await one.create("pondlife", time="60s", policy=AT_ONCE)
+        for player in away:
+            player.leave()
+        await asyncio.sleep(1)
+        await one.drain()
+        assert "interrupted" not in await kinds(other, match.id), "the other one goes on"
+        await asyncio.sleep(1)
+        await other.drain()
+        assert (await kinds(other, match.id))[-1] == "interrupted"
+
+    @virtually
     async def test_a_suspended_server_interrupts_the_turns_of_its_own_players(self) -> None:
         one, other = await servers(2)
         await one.connect("alice")

@@ -1,0 +1,64 @@
+"""A server in this process: its start, its end by a signal, and the bots that play on it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import structlog
+from google.protobuf.internal import api_implementation
+
+from arbiter.bootstrap import ADMIN, RunningServer, serving, shown_store
+from arbiter.cli.announcing import Serving, client_address
+from arbiter.config import Settings
+
+
+async def serve_until_signal(
+    settings: Settings, new: bool, bots: tuple[str, ...], serves: Callable[[Serving], None], stops: Callable[[], None]
+) -> None:
+    """Run a server until SIGINT or SIGTERM. serves: called once it does; stops: once it has stopped its clocks."""
+    _check_protobuf()
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        stopped.set()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once: durable data is safe
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    async with serving(settings, new=new) as running:
+        serves(_described(settings, running))
+        async with _with_bots(settings, running, bots):
+            await stopped.wait()
+        stops()
+
+
+def _described(settings: Settings, running: RunningServer) -> Serving:
+    metrics = [running.metrics] if running.metrics else []
+    token = running.admin_token or ""
+    return Serving(running.port, shown_store(settings.store), running.matches, running.page, metrics, ADMIN, token)
+
+
+@asynccontextmanager
+async def _with_bots(settings: Settings, running: RunningServer, names: tuple[str, ...]) -> AsyncIterator[None]:
+    if not names:
+        yield
+        return
+    from arbiter.cli import serve_bots  # a server without bots need not wait for the client's imports
+
+    address = client_address(settings.listen, running.port)
+    async with serve_bots.playing(names, running, address, bool(settings.tls_certificate)):
+        yield
+
+
+def _check_protobuf() -> None:
+    if api_implementation.Type() != "upb":
+        structlog.get_logger("arbiter").warning(
+            "protobuf does not run on upb, so messages take many times as long: install its binary wheel",
+            implementation=api_implementation.Type(),
+        )

@@ -1,0 +1,92 @@
+"""Keeps a process running: starts it again when it ends, after longer and longer pauses if it ends soon."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
+
+from arbiter.service.ports.log import Logger
+
+AGAIN_S: Final = 0.1  #: before a process that has ended is started again, the first time; then twice as long each time
+MOST_AGAIN_S: Final = 30.0  #: the longest such time; a process that has run for longer begins with AGAIN_S again
+
+
+class EndedEarly(Exception):
+    """A process has ended before it was ready. code: its exit code, or the negative number of a signal."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"ended with code {code}")
+        self.code = code
+
+
+class KeptProcess:
+    """A process that is kept running. spawn: starts it. ready: waits until it works; raises EndedEarly if it ends."""
+
+    def __init__(
+        self,
+        name: str,
+        spawn: Callable[[], Awaitable[Process]],
+        ready: Callable[[Process], Awaitable[None]],
+        log: Logger,
+    ) -> None:
+        self._name = name
+        self._spawn = spawn
+        self._ready = ready
+        self._log = log
+        self._process: Process | None = None
+        self._stopping = False
+
+    async def start(self) -> None:
+        """Start it for the first time. Raises EndedEarly, and what `spawn` raises."""
+        self._process = await self._spawn()
+        if self._stopping:
+            self._process.terminate()
+        await self._ready(self._process)
+
+    async def keep(self) -> None:
+        """Start it again whenever it ends, until it is stopped."""
+        now, pause_s = asyncio.get_running_loop().time, AGAIN_S
+        began = now()
+        while True:
+            assert self._process is not None
+            code = await self._process.wait()
+            if self._is_stopping():
+                return
+            if now() - began > MOST_AGAIN_S:
+                pause_s = AGAIN_S
+            self._log.warning("process_ended", process=self._name, code=code, again_in_s=pause_s)
+            await asyncio.sleep(pause_s)
+            if self._is_stopping():
+                return
+            pause_s, began = min(2 * pause_s, MOST_AGAIN_S), now()
+            try:
+                await self.start()
+            except EndedEarly:  # the next round says so
+                continue
+            except OSError as error:
+                self._log.warning("process_not_started", process=self._name, error=str(error))
+            else:
+                self._log.info("process_started", process=self._name, pid=self._process.pid)
+
+    def _is_stopping(self) -> bool:
+        return self._stopping
+
+    async def stop(self, number: signal.Signals) -> int:
+        """Send it a signal to end, and wait until it has ended; return its exit code."""
+        self._stopping = True
+        if self._process is None:
+            return 0
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
+        return await self._process.wait()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._stopping = True
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
