@@ -161,7 +161,8 @@ async def serving(
             stall_detector.cancel()
             await server.turn_away()
             await arbiter.tournaments.stop()
-            await arbiter.matches.drain(is_last=arbiter.replica is not None and await arbiter.replica.is_last())
+            is_last = arbiter.replica is not None and await arbiter.replica.is_last()
+            drained = await arbiter.matches.drain(is_last)
             arbiter.sessions.end_all(DRAINING)
             server.end_streams(DRAINING)
             if web is not None:
@@ -170,8 +171,8 @@ async def serving(
             for task in sharing:
                 task.cancel()
             await asyncio.gather(*sharing, return_exceptions=True)
-            if arbiter.replica is not None:
-                with suppress(StoreFailed):  # then the others notice it
+            if arbiter.replica is not None and drained:  # else the others stop the clocks, as of a dead server
+                with suppress(StoreFailed):  # then they notice it
                     await arbiter.replica.stop()
             log.info("stopped")
 

@@ -240,9 +240,15 @@ class Adjudicate:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """The server was unavailable, or is shutting down: stop the clock, and treat both players as absent."""
+    """The server was unavailable, or is shutting down: stop the clock, and treat both players as absent.
+
+    player: if it is given, nothing happens unless the clock of this player runs, in a turn that began no later than
+    `began_by` (None: whenever it began).
+    """
 
     reason: Interruption
+    player: str = ""
+    began_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, text
 
-from arbiter.service.ports.replicas import Heartbeat, PlaySession
+from arbiter.service.ports.replicas import Heartbeat, LostPlayer, PlaySession, Taken
 from arbiter.store.database import kind_of
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
@@ -18,41 +18,63 @@ _INHERIT: Final = (
     "(heir = '' OR heir NOT IN (SELECT alive.replica FROM replica AS alive WHERE alive.replica = :replica "
     "OR alive.seen_ms >= ({now}) - :silence_ms))"
 )
-_OTHERS: Final = "SELECT count(*) FROM replica WHERE replica <> :replica"
-_MINE: Final = "SELECT replica FROM replica WHERE heir = :replica ORDER BY replica"
-_DOUBTFUL: Final = (
-    "EXISTS (SELECT 1 FROM replica AS before "
-    "WHERE before.replica = play_session.previous AND before.seen_ms <= play_session.taken_ms)"
+_OTHERS: Final = text("SELECT count(*) FROM replica WHERE replica <> :replica")
+_MINE: Final = text("SELECT replica FROM replica WHERE heir = :replica ORDER BY replica")
+
+# A heartbeat removes the rows of its own replica (_ALIVE). But a server of the version before knows no such rows, and
+# removes none as it leaves either: so they only count beside the row of a replica that has been silent since.
+_IN_DOUBT: Final = (
+    "left_replica JOIN replica AS silent ON silent.replica = left_replica.replica "
+    "AND silent.seen_ms <= left_replica.taken_ms"
 )
-_SESSIONS: Final = (
-    f"SELECT player, replica, epoch, bot_version, most_matches, {_DOUBTFUL} FROM play_session "
-    f"WHERE replica <> '' OR {_DOUBTFUL} ORDER BY player"
+_ALIVE: Final = text("DELETE FROM left_replica WHERE replica = :replica")
+_SESSIONS: Final = text(
+    "SELECT player, replica, epoch, bot_version, most_matches, doubt.left_ms FROM play_session LEFT JOIN "
+    f"(SELECT player, max(left_ms) AS left_ms FROM {_IN_DOUBT} GROUP BY player) AS doubt USING (player) ORDER BY player"
 )
+_NOWHERE: Final = text("DELETE FROM play_session WHERE player = :player AND replica = ''")
 _FORGET: Final = (
-    "DELETE FROM play_session WHERE replica = :replica OR (replica = '' AND previous = :replica)",
-    "DELETE FROM replica WHERE replica = :replica",
+    # The replica goes first: a stream that it takes meanwhile has to wait for this row, and is refused.
+    text("DELETE FROM replica WHERE replica = :replica"),
+    text("UPDATE play_session SET replica = '' WHERE replica = :replica"),
+    text("DELETE FROM left_replica WHERE replica NOT IN (SELECT replica FROM replica)"),
+    text(
+        "DELETE FROM play_session WHERE replica = '' "
+        f"AND NOT EXISTS (SELECT 1 FROM {_IN_DOUBT} WHERE left_replica.player = play_session.player)"
+    ),
 )
-# A player may have come to another replica before anybody noticed that the first one was gone.
-_LOST: Final = (
-    "SELECT player FROM play_session WHERE replica = :replica OR (previous = :replica AND taken_ms >= "
-    "(SELECT seen_ms FROM replica WHERE replica = :replica)) ORDER BY player"
+# Of a player who has come to a server of the version before, only the columns `previous` and `taken_ms` know it.
+_LOST: Final = text(
+    "SELECT player, NULL AS left_ms FROM play_session WHERE replica = :replica "
+    f"UNION SELECT player, left_ms FROM {_IN_DOUBT} WHERE left_replica.replica = :replica "
+    "UNION SELECT player, taken_ms FROM play_session JOIN replica AS silent ON silent.replica = previous "
+    "AND silent.seen_ms < taken_ms WHERE previous = :replica AND play_session.replica <> :replica AND NOT EXISTS "
+    "(SELECT 1 FROM left_replica AS known WHERE known.player = play_session.player AND known.replica = previous) "
+    "ORDER BY player"
 )
-# As long as a replica is in doubt, it stays the previous one: the player may hurry on to a third.
-_STAYS: Final = f"(play_session.replica IN (excluded.replica, '') OR {_DOUBTFUL})"
+_IS_REPLICA: Final = text("SELECT 1 FROM replica WHERE replica = :replica AND heir = '' FOR SHARE")
+_HOLD: Final = text("SELECT 1 FROM play_session WHERE player = :player FOR UPDATE")
+_LEAVE: Final = (
+    "INSERT INTO left_replica (player, replica, left_ms, taken_ms) "
+    "SELECT player, replica, CAST(:now_ms AS BIGINT), ({now}) FROM play_session "
+    "WHERE player = :player AND replica NOT IN (:replica, '') ON CONFLICT (player, replica) "
+    "DO UPDATE SET left_ms = excluded.left_ms, taken_ms = excluded.taken_ms"
+)
+_CAME_BACK: Final = text("DELETE FROM left_replica WHERE player = :player AND replica = :replica")
+_SAME: Final = "play_session.replica = excluded.replica"
 _TAKE: Final = (
     "INSERT INTO play_session (player, replica, epoch, bot_version, most_matches, taken_ms, previous) "
     "VALUES (:player, :replica, 1, :bot_version, :most_matches, ({now}), '') ON CONFLICT (player) DO UPDATE SET "
     "replica = excluded.replica, epoch = play_session.epoch + 1, bot_version = excluded.bot_version, "
     "most_matches = excluded.most_matches, "
-    f"taken_ms = CASE WHEN {_STAYS} THEN play_session.taken_ms ELSE excluded.taken_ms END, "
-    f"previous = CASE WHEN {_STAYS} THEN play_session.previous ELSE play_session.replica END "
-    f"RETURNING epoch, {_DOUBTFUL}"
+    f"taken_ms = CASE WHEN {_SAME} THEN play_session.taken_ms ELSE excluded.taken_ms END, "
+    f"previous = CASE WHEN {_SAME} THEN play_session.previous ELSE play_session.replica END "
+    "RETURNING epoch"
 )
+_LEFT_MS: Final = text(f"SELECT max(left_ms) FROM {_IN_DOUBT} WHERE player = :player")
 _MINE_OF_PLAYER: Final = "WHERE player = :player AND replica = :replica AND epoch = :epoch"
-_GIVE_BACK: Final = (
-    f"UPDATE play_session SET replica = '' {_MINE_OF_PLAYER} AND {_DOUBTFUL}",  # no stream is left
-    f"DELETE FROM play_session {_MINE_OF_PLAYER}",
-)
+_OVER: Final = text(f"UPDATE play_session SET replica = '' {_MINE_OF_PLAYER}")
+_REMOVE: Final = text(f"DELETE FROM play_session {_MINE_OF_PLAYER}")
 
 
 class SqlReplicas:
@@ -63,8 +85,8 @@ class SqlReplicas:
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
         now = kind_of(engine).NOW_MS
-        self._enter, self._beat, self._inherit, self._take = (
-            text(statement.format(now=now)) for statement in (_ENTER, _BEAT, _INHERIT, _TAKE)
+        self._enter, self._beat, self._inherit, self._leave, self._take = (
+            text(statement.format(now=now)) for statement in (_ENTER, _BEAT, _INHERIT, _LEAVE, _TAKE)
         )
         self._writer = writer
         self._reader = reader
@@ -80,10 +102,11 @@ class SqlReplicas:
         def write(connection: Connection) -> Heartbeat | None:
             if not connection.execute(self._beat, me).rowcount:
                 return None
+            connection.execute(_ALIVE, me).close()
             connection.execute(self._inherit, {**me, "silence_ms": silence_ms}).close()
-            gone = connection.execute(text(_MINE), me).scalars()
-            sessions = tuple(PlaySession(*row) for row in connection.execute(text(_SESSIONS)))
-            return Heartbeat(tuple(gone), sessions, not connection.execute(text(_OTHERS), me).scalar_one())
+            gone = connection.execute(_MINE, me).scalars()
+            sessions = _sessions(connection)
+            return Heartbeat(tuple(gone), sessions, not connection.execute(_OTHERS, me).scalar_one())
 
         return await self._writer.write(write)
 
@@ -92,25 +115,28 @@ class SqlReplicas:
 
         def write(connection: Connection) -> None:
             for statement in _FORGET:
-                connection.execute(text(statement), {"replica": replica})
+                connection.execute(statement, {"replica": replica}).close()
 
         await self._writer.write(write)
 
-    async def lost_players(self, replica: str) -> list[str]:
+    async def lost_players(self, replica: str) -> list[LostPlayer]:
         """Return the players whose Play stream was on a replica when it was alive for the last time."""
         return await self._reader.read(
-            lambda connection: [
-                str(player) for player in connection.execute(text(_LOST), {"replica": replica}).scalars()
-            ]
+            lambda connection: [LostPlayer(*row) for row in connection.execute(_LOST, {"replica": replica})]
         )
 
-    async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> tuple[int, bool]:
+    async def take(self, player: str, replica: str, bot_version: str, most_matches: int, now_ms: int) -> Taken | None:
         """Note that a player has opened a Play stream on a replica."""
-        row = {"player": player, "replica": replica, "bot_version": bot_version, "most_matches": most_matches}
+        row = {"player": player, "replica": replica, "now_ms": now_ms}
+        values = {**row, "bot_version": bot_version, "most_matches": most_matches}
 
-        def write(connection: Connection) -> tuple[int, bool]:
-            epoch, doubtful = connection.execute(self._take, row).one()
-            return int(epoch), bool(doubtful)
+        def write(connection: Connection) -> Taken | None:
+            if connection.execute(_IS_REPLICA, row).first() is None:
+                return None
+            connection.execute(_HOLD, row).close()  # the player may come to two replicas at once
+            connection.execute(self._leave, row).close()
+            connection.execute(_CAME_BACK, row).close()
+            return Taken(int(connection.execute(self._take, values).scalar_one()), _left_ms(connection, row))
 
         return await self._writer.write(write)
 
@@ -119,6 +145,21 @@ class SqlReplicas:
         row = {"player": player, "replica": replica, "epoch": epoch}
 
         def write(connection: Connection) -> bool:
-            return any(connection.execute(text(statement), row).rowcount for statement in _GIVE_BACK)
+            ended = _REMOVE if _left_ms(connection, row) is None else _OVER
+            return bool(connection.execute(ended, row).rowcount)
 
         return await self._writer.write(write)
+
+
+def _sessions(connection: Connection) -> tuple[PlaySession, ...]:
+    """Return all Play streams. The rows of players who are on no replica, none of them in doubt, are removed."""
+    rows = [PlaySession(*row) for row in connection.execute(_SESSIONS)]
+    for row in rows:
+        if not row.replica and row.left_ms is None:
+            connection.execute(_NOWHERE, {"player": row.player}).close()
+    return tuple(row for row in rows if row.replica or row.left_ms is not None)
+
+
+def _left_ms(connection: Connection, row: dict[str, Any]) -> int | None:
+    found: int | None = connection.execute(_LEFT_MS, row).scalar()
+    return found

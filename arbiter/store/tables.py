@@ -198,7 +198,8 @@ replica = Table(
     Column("heir", Name, nullable=False),
 )
 
-#: The Play stream of each player, on whichever replica. previous: the replica of the stream that it has replaced.
+#: The Play stream of each player, on whichever replica. previous: the replica of the stream that it has replaced at
+#: taken_ms; both are for servers of the version before.
 play_session = Table(
     "play_session",
     metadata,
@@ -209,6 +210,17 @@ play_session = Table(
     Column("most_matches", Integer, nullable=False),
     Column("taken_ms", BigInteger, nullable=False),
     Column("previous", Name, nullable=False),
+)
+
+#: Replicas that a player has left for another, while nobody knows whether they are alive. left_ms: when, in the
+#: arbiter's time; taken_ms: when, in the database's.
+left_replica = Table(
+    "left_replica",
+    metadata,
+    Column("player", Name, primary_key=True),
+    Column("replica", Name, primary_key=True),
+    Column("left_ms", BigInteger, nullable=False),
+    Column("taken_ms", BigInteger, nullable=False),
 )
 
 #: The ids of the signing keys of servers that share the store: each of them must have all of these keys.

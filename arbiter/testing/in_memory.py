@@ -92,12 +92,12 @@ class InMemoryArbiter:
         """Stop like a process that gets a signal: its players continue on other servers."""
         replica = self.arbiter.replica
         await self.arbiter.tournaments.stop()
-        await self.arbiter.matches.drain(is_last=replica is not None and await replica.is_last())
+        drained = await self.arbiter.matches.drain(is_last=replica is not None and await replica.is_last())
         self.arbiter.sessions.end_all(DRAINING)
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        if replica is not None:
+        if replica is not None and drained:
             await replica.stop()
 
     async def restart(self) -> int:

@@ -35,6 +35,20 @@ def test_the_clock_waits_only_for_the_player_to_move() -> None:
     assert logged.kinds(Arrive(1), after_ms=1) == ["arrived", "resumed"]
 
 
+def test_the_turn_of_one_player_alone_may_be_interrupted() -> None:
+    logged = started()
+    first, second = logged.match.players
+    began = logged.match.turn_started
+    assert began is not None
+    assert logged.kinds(Interrupt(Interruption.RESTART, second), after_ms=1) == []
+    assert logged.kinds(Interrupt(Interruption.RESTART, first, began - 1)) == []
+    assert logged.kinds(Interrupt(Interruption.RESTART, first, began)) == ["interrupted"]
+    assert logged.kinds(Interrupt(Interruption.RESTART, first)) == [], "no clock runs"
+    assert logged.kinds(Arrive(1)) == ["arrived", "resumed"]
+    assert logged.kinds(Interrupt(Interruption.RESTART, first)) == ["interrupted"]
+    logged.check()
+
+
 def test_a_player_who_stays_away_does_not_block_the_match() -> None:
     logged = started(policy=policy(resume_ms=30_000))
     logged.do(RESTART)

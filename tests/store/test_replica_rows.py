@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from arbiter.bootstrap import open_store
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player
 from arbiter.service.ports.notices import Notice, NoticeKind
-from arbiter.service.ports.replicas import PlaySession, Replicas
+from arbiter.service.ports.replicas import LostPlayer, PlaySession, Replicas
 from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
 from tests.store.test_directory import ALICE, CHALLENGE, TOKEN
 
 A_LONG_TIME_MS = 600_000
+LONGEST_S = 240
+INSTANTS = itertools.count(1)
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -28,14 +32,15 @@ async def replicas(request: pytest.FixtureRequest) -> AsyncIterator[Replicas]:
         yield store.replicas
 
 
-async def gone(replicas: Replicas, replica: str) -> tuple[str, ...]:
-    """Wait until a replica has to handle a dead one; replicas without heartbeats are dead at once."""
-    while True:
-        heartbeat = await replicas.beat(replica, 0)
-        assert heartbeat is not None
-        if heartbeat.gone:
-            return heartbeat.gone
-        await asyncio.sleep(0)
+async def gone(replicas: Replicas, replica: str, number: int = 1) -> tuple[str, ...]:
+    """Wait until a replica has to handle a number of dead ones; replicas without heartbeats are dead at once."""
+    async with asyncio.timeout(LONGEST_S):
+        while True:
+            heartbeat = await replicas.beat(replica, 0)
+            assert heartbeat is not None
+            if len(heartbeat.gone) >= number:
+                return heartbeat.gone
+            await asyncio.sleep(0)
 
 
 async def test_a_silent_replica_counts_as_dead_and_one_other_handles_it(replicas: Replicas) -> None:
@@ -58,8 +63,7 @@ async def test_the_next_replica_takes_over_from_one_that_dies_while_it_handles_a
         await replicas.enter(name)
     assert await gone(replicas, "b") == ("a",)
     await replicas.enter("c")
-    while set(await gone(replicas, "c")) != {"a", "b"}:
-        pass
+    assert set(await gone(replicas, "c", 2)) == {"a", "b"}
     assert await replicas.beat("b", A_LONG_TIME_MS) is None
 
 
@@ -70,40 +74,167 @@ async def sessions(replicas: Replicas, replica: str) -> tuple[PlaySession, ...]:
     return heartbeat.sessions
 
 
+async def take(replicas: Replicas, player: str, replica: str) -> tuple[int, bool]:
+    """Open a Play stream; return its epoch, and whether it is in doubt."""
+    taken = await replicas.take(player, replica, "", 0, next(INSTANTS))
+    assert taken is not None
+    return taken.epoch, taken.left_ms is not None
+
+
+async def lost(replicas: Replicas, replica: str) -> list[str]:
+    """Return the names of the players who were on a replica when it was last alive."""
+    return [player for player, _ in await replicas.lost_players(replica)]
+
+
+async def in_doubt(replicas: Replicas, replica: str) -> list[str]:
+    """Return the players of whom a replica is told that they may come from a dead one."""
+    return [session.player for session in await sessions(replicas, replica) if session.left_ms is not None]
+
+
 async def test_a_player_has_one_stream_which_is_the_last_one(replicas: Replicas) -> None:
     for name in ("a", "b"):
         await replicas.enter(name)
-    assert await replicas.take("alice", "a", "1.0", 3) == (1, False)
-    assert await replicas.take("alice", "b", "1.1", 0) == (2, True), "a may be dead"
-    assert await replicas.take("alice", "b", "1.2", 4) == (3, True), "as far as anybody knows"
-    assert [session.doubtful for session in await sessions(replicas, "b")] == [True]
+    assert await take(replicas, "alice", "a") == (1, False)
+    assert await take(replicas, "alice", "b") == (2, True), "a may be dead"
+    await replicas.take("alice", "b", "1.2", 4, next(INSTANTS))
+    assert await in_doubt(replicas, "b") == ["alice"], "as far as anybody knows"
     assert not await replicas.give_back("alice", "a", 1)
     assert not await replicas.give_back("alice", "b", 2)
-    while (known := await sessions(replicas, "a"))[0].doubtful:  # noqa: ASYNC110
-        await asyncio.sleep(0)  # until the heartbeat of a is later than the stream
-    assert known == (PlaySession("alice", "b", 3, "1.2", 4),)
+    assert await sessions(replicas, "a") == (PlaySession("alice", "b", 3, "1.2", 4),), "a is alive"
     assert await replicas.give_back("alice", "b", 3)
     assert not await replicas.give_back("alice", "b", 3)
     assert await sessions(replicas, "a") == ()
-    assert (await replicas.take("alice", "a", "", 0))[1] is False
+    assert await take(replicas, "alice", "a") == (1, False)
 
 
 async def test_a_player_who_loses_the_new_stream_is_still_doubtful(replicas: Replicas) -> None:
     for name in ("a", "b", "c"):
         await replicas.enter(name)
-    await replicas.take("alice", "a", "", 0)
-    await replicas.take("alice", "b", "", 0)
+    await take(replicas, "alice", "a")
+    await take(replicas, "alice", "b")
     assert await replicas.give_back("alice", "b", 2)
     assert not await replicas.give_back("alice", "b", 2)
-    assert await sessions(replicas, "b") == (PlaySession("alice", "", 2, "", 0, doubtful=True),)
-    assert await replicas.lost_players("a") == ["alice"]
+    [row] = await sessions(replicas, "b")
+    assert (row.player, row.replica, row.epoch) == ("alice", "", 2)
+    assert row.left_ms is not None
+    assert await lost(replicas, "a") == ["alice"]
     for number, replica in enumerate(("c", "b", "c"), 3):
-        assert await replicas.take("alice", replica, "", 0) == (number, True)
-        assert await replicas.lost_players("a") == ["alice"]
+        assert await take(replicas, "alice", replica) == (number, True)
+        assert await lost(replicas, "a") == ["alice"]
     assert await replicas.give_back("alice", "c", 5)
+    await sessions(replicas, "b")
     await replicas.forget("a")
+    assert await sessions(replicas, "c") == ()
+    assert await take(replicas, "alice", "c") == (1, False)
+
+
+async def test_a_player_is_doubtful_until_each_server_that_it_came_from_is_known(replicas: Replicas) -> None:
+    for name in ("a", "b", "c"):
+        await replicas.enter(name)
+        await take(replicas, "alice", name)
+    [(_, left_a)], [(_, left_b)] = await replicas.lost_players("a"), await replicas.lost_players("b")
+    assert left_a is not None
+    assert left_b is not None
+    assert left_a < left_b
+    await replicas.forget("a")
+    assert [session.left_ms for session in await sessions(replicas, "c")] == [left_b]
+    assert await lost(replicas, "b") == ["alice"]
+    await replicas.forget("b")
+    assert await in_doubt(replicas, "c") == []
+
+
+async def test_a_player_whose_server_is_forgotten_is_doubtful_because_of_the_one_before(replicas: Replicas) -> None:
+    for name in ("a", "b", "c"):
+        await replicas.enter(name)
+    for name in ("a", "b"):
+        await take(replicas, "alice", name)
+    await replicas.forget("b")
+    assert await lost(replicas, "a") == ["alice"]
+    assert await take(replicas, "alice", "c") == (3, True)
+
+
+async def test_a_replica_that_was_declared_dead_takes_no_stream(replicas: Replicas) -> None:
+    for name in ("a", "b"):
+        await replicas.enter(name)
+    assert await gone(replicas, "b") == ("a",)
+    assert await replicas.take("alice", "a", "", 0, next(INSTANTS)) is None
+    await replicas.forget("a")
+    assert await replicas.take("alice", "a", "", 0, next(INSTANTS)) is None
     assert await sessions(replicas, "b") == ()
-    assert await replicas.take("alice", "c", "", 0) == (1, False)
+
+
+class Told:
+    """What was told of one player and three replicas, in order, and what follows from it.
+
+    A replica that the player has left is in doubt until it gives a sign of life, or is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self.at = ""
+        self.epoch = 0
+        self._left: list[tuple[str, int]] = []  # from the first to the last
+        self.now = 0
+
+    def takes(self, replica: str) -> None:
+        self.now = next(INSTANTS)
+        if self.at not in ("", replica):
+            self._left.append((self.at, self.now))
+        self.resolved(replica)
+        self.at = replica
+
+    def resolved(self, replica: str) -> None:
+        self._left = [(name, at) for name, at in self._left if name != replica]
+
+    def forgotten(self, replica: str) -> None:
+        self.resolved(replica)
+        self.at = "" if self.at == replica else self.at
+
+    def lost(self, replica: str) -> list[LostPlayer]:
+        if self.at == replica:
+            return [LostPlayer("alice", None)]
+        return [LostPlayer("alice", at) for name, at in self._left if name == replica]
+
+    @property
+    def row(self) -> list[tuple[str, int | None]]:
+        left = self._left[-1][1] if self._left else None
+        return [(self.at, left)] if self.at or left else []
+
+
+async def test_a_server_is_in_doubt_from_when_a_player_leaves_it_to_its_next_sign_of_life(
+    replicas: Replicas, seeds: int
+) -> None:
+    """In whatever order a player goes to and fro, and servers live on and die."""
+    await replicas.enter("watcher")
+    dice, numbers = Random(seeds), itertools.count(1)
+    for _ in range(seeds):
+        told, names = Told(), [f"r{next(numbers)}" for _ in range(3)]
+        for name in names:
+            await replicas.enter(name)
+        for _ in range(15):
+            number = dice.randrange(3)
+            match dice.choice(("take", "take", "beat", "give back", "forget")):
+                case "take":
+                    told.takes(names[number])
+                    taken = await replicas.take("alice", names[number], "", 0, told.now)
+                    assert taken is not None
+                    told.epoch = taken.epoch
+                case "beat":
+                    told.resolved(names[number])
+                    await replicas.beat(names[number], A_LONG_TIME_MS)
+                case "give back" if told.at:
+                    assert await replicas.give_back("alice", told.at, told.epoch)
+                    told.at = ""
+                case "forget":
+                    told.forgotten(names[number])
+                    await replicas.forget(names[number])
+                    names[number] = f"r{next(numbers)}"
+                    await replicas.enter(names[number])
+            assert [(row.replica, row.left_ms) for row in await sessions(replicas, "watcher")] == told.row
+            for name in names:
+                assert await replicas.lost_players(name) == told.lost(name)
+        for name in names:
+            await replicas.forget(name)
+        assert await sessions(replicas, "watcher") == ()
 
 
 async def test_a_replica_knows_whether_there_are_others(replicas: Replicas) -> None:
@@ -117,11 +248,10 @@ async def test_a_replica_knows_whether_there_are_others(replicas: Replicas) -> N
 async def test_players_of_a_dead_replica_are_lost_and_so_are_those_who_have_just_left_it(replicas: Replicas) -> None:
     for name in ("a", "b"):
         await replicas.enter(name)
-    for player in ("alice", "bob", "carol"):
-        await replicas.take(player, "a", "", 0)
-    await replicas.take("dave", "b", "", 0)
-    await replicas.take("bob", "b", "", 0)
-    assert await replicas.lost_players("a") == ["alice", "bob", "carol"]
+    for player, replica in (("alice", "a"), ("bob", "a"), ("carol", "a"), ("dave", "b"), ("bob", "b")):
+        await take(replicas, player, replica)
+    found = await replicas.lost_players("a")
+    assert [(player, left is not None) for player, left in found] == [("alice", False), ("bob", True), ("carol", False)]
     await replicas.forget("a")
     assert await replicas.lost_players("a") == []
     heartbeat = await replicas.beat("b", A_LONG_TIME_MS)

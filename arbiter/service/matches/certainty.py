@@ -26,15 +26,15 @@ AGAIN_S: Final = 0.1
 
 
 def waits_for_certainty(live: LiveMatch, presence: Presence, player: str, command: Play, due: bool) -> bool:
-    """Return whether a move may answer a turn that its player's last server, which may be dead, has handed over.
+    """Return whether a move may answer a turn that was handed over by a server that may be dead.
 
     If that server is dead, the turn is interrupted, and the move costs nothing. So the move waits until this is known.
     due: the deadline of the match has come.
     """
     if due and presence.is_judged_elsewhere(player):
         return True
-    came, started = presence.came_at(player), live.newest.turn_started
-    return came is not None and started is not None and started <= came and live.newest.turn == command.seat
+    left, started = presence.left_at(player), live.newest.turn_started
+    return left is not None and started is not None and started <= left and live.newest.turn == command.seat
 
 
 def flag_waits_ms(match: Match, presence: Presence, overdue_ms: int) -> int:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
@@ -116,13 +116,31 @@ class LiveMatches:
         """Return the players of live matches, in the order of their first match."""
         return list(self._of_player)
 
-    def interrupt_all(self, reason: Interruption, which: Callable[[Match], bool] | None = None) -> asyncio.Future[Any]:
+    def interrupt_all(
+        self, reason: Interruption, which: Callable[[Match], bool] | None = None
+    ) -> asyncio.Future[list[Answer]]:
         """Stop the clocks of all matches, or of those for which `which` returns True.
 
         The future is done once the store has accepted or refused every interruption.
         """
         live = [each for each in self._live.values() if which is None or which(each.newest)]
-        return asyncio.gather(*[self.decide(match, Interrupt(reason)) for match in live], return_exceptions=True)
+        return asyncio.gather(*[self.decide(match, Interrupt(reason)) for match in live])
+
+    def interrupt_turns(self, reason: Interruption, which: Callable[[str], bool]) -> asyncio.Future[list[Answer]]:
+        """Stop the running clocks of the players for whom `which` returns True.
+
+        If it is no longer that turn, because other servers have gone on with the match, nothing happens to it.
+        """
+        turns = [
+            (live, live.newest.players[live.newest.turn - 1], live.newest.turn_started) for live in self._live.values()
+        ]
+        return asyncio.gather(
+            *[
+                self.decide(live, Interrupt(reason, player, started))
+                for live, player, started in turns
+                if started is not None and which(player)
+            ]
+        )
 
     def stop(self) -> None:
         """Accept no more commands."""

@@ -14,8 +14,8 @@ class Presence(Protocol):
     def is_judged_elsewhere(self, player: str) -> bool:
         """Return whether another server, which may be dead, has the player's Play stream or has just had it."""
 
-    def came_at(self, player: str) -> int | None:
-        """Return when a player came here from another server that may be dead, which is not known yet; else None.
+    def left_at(self, player: str) -> int | None:
+        """Return when a player left the last server that may be dead, which is not known yet; else None.
 
         In milliseconds since the epoch.
         """

@@ -118,22 +118,26 @@ class MatchRegistry:
 
         If the store is shared, only those matches are interrupted in which a player who is present here is to move.
         """
-        await self._live.interrupt_all(Interruption.RESTART, self._is_turn_here if self._shared else None)
+        if self._shared:
+            await self._live.interrupt_turns(Interruption.RESTART, self._presence.is_present)
+        else:
+            await self._live.interrupt_all(Interruption.RESTART)
         for player in self._live.players():
             if self._presence.is_present(player):
                 self.player_present(player)
 
-    async def drain(self, is_last: bool = False) -> None:
-        """Accept no more commands, stop the clocks, and wait until all events are durable.
+    async def drain(self, is_last: bool = False) -> bool:
+        """Accept no more commands, stop the clocks, and wait until all events are durable; return whether they are.
 
         If the store is shared, and this is not the last server to stop, only matches with a player who is present here
         are interrupted; they continue on another server.
         """
         self._live.stop()
         everything = is_last or not self._shared
-        await self._live.interrupt_all(Interruption.DRAIN, None if everything else self._is_played_here)
+        answers = await self._live.interrupt_all(Interruption.DRAIN, None if everything else self._is_played_here)
         self._live.cancel_timers()
         await self._recovery.stop()
+        return not any(isinstance(answer, StoreFailed) for answer in answers)
 
     @property
     def draining(self) -> bool:
@@ -345,9 +349,6 @@ class MatchRegistry:
             if record.revision != expected:
                 raise RecordDamaged(match_id, expected, "it is missing")
         return records
-
-    def _is_turn_here(self, match: Match) -> bool:
-        return self._presence.is_present(match.players[match.turn - 1])
 
     def _is_played_here(self, match: Match) -> bool:
         return any(self._presence.is_present(player) for player in match.players)

@@ -20,7 +20,7 @@ class Connections:
         self.by_player: dict[str, Session] = {}
         self.others: Counter[str] = Counter()
         self.elsewhere: dict[str, PlaySession] = {}
-        self._doubtful: dict[str, int] = {}  # players who may come from a dead replica: when they came
+        self._doubtful: dict[str, int] = {}  # players who may come from a dead replica: when they left it
 
     def __iter__(self) -> Iterator[Session]:
         return iter(self.by_player.values())
@@ -33,20 +33,22 @@ class Connections:
         """Return whether a player has a stream here: a Play stream, or another stream on which it can move."""
         return player in self.by_player or player in self.others
 
-    def doubt(self, player: str, now: int) -> None:
-        """Note that a player has come, now, from a replica that may be dead."""
-        self._doubtful[player] = now
+    def doubt(self, player: str, left_ms: int | None) -> None:
+        """Note when a player left the last replica that may be dead.
 
-    def trust(self, player: str) -> None:
-        """Note that a player's last replica is known to be alive, or has been cleaned up after."""
-        self._doubtful.pop(player, None)
+        None if each of its replicas is known to be alive, or has been cleaned up after.
+        """
+        if left_ms is None:
+            self._doubtful.pop(player, None)
+        else:
+            self._doubtful[player] = left_ms
 
     def in_doubt(self) -> list[str]:
         """Return the players who may come from a dead replica."""
         return list(self._doubtful)
 
-    def came_at(self, player: str) -> int | None:
-        """Return when a player came from a replica that may be dead; None if no replica of the player is in doubt."""
+    def left_at(self, player: str) -> int | None:
+        """Return when a player left the last replica that may be dead; None if no replica of it is in doubt."""
         return self._doubtful.get(player)
 
     def is_judged_elsewhere(self, player: str) -> bool:

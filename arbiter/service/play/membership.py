@@ -11,9 +11,10 @@ from typing import Final
 from arbiter.service.play.session import Hello, Session
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.service.ports.replicas import Heartbeat, PlaySession, Replicas
+from arbiter.service.ports.replicas import Heartbeat, LostPlayer, PlaySession, Replicas, Taken
 
 NO_ANSWER: Final = "it does not answer"
+TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
 
 
 class Membership:
@@ -49,7 +50,7 @@ class Membership:
         except TimeoutError:
             raise StoreFailed(NO_ANSWER) from None
 
-    async def lost_players(self, gone: str) -> list[str]:
+    async def lost_players(self, gone: str) -> list[LostPlayer]:
         """Return the players whose Play stream was on a dead replica. Raises StoreFailed."""
         return await self._replicas.lost_players(gone)
 
@@ -77,15 +78,17 @@ class Membership:
         if self.cut_off:
             raise StoreFailed(NO_ANSWER)
 
-    async def take(self, player: str, hello: Hello) -> tuple[str, int, bool]:
-        """Write the row of a player's new Play stream.
+    async def take(self, player: str, hello: Hello, now_ms: int) -> tuple[str, Taken]:
+        """Write the row of a Play stream that a player opens now; return the replica in it, and the rest.
 
-        Returns the replica and the epoch in the row, and whether the row is doubtful (see `PlaySession`). Raises
-        StoreFailed.
+        Raises StoreFailed, also if others have declared this replica dead.
         """
         self.check()
         replica = self.replica
-        return replica, *await self._replicas.take(player, replica, hello.bot_version, hello.most_matches)
+        taken = await self._replicas.take(player, replica, hello.bot_version, hello.most_matches, now_ms)
+        if taken is None:
+            raise StoreFailed(TAKEN_FOR_GONE)
+        return replica, taken
 
     async def give_back(self, session: Session) -> bool:
         """Record that a stream has ended; return whether it was still the player's current one. Raises StoreFailed."""

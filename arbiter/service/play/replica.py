@@ -21,11 +21,12 @@ from contextlib import suppress
 from typing import Final, NoReturn
 
 from arbiter.matches.commands import Interrupt, Interruption, Leave
-from arbiter.matches.match import Match, Phase
-from arbiter.service.matches.live import seat_of
+from arbiter.matches.events import EventKind
+from arbiter.matches.requests import Receipt
+from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.connections import Connections
-from arbiter.service.play.membership import Membership
+from arbiter.service.play.membership import TAKEN_FOR_GONE, Membership
 from arbiter.service.play.sessions import Sessions, superseded
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoreFailed
@@ -38,8 +39,6 @@ BEAT_S: Final = 0.5  #: time between two heartbeats
 SILENCE_MS: Final = 2_000  #: a replica that has written nothing for this time is dead
 HEAR_S: Final = 0.25  #: time between two reads of notices
 NOTICES: Final = 500  #: notices in one read
-
-TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
 
 
 class Replica:
@@ -159,8 +158,8 @@ class Replica:
             session, row = self._connections.of(player), rows.get(player)
             if self._membership.is_opening(player):
                 continue  # the row may be newer than `rows`
-            if row is None or not (row.doubtful or (session is not None and row.epoch < session.row[1])):
-                self._connections.trust(player)
+            if row is None or session is None or row.epoch >= session.row[1]:
+                self._connections.doubt(player, row.left_ms if row is not None else None)
 
     async def _drop_old(self, mine: list[PlaySession]) -> None:
         """Remove the rows of ended streams, where this failed when they ended."""
@@ -172,25 +171,28 @@ class Replica:
                 self._sessions.left(row.player)
 
     async def _inherit(self, gone: str) -> None:
-        """Clean up after a dead replica."""
-        players = await self._membership.lost_players(gone)
+        """Clean up after a dead replica. Raises StoreFailed: then the next heartbeat does it again."""
+        lost = await self._membership.lost_players(gone)
         await self._follower.look()  # its last commits
         interrupted = 0
-        for player in players:
+        for player, left_ms in lost:
             row = self._connections.elsewhere.get(player)
             if row is not None and row.replica == gone:
                 del self._connections.elsewhere[player]
             for live in self._matches.live.of_player(player):
-                if live.newest.phase is Phase.ACTIVE and _is_turn_of(live.newest, player):
-                    interrupted += 1
-                    await self._matches.live.decide(live, Interrupt(Interruption.RESTART))
-                    self._matches.live.note_present_players(live)
-                elif not self._connections.is_anywhere(player):
+                interrupted += await self._interrupt_turn(live, player, left_ms)
+                if not self._connections.is_anywhere(player):
                     self._matches.live.note_presence(live, player, Leave)
         await self._membership.forget(gone)
         self.failovers += 1
-        self._log.warning("replica_gone", replica=gone, players=len(players), interrupted=interrupted)
+        self._log.warning("replica_gone", replica=gone, players=len(lost), interrupted=interrupted)
 
-
-def _is_turn_of(match: Match, player: str) -> bool:
-    return seat_of(match, player) == match.turn
+    async def _interrupt_turn(self, live: LiveMatch, player: str, left_ms: int | None) -> bool:
+        """Interrupt a match if it is the turn of a player who has lost it; return whether it was."""
+        answer = await self._matches.live.decide(live, Interrupt(Interruption.RESTART, player, left_ms))
+        if isinstance(answer, StoreFailed):
+            raise answer
+        interrupted = isinstance(answer, Receipt) and answer.kind is EventKind.INTERRUPTED
+        if interrupted:
+            self._matches.live.note_present_players(live)
+        return interrupted

@@ -122,13 +122,10 @@ class Sessions:
         if self._membership is None:
             return self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
         with self._membership.opening(caller.player):
-            replica, epoch, doubtful = await self._membership.take(caller.player, hello)
-            if doubtful:
-                self._connections.doubt(caller.player, self._clock.now_ms())
-            else:
-                self._connections.trust(caller.player)
+            replica, taken = await self._membership.take(caller.player, hello, self._clock.now_ms())
+            self._connections.doubt(caller.player, taken.left_ms)
             session = self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
-            session.row = replica, epoch
+            session.row = replica, taken.epoch
             return session
 
     def _opened(self, caller: Caller, hello: Hello, missed: Iterable[Item]) -> Session:

@@ -1,6 +1,8 @@
 """Replicas as a port: the servers that share a store, and which replica has each player's Play stream.
 
-Every replica writes its own rows and reads those of the others. All instants are the store's.
+Every replica writes its own rows and reads those of the others. Heartbeats are compared in the store's time. Instants
+at which players leave replicas are in the arbiter's time, as those in the record of a match, because they are compared
+with them.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from typing import NamedTuple, Protocol
 class PlaySession(NamedTuple):
     """A player's Play stream: the last one that was opened on any replica.
 
-    epoch: grows with each stream of the player. most_matches: the number in its bot's hello, 0 for no limit. doubtful:
-    the player came from another replica without closing its stream there, and that replica has been silent since. It
-    may be dead without anybody knowing it yet. replica: '' if the last stream is over, and the one before is in doubt.
+    epoch: grows with each stream of the player. most_matches: the number in its bot's hello, 0 for no limit. left_ms:
+    the player has left replicas that have been silent since, without closing its stream there. Nobody knows yet
+    whether they are dead. This is when it left the last of them, in milliseconds since the epoch; None if there is no
+    such replica. replica: '' if the last stream is over, and replicas before it are in doubt.
     """
 
     player: str
@@ -21,7 +24,24 @@ class PlaySession(NamedTuple):
     epoch: int
     bot_version: str
     most_matches: int
-    doubtful: bool = False
+    left_ms: int | None = None
+
+
+class Taken(NamedTuple):
+    """The row of a new Play stream: its epoch, and `left_ms` as in `PlaySession`."""
+
+    epoch: int
+    left_ms: int | None
+
+
+class LostPlayer(NamedTuple):
+    """A player whose Play stream was on a replica when that was last alive. left_ms: when it left; None if it did not.
+
+    Turns that began later were not handed over by that replica.
+    """
+
+    player: str
+    left_ms: int | None
 
 
 class Heartbeat(NamedTuple):
@@ -51,17 +71,17 @@ class Replicas(Protocol):
     async def forget(self, replica: str) -> None:
         """Remove a replica that has left or is dead, and its Play streams."""
 
-    async def lost_players(self, replica: str) -> list[str]:
+    async def lost_players(self, replica: str) -> list[LostPlayer]:
         """Return the players whose Play stream was on a replica when it was last alive, by name."""
 
-    async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> tuple[int, bool]:
-        """Record that a player has opened a Play stream on a replica; it replaces the player's previous one.
+    async def take(self, player: str, replica: str, bot_version: str, most_matches: int, now_ms: int) -> Taken | None:
+        """Record that a player opens a Play stream on a replica now; it replaces the player's previous one.
 
-        Returns its epoch, and whether it is doubtful (see `PlaySession`).
+        Returns None, and records nothing, if the replica is none any more: others have declared it dead.
         """
 
     async def give_back(self, player: str, replica: str, epoch: int) -> bool:
         """Record that a Play stream has ended; return whether it was still the player's current one.
 
-        If it was doubtful, the player's next stream is so too, as long as nobody knows about the replica before.
+        As long as replicas that the player left before are in doubt, its next stream is in doubt too.
         """

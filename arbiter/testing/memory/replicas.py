@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from arbiter.service.ports.replicas import Heartbeat, PlaySession
+from arbiter.service.ports.replicas import Heartbeat, LostPlayer, PlaySession, Taken
 
 
 @dataclass
@@ -14,13 +14,18 @@ class _Row:
     heir: str = ""
 
 
+@dataclass
+class _Player:
+    session: PlaySession
+    left: dict[str, int] = field(default_factory=dict)  # replicas that have been silent since, and when it left them
+
+
 class MemoryReplicas:
     """The rows of replicas (`arbiter.service.ports.replicas`); their time is the event loop's."""
 
     def __init__(self) -> None:
         self._replicas: dict[str, _Row] = {}
-        self._sessions: dict[str, PlaySession] = {}
-        self._taken: dict[str, tuple[int, str]] = {}  # by player: when, and the replica of the stream before
+        self._players: dict[str, _Player] = {}
 
     async def enter(self, replica: str) -> None:
         """Add a replica."""
@@ -34,15 +39,15 @@ class MemoryReplicas:
         if mine is None or mine.heir:
             return None
         mine.seen_ms = now
+        self._resolve(replica)
         alive = {name for name, row in self._replicas.items() if row.seen_ms >= now - silence_ms}
         for name, row in self._replicas.items():
             if name not in alive and row.heir not in alive:
                 row.heir = replica
         gone = sorted(name for name, row in self._replicas.items() if row.heir == replica)
         sessions = [
-            session._replace(doubtful=self._is_doubtful(player))
-            for player, session in sorted(self._sessions.items())
-            if session.replica or self._is_doubtful(player)
+            there.session._replace(left_ms=max(there.left.values(), default=None))
+            for _, there in sorted(self._players.items())
         ]
         return Heartbeat(tuple(gone), tuple(sessions), len(self._replicas) == 1)
 
@@ -50,52 +55,51 @@ class MemoryReplicas:
         """Remove a replica and its Play streams."""
         await asyncio.sleep(0)
         self._replicas.pop(replica, None)
-        for player in [
-            name
-            for name, session in self._sessions.items()
-            if session.replica == replica or (not session.replica and self._taken[name][1] == replica)
-        ]:
-            del self._sessions[player]
+        for there in self._players.values():
+            if there.session.replica == replica:
+                there.session = there.session._replace(replica="")
+        self._resolve(replica)
 
-    async def lost_players(self, replica: str) -> list[str]:
+    def _resolve(self, replica: str) -> None:
+        """Note that a replica is not in doubt any more, and remove the players who are nowhere without a doubt."""
+        for name, there in list(self._players.items()):
+            there.left.pop(replica, None)
+            if not there.session.replica and not there.left:
+                del self._players[name]
+
+    async def lost_players(self, replica: str) -> list[LostPlayer]:
         """Return the players whose Play stream was on a replica when it was alive for the last time."""
         await asyncio.sleep(0)
-        row = self._replicas.get(replica)
         return sorted(
-            player
-            for player, session in self._sessions.items()
-            if session.replica == replica
-            or (row is not None and self._taken[player][1] == replica and self._taken[player][0] >= row.seen_ms)
+            LostPlayer(name, there.left.get(replica))
+            for name, there in self._players.items()
+            if there.session.replica == replica or replica in there.left
         )
 
-    async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> tuple[int, bool]:
+    async def take(self, player: str, replica: str, bot_version: str, most_matches: int, now_ms: int) -> Taken | None:
         """Note that a player has opened a Play stream on a replica."""
         await asyncio.sleep(0)
-        there = self._sessions.get(player)
-        now = _now_ms()
-        if there is None:
-            self._taken[player] = (now, "")
-        elif there.replica not in (replica, "") and not self._is_doubtful(player):
-            self._taken[player] = (now, there.replica)
-        epoch = there.epoch + 1 if there is not None else 1
-        self._sessions[player] = PlaySession(player, replica, epoch, bot_version, most_matches)
-        return epoch, self._is_doubtful(player)
-
-    def _is_doubtful(self, player: str) -> bool:
-        at, before = self._taken[player]
-        row = self._replicas.get(before)
-        return row is not None and row.seen_ms <= at
+        mine = self._replicas.get(replica)
+        if mine is None or mine.heir:
+            return None
+        before = self._players.get(player)
+        left = before.left if before is not None else {}
+        if before is not None and before.session.replica:
+            left[before.session.replica] = now_ms
+        left.pop(replica, None)  # it is alive: it takes the stream
+        epoch = before.session.epoch + 1 if before is not None else 1
+        self._players[player] = _Player(PlaySession(player, replica, epoch, bot_version, most_matches), left)
+        return Taken(epoch, max(left.values(), default=None))
 
     async def give_back(self, player: str, replica: str, epoch: int) -> bool:
         """Note that a Play stream is over; return whether it was still the player's."""
         await asyncio.sleep(0)
-        there = self._sessions.get(player)
-        if there is None or (there.replica, there.epoch) != (replica, epoch):
+        there = self._players.get(player)
+        if there is None or (there.session.replica, there.session.epoch) != (replica, epoch):
             return False
-        if self._is_doubtful(player):
-            self._sessions[player] = there._replace(replica="")
-        else:
-            del self._sessions[player]
+        there.session = there.session._replace(replica="")
+        if not there.left:
+            del self._players[player]
         return True
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.matches import transitions
+from arbiter.matches.match import Phase
 from arbiter.matches.record_errors import RecordError
 from arbiter.service.matches import live
 from arbiter.service.matches.elsewhere import MatchesElsewhere
@@ -17,9 +19,10 @@ from arbiter.service.play.replica import Replica
 from arbiter.service.play.session import Session
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import Append
+from arbiter.service.ports.replicas import Taken
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from tests.service.matches import test_following, test_several_servers
-from tests.service.play import test_replicas
+from tests.service.play import test_cut_thoughts, test_replicas
 
 Patch = pytest.MonkeyPatch
 Injection = Callable[[Patch], None]
@@ -81,12 +84,36 @@ def charges_a_thought_that_was_cut(patch: Patch) -> None:
 
 def doubts_for_ever(patch: Patch) -> None:
     """Moves of a player who has changed servers wait although the first one lives."""
-    patch.setattr(Connections, "trust", lambda self, player: None)
+    doubt = Connections.doubt
+    patch.setattr(Connections, "doubt", lambda self, player, left: doubt(self, player, left) if left else None)
 
 
 def forgets_the_doubt_with_the_stream(patch: Patch) -> None:
     """A player who loses its new stream too is no longer known to come from a dead server."""
-    patch.setattr(MemoryReplicas, "_is_doubtful", lambda self, player: False)
+
+    async def give_back(self: MemoryReplicas, player: str, replica: str, epoch: int) -> bool:
+        return self._players.pop(player, None) is not None
+
+    patch.setattr(MemoryReplicas, "give_back", give_back)
+
+
+def remembers_one_server(patch: Patch) -> None:
+    """Of the servers that a player has left, only the last one is remembered."""
+    take = MemoryReplicas.take
+
+    async def forgetful(self: MemoryReplicas, player: str, *given: Any) -> Taken | None:
+        taken = await take(self, player, *given)
+        left = self._players[player].left
+        for replica in sorted(left, key=lambda name: left[name])[:-1]:
+            del left[replica]
+        return taken
+
+    patch.setattr(MemoryReplicas, "take", forgetful)
+
+
+def interrupts_whatever_turn_it_is(patch: Patch) -> None:
+    """A turn that a server which lives has handed over is interrupted, because its player came from a dead one."""
+    patch.setattr(transitions, "_is_turn", lambda match, player, began_by: match.phase is Phase.ACTIVE)
 
 
 def leaves_the_matches_of_the_dead(patch: Patch) -> None:
@@ -136,6 +163,11 @@ def counts_before_it_stores(patch: Patch) -> None:
         (
             forgets_the_doubt_with_the_stream,
             lambda: GONE.test_a_move_before_the_server_counts_as_dead_waits_and_is_charged_nothing(2),
+        ),
+        (remembers_one_server, test_cut_thoughts.test_a_player_whose_server_has_died_goes_on_before_anybody_knows),
+        (
+            interrupts_whatever_turn_it_is,
+            test_cut_thoughts.test_a_player_whose_server_has_died_goes_on_before_anybody_knows,
         ),
         (
             doubts_for_ever,

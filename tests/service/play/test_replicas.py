@@ -312,6 +312,35 @@ class TestDeadServer:
         assert (await kinds(third, match.id)).count("interrupted") == 1
 
     @virtually
+    async def test_its_turns_are_interrupted_later_if_the_store_fails_meanwhile(self) -> None:
+        one, other = await servers(2)
+        await one.connect("alice")
+        match = await one.create("pondlife", time="5s", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        await one.die()
+        other.journal.refuse = True
+        await asyncio.sleep(NOTICED_S)
+        assert other.arbiter.replica is not None
+        assert other.arbiter.replica.failovers == 0, "as long as this is not done, its players are in doubt"
+        other.journal.refuse = False
+        await asyncio.sleep(NOTICED_S)
+        assert "interrupted" in await kinds(other, match.id)
+        assert other.arbiter.replica.failovers == 1
+
+    @virtually
+    async def test_a_server_that_was_declared_dead_opens_no_stream_before_it_knows(self) -> None:
+        one, other = await servers(2)
+        for task in one.tasks:
+            task.cancel()
+        await asyncio.sleep(NOTICED_S)
+        with pytest.raises(StoreFailed):
+            await one.connect("alice")
+        assert one.arbiter.replica is not None
+        await one.arbiter.replica.beat()
+        assert (await one.connect("alice")).session.ended is None
+        await other.connect("bob")
+
+    @virtually
     async def test_a_new_server_takes_over_a_store_with_matches_of_a_dead_one(self) -> None:
         [one] = await servers(1)
         await one.connect("alice")
