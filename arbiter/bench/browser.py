@@ -4,7 +4,9 @@ Plan: `page` (address of the pages), `match`. It sends an answer once the page h
 has `updates`: for each event that has come, the milliseconds that the page's script was busy with it, and that the
 browser then needed to style and lay out the page. Two figures each: how much time passed, and how much of it the page's
 thread had a processor, both as Chromium's own trace says. The first is longer where the processors have other things to
-do: the server, both players and the processes of Chromium that paint.
+do: the server, both players and the processes of Chromium that paint. `pictures`: for each frame after an event, the
+processor time that the page's thread needed to paint it. Events that come together share a frame. The wait for the next
+frame (Chromium makes 60 a second) is in none of these figures.
 """
 
 from __future__ import annotations
@@ -12,12 +14,22 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import Any, Final, TypeAlias
 
 from arbiter.bench.processes import answer, order
 
+Traced: TypeAlias = dict[str, Any]  # an event of Chromium's trace: times are in µs
+
 CHROMIUM: Final = "chromium"
 TIMELINE: Final = "devtools.timeline"  #: the part of Chromium's trace that has the calls of a page's functions
+LAST_PART: Final = "Layerize"  #: of the work for a frame in the page's thread
+PAINTING: Final = (
+    "PrePaint",
+    "Paint",
+    LAST_PART,
+)  #: the parts of this work; inside a Paint are the Paints of its parts
 TIMED: Final = """
 const made = Object.getOwnPropertyDescriptor(EventSource.prototype, "onmessage");
 Object.defineProperty(EventSource.prototype, "onmessage", {
@@ -53,13 +65,39 @@ def run(page: str, match: str) -> None:
         browser.start_tracing(page=shown, categories=[TIMELINE])
         answer()
         while order() is not None:
-            calls = [each for each in json.loads(browser.stop_tracing())["traceEvents"] if _is_update(each)]
-            answer(updates=[(each["dur"] / 1_000, each["tdur"] / 1_000) for each in calls])
+            traced = json.loads(browser.stop_tracing())["traceEvents"]
+            calls = sorted((each for each in traced if _is_update(each)), key=_begin)
+            updates = [(each["dur"] / 1_000, each["tdur"] / 1_000) for each in calls]
+            answer(updates=updates, pictures=list(_pictures(traced, calls)))
             browser.start_tracing(page=shown, categories=[TIMELINE])
         browser.close()
 
 
-def _is_update(traced: dict[str, Any]) -> bool:
+def _pictures(traced: Sequence[Traced], calls: Sequence[Traced]) -> Iterator[float]:
+    """Yield the processor time, in ms, of painting the first frame after each update that has a frame of its own."""
+    threads = {(each["pid"], each["tid"]) for each in calls}
+    parts = [each for each in traced if _is_painting(each) and (each["pid"], each["tid"]) in threads]
+    ends = [*map(_begin, calls[1:]), inf]
+    for call, end in zip(calls, ends, strict=True):
+        spent, painted_until = 0.0, _begin(call) + call["dur"]
+        for part in sorted((each for each in parts if painted_until <= _begin(each) < end), key=_begin):
+            if _begin(part) < painted_until:
+                continue
+            spent, painted_until = spent + part["tdur"] / 1_000, _begin(part) + part["dur"]
+            if part["name"] == LAST_PART:
+                yield spent
+                break
+
+
+def _begin(traced: Traced) -> float:
+    return float(traced["ts"])
+
+
+def _is_painting(traced: Traced) -> bool:
+    return traced.get("name") in PAINTING and traced.get("ph") == "X"
+
+
+def _is_update(traced: Traced) -> bool:
     """Say whether an event of Chromium's trace is a whole call of what `TIMED` has put around the page's script."""
     called = traced.get("name") == "FunctionCall" and traced.get("ph") == "X"
     return called and traced["args"]["data"]["functionName"] == "measuredUpdate"

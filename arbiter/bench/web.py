@@ -99,20 +99,17 @@ def bench_web(plan: WebPlan, progress: Progress) -> Report:
         updates = _updates(plan, server_process, games, progress)
     _report(report, alone, beside)
     if updates:
-        _report_updates(report, updates)
+        _report_updates(report, updates["updates"], updates["pictures"])
     return report
 
 
 def _updates(
     plan: WebPlan, server_process: ServerProcess, games: list[list[str]], progress: Progress
-) -> Sequence[tuple[float, float]]:
-    """Return the time of each event of a match in Chromium, in ms; empty without Chromium.
-
-    Each is (by the clock, processor time of the page's thread).
-    """
+) -> dict[str, Any]:
+    """Return the times of a match in Chromium (see `arbiter.bench.browser`); empty without Chromium."""
     if why := lacking():
         progress(f"left out: a page's update in Chromium, because {why}")
-        return ()
+        return {}
     progress("a match in Chromium")
     alone = replace(plan, grid=0, think_ms=BROWSER_THINK_MS)
     with (
@@ -124,10 +121,10 @@ def _updates(
             side.send(seconds=plan.seconds * BROWSER_TIMES)
         for side in people:
             side.next_answer()
-        updates: Sequence[tuple[float, float]] = browser.ask()["updates"]
-    if not updates:
+        answer: dict[str, Any] = browser.ask()
+    if not answer["updates"]:
         raise BenchError("no event reached the page in Chromium")
-    return updates
+    return answer
 
 
 @contextmanager
@@ -195,7 +192,7 @@ def _report(report: Report, alone: Sequence[_Round], beside: Sequence[_Round]) -
         report.median(f"p{percent}_ratio", title, ratios, TIMES, MOST_TIMES, Bound.MOST)
 
 
-def _report_updates(report: Report, updates: Sequence[tuple[float, float]]) -> None:
+def _report_updates(report: Report, updates: Sequence[tuple[float, float]], pictures: Sequence[float]) -> None:
     passed, busy = zip(*updates, strict=True)
     report.add("update_p50_ms", "a page's update in Chromium, p50", percentile(passed, 50), "ms")
     title = "a page's update in Chromium, p99"
@@ -203,3 +200,6 @@ def _report_updates(report: Report, updates: Sequence[tuple[float, float]]) -> N
     for percent in (50, 99):
         title = f"of that, processor time of the page's thread, p{percent}"
         report.add(f"update_cpu_p{percent}_ms", title, percentile(busy, percent), "ms")
+    for percent in (50, 99):
+        title = f"the page's thread paints a frame after it, processor time, p{percent}"
+        report.add(f"picture_cpu_p{percent}_ms", title, percentile(pictures, percent), "ms")

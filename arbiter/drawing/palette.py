@@ -133,8 +133,8 @@ def css(palette: Palette) -> str:
         ".brick.deep": f"fill:{_text_on(palette.ground[1])}",
         **{f".h{n}": f"fill:{shade}" for n, shade in enumerate(_shades(palette.ground))},
         **{f".{name}": f"fill:{ink.fill};stroke:{ink.edge};stroke-width:2.5" for name, ink in inks.items()},
-        **{f".rim-{name}": f"stroke:{ink.edge};stroke-width:19" for name, ink in inks.items()},
-        **{f".link-{name}": f"stroke:{ink.fill};stroke-width:14" for name, ink in inks.items()},
+        **{f".rim-{name}": f"fill:none;stroke:{ink.edge};stroke-width:19" for name, ink in inks.items()},
+        **{f".link-{name}": f"fill:none;stroke:{ink.fill};stroke-width:14" for name, ink in inks.items()},
         **{f".on-{name}": f"fill:{ink.text}" for name, ink in inks.items()},
     }
     return "\n".join(f"{selector}{{{rule}}}" for selector, rule in rules.items())

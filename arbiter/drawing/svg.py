@@ -6,6 +6,7 @@ and a title in words. The document has a title and a description for screen read
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
@@ -90,11 +91,14 @@ def _board(game: AnyGame, shape: Skeleton, pieces: Sequence[Piece], shown: Conte
 
 
 def links(shape: Skeleton, inks: tuple[str, str, str], pairs: Iterable[GroupLink]) -> Iterator[str]:
-    """Yield the bars between the pieces of groups: all outlines, then all insides."""
+    """Yield the bars between the pieces of groups, one path for each owner: all outlines, then all insides."""
+    bars = defaultdict[int, list[str]](list)
+    for owner, first, second in pairs:
+        ends = (" ".join(map(number, shape.centres[cell])) for cell in (first, second))
+        bars[owner].append("M" + "L".join(ends))
     for kind in ("rim", "link"):
-        for owner, first, second in pairs:
-            (x1, y1), (x2, y2) = shape.centres[first], shape.centres[second]
-            yield element("line", class_=f"{kind}-{inks[owner]}", x1=x1, y1=y1, x2=x2, y2=y2)
+        for owner, those in sorted(bars.items()):
+            yield element("path", class_=f"{kind}-{inks[owner]}", d="".join(those))
 
 
 def cell_title(game: AnyGame, name: str, piece: Piece) -> str:

@@ -21,7 +21,8 @@ DRAWN = """() => Object.fromEntries([...document.querySelectorAll("svg.board > g
   [...layer.children].map((part) => {
     const what = part.querySelector("use") ?? part;
     const of = ["href", "class", "d", "points", "x1", "y1", "x2", "y2"].map((name) => what.getAttribute(name));
-    return [part.getAttribute("data-at"), part.getAttribute("transform"), part.textContent, ...of].join(" ");
+    const size = Number(part.querySelector("text")?.getAttribute("font-size")).toFixed(1);
+    return [part.getAttribute("data-at"), part.getAttribute("transform"), part.textContent, size, ...of].join(" ");
   }).sort(),
 ]))"""
 """Returns the elements in each layer of a board, without the order of elements of one kind."""
@@ -90,8 +91,8 @@ async def test_a_moving_piece_keeps_its_element(server: Served, browser: Open) -
 
 
 def _looks(piece: str) -> str:
-    """Return the appearance of a piece, without its place."""
-    return piece.partition(") ")[2]
+    """Return the symbol of a piece, without its place and its text."""
+    return piece.partition("#")[2]
 
 
 async def test_connected_players_are_marked_and_the_last_seconds_shown_in_tenths(server: Served, browser: Open) -> None:

@@ -11,6 +11,9 @@ const [GAP, RIGHT, MARGIN] = [0.8, 8, 8]; // as in arbiter/drawing/curves.py
 export class Charts {
   readonly #root: HTMLElement;
   readonly #moves: Timed[];
+  readonly #bars: [string, string] = ["", ""]; // by seat: path data in units of a ply and a millisecond
+  #longest = 1;
+  #drawn = 0; // the number of moves that have bars
 
   constructor(root: HTMLElement, go: (ply: number) => void) {
     this.#root = root;
@@ -41,7 +44,8 @@ export class Charts {
     say(place, words.length ? `Expected score: ${words.join(", ")}` : "");
   }
 
-  // Adds the bar of a new move, and scales all bars by the longest time.
+  // Adds the bar of a new move, and scales all bars by the longest time. The scale is an attribute of the bars, so that the
+  // others stay as they are.
   take(move: Move): void {
     this.#moves.push(move);
     const chart = this.#root.querySelector<SVGPathElement>(".spent")?.ownerSVGElement;
@@ -50,14 +54,22 @@ export class Charts {
     const left = this.#left(chart);
     const step = (width - left - RIGHT) / (move.ply + 1);
     chart.dataset["step"] = `${step}`;
-    const longest = Math.max(1, ...this.#moves.map((each) => each.spent_ms ?? 0));
-    for (const [seat, upward] of [[1, -1], [2, 1]] as const) {
-      const bars = this.#moves.filter((each) => each.seat === seat && each.spent_ms).map((each) =>
-        `M${left + (each.ply + (1 - GAP) / 2) * step} ${height / 2}h${GAP * step}`
-        + `v${upward * (height / 2 - MARGIN) * (each.spent_ms ?? 0) / longest}h${-GAP * step}z`);
-      chart.querySelector(`.spent.of${seat}`)?.setAttribute("d", bars.join(""));
-    }
-    for (const label of chart.querySelectorAll("text")) say(label, seconds(longest));
+    for (const each of this.#moves.slice(this.#drawn)) this.#add(each);
+    this.#drawn = this.#moves.length;
+    const scale = `matrix(${step} 0 0 ${(height / 2 - MARGIN) / this.#longest} ${left} ${height / 2})`;
+    this.#bars.forEach((bars, n) => {
+      const path = chart.querySelector(`.spent.of${n + 1}`);
+      if (path?.getAttribute("d") !== bars) path?.setAttribute("d", bars);
+      path?.setAttribute("transform", scale);
+    });
+    for (const label of chart.querySelectorAll("text")) say(label, seconds(this.#longest));
+  }
+
+  // Adds a bar: upwards for seat 1, downwards for seat 2.
+  #add({ ply, seat, spent_ms }: Timed): void {
+    if (!spent_ms) return;
+    this.#longest = Math.max(this.#longest, spent_ms);
+    this.#bars[seat === 1 ? 0 : 1] += `M${ply + (1 - GAP) / 2} 0h${GAP}v${seat === 1 ? -spent_ms : spent_ms}h${-GAP}z`;
   }
 
   // Loads the charts again after the end of the match, when expectations are disclosed.

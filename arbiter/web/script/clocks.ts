@@ -1,4 +1,5 @@
 // Clocks by the server's time: the time left now, with tenths of a second in the last twenty.
+import { say } from "./pairs.ts";
 import type { State } from "./shapes.ts";
 
 const LOW_MS = 20_000;
@@ -10,17 +11,26 @@ export function shown(ms: number): string {
   return hours ? `${hours}:${`${minutes}`.padStart(2, "0")}:${seconds}` : `${minutes}:${seconds}`;
 }
 
+interface SeatClock {
+  places: Element[]; // that show whose turn it is
+  clock: Element | null;
+  most: number; // the longest time left that this page has seen
+  text: string;
+  runs: boolean | undefined;
+  low: boolean;
+}
+
 export class Clocks {
-  readonly #seats: { places: Element[]; clock: Element | null }[]; // places: the elements that show whose turn it is
-  readonly #most = new Map<number, number>(); // by seat: the longest time left that this page has seen
+  readonly #seats: SeatClock[];
   #state: State | undefined;
   #ahead = Number.POSITIVE_INFINITY; // upper bound of this browser's time minus the server's, ms
 
   constructor(root: Element) {
-    this.#seats = [1, 2].map((seat) => ({
-      places: [...root.querySelectorAll(`[data-seat="${seat}"]`)],
-      clock: root.querySelector(`[data-clock="${seat}"]`),
-    }));
+    this.#seats = [1, 2].map((seat) => {
+      const clock = root.querySelector(`[data-clock="${seat}"]`);
+      const places = [...root.querySelectorAll(`[data-seat="${seat}"]`)];
+      return { places, clock, most: 0, text: clock?.textContent ?? "", runs: undefined, low: false };
+    });
   }
 
   // Shows a state. fresh: it has just arrived; the fastest message gives the best estimate of the server's time.
@@ -30,22 +40,25 @@ export class Clocks {
     this.tick();
   }
 
+  // Shows the time left now. Only what differs from the page is written, since ten times a second nearly nothing does.
   tick(): void {
     const state = this.#state;
     if (!state) return;
-    for (const [n, { places, clock }] of this.#seats.entries()) {
-      const seat = n + 1;
-      const runs = !state.over && state.turn === seat;
-      for (const place of places) place.classList.toggle("turn", runs);
+    const now = Date.now() - (Number.isFinite(this.#ahead) ? this.#ahead : 0);
+    this.#seats.forEach((seat, n) => {
+      const runs = !state.over && state.turn === n + 1;
+      if (runs !== seat.runs) for (const place of seat.places) place.classList.toggle("turn", runs);
+      seat.runs = runs;
       const left = state.clocks[n];
-      if (!clock || left === undefined) continue;
-      const now = Date.now() - (Number.isFinite(this.#ahead) ? this.#ahead : 0);
+      if (!seat.clock || left === undefined) return;
       const rest = runs && state.started ? left - Math.max(0, now - state.started) : left;
       const text = shown(rest);
-      if (clock.textContent !== text) clock.textContent = text;
-      const most = Math.max(this.#most.get(seat) ?? 0, rest);
-      this.#most.set(seat, most);
-      clock.classList.toggle("low", runs && rest < Math.min(LOW_MS / 2, most / 4));
-    }
+      if (text !== seat.text) say(seat.clock, text);
+      seat.text = text;
+      seat.most = Math.max(seat.most, rest);
+      const low = runs && rest < Math.min(LOW_MS / 2, seat.most / 4);
+      if (low !== seat.low) seat.clock.classList.toggle("low", low);
+      seat.low = low;
+    });
   }
 }

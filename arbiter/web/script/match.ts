@@ -4,10 +4,11 @@ import { Charts } from "./charts.ts";
 import { Clocks } from "./clocks.ts";
 import { Legal } from "./legal.ts";
 import { listen } from "./live.ts";
+import { Moves } from "./moves.ts";
 import { pairs, say } from "./pairs.ts";
 import { Replay } from "./replay.ts";
 import { Seat } from "./seat.ts";
-import type { Move, News, Position, State } from "./shapes.ts";
+import type { News, Position, State } from "./shapes.ts";
 import { verify } from "./verify.ts";
 
 const PLAY_MS = 900;
@@ -19,10 +20,13 @@ export function match(root: HTMLElement): void {
   if (!svg) return;
   const [board, clocks, replay] = [new Board(svg), new Clocks(root), new Replay(first.match)];
   const [slider, output] = [find<HTMLInputElement>("input[type=range]"), find("[data-ply]:not(a)")];
-  const listed = find("[data-moves]");
+  const listed = new Moves(find("[data-moves]"));
+  const [result, words, picture] = [find("[data-result]"), find("[data-said]"), find("[data-picture]")];
+  const [numbers, signs] = [[0, 1, 2].map((n) => find(`[data-numbers="${n}"]`)), find("[data-signs]")];
+  const away = [1, 2].map((seat) => find<HTMLElement>(`.panel[data-seat="${seat}"] [data-away]`));
+  const afterwards = [find<HTMLElement>("[data-verify]"), find<HTMLElement>("[data-animation]")];
   let [state, at, playing]: [State, number, number | undefined] = [first, first.at, undefined];
-  let said = find("[data-said]")?.textContent ?? "";
-  let [current, scrolling]: [Element | null, number | undefined] = [find("[data-moves] [aria-current]"), undefined];
+  let said = words?.textContent ?? "";
 
   const seat = root.dataset["seats"] ? new Seat(root, svg, board) : undefined;
   const legal = new Legal(root, svg, board, show);
@@ -33,39 +37,24 @@ export function match(root: HTMLElement): void {
   function place(): void {
     if (slider) [slider.max, slider.value] = [`${state.ply}`, `${at}`];
     say(output, `${at}/${state.ply}`);
-    const here = listed?.children[at - 1] ?? null;
-    if (here !== current) {
-      current?.removeAttribute("aria-current");
-      here?.setAttribute("aria-current", "step");
-      current = here;
-      scroll();
-    }
+    listed.mark(at);
     charts?.mark(at);
-    find("[data-picture]")?.setAttribute("href", `/matches/${state.match}/picture.svg?ply=${at}`);
+    picture?.setAttribute("href", `/matches/${state.match}/picture.svg?ply=${at}`);
     const search = at === state.ply ? "" : `?ply=${at}`;
     if (search !== location.search) history.replaceState(null, "", location.pathname + search);
-  }
-
-  // Scrolls the list to the shown move before the next frame. To read its place forces a layout of the page, which is then
-  // done once for all changes.
-  function scroll(): void {
-    scrolling ??= requestAnimationFrame(() => {
-      scrolling = undefined;
-      if (listed && current) listed.scrollTop += current.getBoundingClientRect().top - listed.getBoundingClientRect().top - 96;
-    });
   }
 
   function draw(position: Position, animate: boolean): void {
     board.show(position.board, position.said, animate);
     said = position.said;
     tell();
-    position.numbers.forEach((numbers, n) => pairs(root.querySelector(`[data-numbers="${n}"]`), numbers));
-    pairs(find("[data-signs]"), position.signs);
+    position.numbers.forEach((counts, n) => pairs(numbers[n] ?? null, counts));
+    pairs(signs, position.signs);
   }
 
   // Says whose move it is, but not at the end of a match that is over: the result is shown there.
   function tell(): void {
-    say(find("[data-said]"), state.over && at === state.ply ? "" : said);
+    say(words, state.over && at === state.ply ? "" : said);
   }
 
   async function go(ply: number, animate = false): Promise<void> {
@@ -112,7 +101,7 @@ export function match(root: HTMLElement): void {
     const follows = at === state.ply;
     const { move, board: contents, said, numbers, signs } = next;
     if (move && move.ply >= state.ply) {
-      list(listed, move);
+      listed.add(move);
       charts?.take(move);
       if (contents && said !== undefined && numbers && signs) replay.keep(move.ply + 1, { board: contents, said, numbers, signs });
     }
@@ -125,15 +114,10 @@ export function match(root: HTMLElement): void {
     }
     if (move) place();
     tell();
-    for (const seat of [1, 2]) {
-      const away = find<HTMLElement>(`.panel[data-seat="${seat}"] [data-away]`);
-      if (away && state.present) away.hidden = Boolean(state.over || state.present[seat - 1]);
-    }
-    say(find("[data-result]"), state.result || state.phase || "");
-    const button = find<HTMLElement>("[data-verify]");
-    if (button) button.hidden = !state.over;
-    const animation = find<HTMLElement>("[data-animation]");
-    if (animation) animation.hidden = !state.over;
+    const { over, present } = state;
+    away.forEach((sign, n) => { if (sign && present) sign.hidden = Boolean(over || present[n]); });
+    say(result, state.result || state.phase || "");
+    for (const part of afterwards) if (part) part.hidden = !over;
     show();
   }
 
@@ -160,22 +144,10 @@ export function match(root: HTMLElement): void {
 
   clocks.set(state, true);
   place();
-  scroll();
   show();
   const events = (last: string): string => `/matches/${state.match}/events?after=${last || first.revision}${seat ? "&seated=1" : ""}`;
   if (!state.over) listen(events, take);
   setInterval(() => clocks.tick(), 100);
-}
-
-function list(moves: Element | null, move: Move): void {
-  const [item, link, spent] = [document.createElement("li"), document.createElement("a"), document.createElement("span")];
-  item.className = `seat${move.seat}`;
-  Object.assign(link, { textContent: move.move, href: `?ply=${move.ply + 1}` });
-  link.dataset["ply"] = `${move.ply + 1}`;
-  spent.className = "quiet";
-  spent.textContent = move.spent_ms === null ? "" : `${(move.spent_ms / 1000).toFixed(1)} s`;
-  item.append(link, " ", spent);
-  moves?.append(item);
 }
 
 async function verdict(place: Element | null, match: string): Promise<void> {

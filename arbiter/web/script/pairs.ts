@@ -2,7 +2,10 @@
 // are not set again, since the browser would lay them out again.
 
 export function say(place: Element | null, text: string): void {
-  if (place && place.textContent !== text) place.textContent = text;
+  if (!place || place.textContent === text) return;
+  const there = place.firstChild;
+  if (there instanceof Text && place.childNodes.length === 1) there.data = text; // a new node would cost more
+  else place.textContent = text;
 }
 
 export function pairs(list: Element | null, found: [what: string, value: number | string][]): void {

@@ -1,7 +1,8 @@
 // Lets a person compose a move on a board: by clicks, by dragging, and by keyboard.
-import { svg, type Board } from "./board.ts";
+import type { Board } from "./board.ts";
 import { Composer } from "./composer.ts";
 import type { Choices } from "./shapes.ts";
+import { svg } from "./svg.ts";
 
 export class Picker {
   readonly #root: SVGSVGElement;
