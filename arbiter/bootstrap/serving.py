@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import structlog
 
@@ -129,6 +129,8 @@ async def serving(
         opened_world: World = await stack.enter_async_context(world(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, opened_world)
         server, web = api_servers(settings, opened_world, arbiter)
+        sharing = [asyncio.create_task(arbiter.news.run())] if arbiter.news is not None else []
+        stack.callback(_cancel, sharing)
         admin_token, matches = await started(arbiter)
         await server.start()
         page = metrics = ""
@@ -145,9 +147,8 @@ async def serving(
         stall_detector = asyncio.create_task(
             watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, stalls, meter)
         )
-        sharing = []
         if arbiter.replica is not None:
-            sharing = [asyncio.create_task(arbiter.replica.run()), asyncio.create_task(arbiter.follower.run())]
+            sharing += [asyncio.create_task(arbiter.replica.run()), asyncio.create_task(arbiter.follower.run())]
         source = opened_world.store.time
         if opened_world.following is not None and source is not None:
             clock_log = structlog.get_logger("arbiter.clock")
@@ -175,6 +176,11 @@ async def serving(
                 with suppress(StoreFailed):  # then they notice it
                     await arbiter.replica.stop()
             log.info("stopped")
+
+
+def _cancel(tasks: Sequence[asyncio.Task[NoReturn]]) -> None:
+    for task in tasks:
+        task.cancel()
 
 
 def _scheme(settings: Settings) -> str:

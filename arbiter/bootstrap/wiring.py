@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import structlog
 
@@ -30,10 +30,14 @@ from arbiter.service.play.move_lists import MoveLists
 from arbiter.service.play.replica import SILENCE_MS, Replica
 from arbiter.service.play.sessions import FirstItems, Sessions
 from arbiter.service.players.accounts import Accounts
+from arbiter.service.ports.directory import Directory
+from arbiter.service.ports.journal import Journal
 from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.record.announcing import AnnouncingDirectory, AnnouncingJournal
 from arbiter.service.record.following import Follower
 from arbiter.service.record.following import Listener as LogListener
+from arbiter.service.record.news import News
 from arbiter.service.record.published import Published
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
@@ -64,6 +68,7 @@ class Arbiter(NamedTuple):
     policy: Policy
     follower: Follower
     replica: Replica | None
+    news: News | None
 
 
 def wire(settings: Settings, world: World) -> Arbiter:
@@ -75,6 +80,11 @@ def wire(settings: Settings, world: World) -> Arbiter:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
     journal, directory = world.store.journal, world.store.directory
     clock, pairing, judges, log = world.clock, world.pairing, world.judges, structlog.get_logger
+    news = None
+    if world.bus is not None:
+        news = News(world.bus, clock, log("arbiter.bus"))
+        journal = cast(Journal, AnnouncingJournal(journal, news))
+        directory = cast(Directory, AnnouncingDirectory(directory, news))
     # Listeners are called in this order. The lists are filled below, once all parts exist.
     match_listeners: list[MatchListener] = []
     adoption_listeners: list[AdoptionListener] = []
@@ -103,7 +113,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     delivery = Delivery(connections, matches.live, catch_up, move_lists, clock)
     acts = PlayActs(matches, delivery, clock, limits, world.metrics or NO_METER)
     replicas = world.store.replicas
-    membership = Membership(replicas, world.ids, SILENCE_MS) if replicas is not None else None
+    membership = Membership(replicas, world.ids, SILENCE_MS, news) if replicas is not None else None
     sessions = Sessions(
         connections, matches, accounts, directory, catch_up, delivery, first_items, membership, clock, limits
     )
@@ -136,11 +146,14 @@ def wire(settings: Settings, world: World) -> Arbiter:
     match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
     adoption_listeners += [delivery.match_adopted]
     log_listeners += [matches.log_grown, feed.log_grown, tournaments.log_grown]
-    follower = Follower(journal, log_listeners, log("arbiter.store"))
+    follower = Follower(journal, log_listeners, log("arbiter.store"), news)
     replica = None
     if membership is not None:
         hear = (accounts.hear, challenges.hear)
-        replica = Replica(membership, connections, sessions, matches, follower, directory, hear, log("arbiter.replica"))
+        replica_log = log("arbiter.replica")
+        replica = Replica(membership, connections, sessions, matches, follower, directory, hear, replica_log, news)
+        if news is not None:
+            news.on_stream_opened(lambda player: connections.of(player) is not None)
     tournament_listeners += [calls.tournament_changed]
     first_items += [calls.first_items]
     accounts.on_shut_out(sessions.shut_out)
@@ -160,6 +173,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         policy=policy,
         follower=follower,
         replica=replica,
+        news=news,
     )
 
 

@@ -22,6 +22,7 @@ from arbiter.runtime.pairing import PairingProcess
 from arbiter.runtime.rating import RatingProcess
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.matches.transcripts import Signer
+from arbiter.service.ports.bus import Bus
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import Journal, StoreDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.meter import NO_METER
@@ -55,6 +56,7 @@ class World(NamedTuple):
     metrics: Metrics | None = None
     following: FollowingClock | None = None  #: the clock, if it has to be kept level with the store's
     traces: Traces | None = None
+    bus: Bus | None = None  #: between the servers that share the store
 
 
 @asynccontextmanager

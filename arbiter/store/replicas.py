@@ -18,7 +18,7 @@ _INHERIT: Final = (
     "(heir = '' OR heir NOT IN (SELECT alive.replica FROM replica AS alive WHERE alive.replica = :replica "
     "OR alive.seen_ms >= ({now}) - :silence_ms))"
 )
-_OTHERS: Final = text("SELECT count(*) FROM replica WHERE replica <> :replica")
+_OTHERS: Final = text("SELECT replica FROM replica WHERE replica <> :replica AND heir = '' ORDER BY replica")
 _MINE: Final = text("SELECT replica FROM replica WHERE heir = :replica ORDER BY replica")
 
 # A heartbeat removes the rows of its own replica (_ALIVE). But a server of the version before knows no such rows, and
@@ -106,7 +106,7 @@ class SqlReplicas:
             connection.execute(self._inherit, {**me, "silence_ms": silence_ms}).close()
             gone = connection.execute(_MINE, me).scalars()
             sessions = _sessions(connection)
-            return Heartbeat(tuple(gone), sessions, not connection.execute(_OTHERS, me).scalar_one())
+            return Heartbeat(tuple(gone), sessions, tuple(connection.execute(_OTHERS, me).scalars()))
 
         return await self._writer.write(write)
 

@@ -27,13 +27,14 @@ class FaultyJournal(CallsBack):
     """Wraps any journal and injects faults.
 
     hold: appends wait, in order, until `release`. refuse: appends store nothing and fail. lie: appends are stored but
-    reported as failed, as after a commit whose answer is lost. mute: reads fail.
+    reported as failed, as after a commit whose answer is lost. mute: reads fail. late_s: `read_all` answers late.
     """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._held: list[Callable[[], None]] = []
         self.hold = self.refuse = self.lie = self.mute = False
+        self.late_s = 0.0
 
     @property
     def held(self) -> int:
@@ -89,7 +90,10 @@ class FaultyJournal(CallsBack):
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return the records of all matches after a journal position, in order."""
         await self.before_reading()
-        return await self._journal.read_all(after, most)
+        found = await self._journal.read_all(after, most)
+        if self.late_s:
+            await asyncio.sleep(self.late_s)
+        return found
 
     async def head(self) -> int:
         """Return the journal position of the last record, 0 if there is none."""

@@ -23,7 +23,7 @@ from arbiter.service.tournaments.adjudicators import Adjudicators
 from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.clock import VirtualClock, settle
 from arbiter.testing.faults import FaultyJournal
-from arbiter.testing.memory import CountingIds, MemoryDirectory, MemoryJournal, NoKeys, PlainRules
+from arbiter.testing.memory import CountingIds, MemoryBroker, MemoryDirectory, MemoryJournal, NoKeys, PlainRules
 from arbiter.testing.stuck_matches import StuckMatch, sweep
 
 
@@ -32,7 +32,7 @@ class InMemoryArbiter:
 
     journal: the stored records, with fault injection. rules: computes the lists of moves that turns carry. signer:
     holds the signing keys; without one, nothing is signed. judges: the plug-ins that adjudicate; none by default.
-    clock: virtual time by default.
+    clock: virtual time by default. broker: carries the bus of servers that share the store; without one, there is none.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class InMemoryArbiter:
         judges: Adjudicators = NO_JUDGES,
         ids: CountingIds | None = None,
         clock: VirtualClock | None = None,
+        broker: MemoryBroker | None = None,
         **given: Any,
     ) -> None:
         self._given = given
@@ -53,6 +54,8 @@ class InMemoryArbiter:
         self.ids = ids or CountingIds()
         self.journal = FaultyJournal(self._store.journal)
         self.rules = PlainRules()
+        self._broker = broker
+        self.bus = broker.bus() if broker is not None else None
         self.arbiter = self._wire()
         self.tasks: list[asyncio.Task[None]] = []  # of a server that shares its store
         self._requests = 0
@@ -62,6 +65,7 @@ class InMemoryArbiter:
         world = World(
             store, self.clock, self.ids, rules, rules, self._signer, InProcessPairing(), InProcessRating(), self._judges
         )
+        world = world._replace(bus=self.bus)
         return wire(self.settings, world)
 
     def beside(self, clock: VirtualClock | None = None) -> InMemoryArbiter:
@@ -69,19 +73,23 @@ class InMemoryArbiter:
 
         It serves nothing yet, and faults are injected into each server alone.
         """
-        return InMemoryArbiter(self._store, self._signer, self._judges, self.ids, clock, **self._given)
+        return InMemoryArbiter(self._store, self._signer, self._judges, self.ids, clock, self._broker, **self._given)
 
     async def share(self) -> int:
         """Start as one of the servers that share the store; return the number of matches that go on."""
         replica = self.arbiter.replica
         assert replica is not None
+        news = self.arbiter.news
+        self.tasks = [asyncio.create_task(news.run())] if news is not None else []
         _, matches = await started(self.arbiter)
-        self.tasks = [asyncio.create_task(replica.run()), asyncio.create_task(self.arbiter.follower.run())]
+        self.tasks += [asyncio.create_task(replica.run()), asyncio.create_task(self.arbiter.follower.run())]
         return matches
 
     async def die(self) -> None:
         """Stop like a process that is killed: nothing is stored or sent from here on."""
         self.journal.hold = True
+        if self.bus is not None:
+            self.bus.cut = True
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)

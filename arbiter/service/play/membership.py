@@ -12,18 +12,23 @@ from arbiter.service.play.session import Hello, Session
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.replicas import Heartbeat, LostPlayer, PlaySession, Replicas, Taken
+from arbiter.service.record.news import News
 
 NO_ANSWER: Final = "it does not answer"
 TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
 
 
 class Membership:
-    """A replica's rows in the store. silence_ms: a replica that has written nothing for this time is dead."""
+    """A replica's rows in the store. silence_ms: a replica that has written nothing for this time is dead.
 
-    def __init__(self, replicas: Replicas, ids: Ids, silence_ms: int) -> None:
+    news: the bus on which the other replicas hear of new streams, or None.
+    """
+
+    def __init__(self, replicas: Replicas, ids: Ids, silence_ms: int, news: News | None = None) -> None:
         self._replicas = replicas
         self._ids = ids
         self._silence_ms = silence_ms
+        self._news = news
         self.replica = ""
         self.cut_off = False  # the store has taken no heartbeat for `silence_ms`
         self._opening: Counter[str] = Counter()  # players whose stream has a row but is not open yet
@@ -33,6 +38,8 @@ class Membership:
         replica = self._ids.new("s")
         await self._replicas.enter(replica)
         self.replica = replica
+        if self._news is not None:
+            self._news.server = replica
 
     async def leave(self) -> None:
         """Stop being a replica, so that no other replica has to clean up. Raises StoreFailed."""
@@ -46,9 +53,12 @@ class Membership:
         """
         try:
             async with asyncio.timeout(self._silence_ms / 1_000):  # `wait_for` may swallow that it is cancelled
-                return await self._replicas.beat(self.replica, self._silence_ms)
+                heartbeat = await self._replicas.beat(self.replica, self._silence_ms)
         except TimeoutError:
             raise StoreFailed(NO_ANSWER) from None
+        if self._news is not None and heartbeat is not None:
+            self._news.expect(heartbeat.others)
+        return heartbeat
 
     async def lost_players(self, gone: str) -> list[LostPlayer]:
         """Return the players whose Play stream was on a dead replica. Raises StoreFailed."""
@@ -88,6 +98,8 @@ class Membership:
         taken = await self._replicas.take(player, replica, hello.bot_version, hello.most_matches, now_ms)
         if taken is None:
             raise StoreFailed(TAKEN_FOR_GONE)
+        if self._news is not None:
+            self._news.opened_stream(player)
         return replica, taken
 
     async def give_back(self, session: Session) -> bool:

@@ -34,15 +34,21 @@ from arbiter.service.ports.log import Logger
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.replicas import PlaySession
 from arbiter.service.record.following import Follower
+from arbiter.service.record.news import News
 
 BEAT_S: Final = 0.5  #: time between two heartbeats
 SILENCE_MS: Final = 2_000  #: a replica that has written nothing for this time is dead
+HURRY_S: Final = 0.02  #: least time between two heartbeats
 HEAR_S: Final = 0.25  #: time between two reads of notices
 NOTICES: Final = 500  #: notices in one read
 
 
 class Replica:
-    """The heartbeat of this server, and its view of the others. `listeners` are called with each notice."""
+    """The heartbeat of this server, and its view of the others. `listeners` are called with each notice.
+
+    news: the bus, or None. It brings a heartbeat and notices forward; a stream that a player has replaced on another
+    server ends with the next heartbeat.
+    """
 
     def __init__(
         self,
@@ -54,6 +60,7 @@ class Replica:
         directory: Directory,
         listeners: Sequence[NoticeListener],
         log: Logger,
+        news: News | None = None,
     ) -> None:
         self._membership = membership
         self._connections = connections
@@ -64,6 +71,7 @@ class Replica:
         self._listeners = listeners
         self._noticed = 0  # the number of the last notice that was read
         self._log = log
+        self._news = news
         self.failovers = 0  #: dead replicas that this one has cleaned up after
         self._heard = 0.0  # when the store last took a heartbeat, by the event loop's time
         self._alone = False  # there was no other replica then
@@ -96,7 +104,11 @@ class Replica:
                     self._sessions.end_all(failure)
             except Exception:  # our code has an error: this server is alive, so heartbeats go on
                 self._log.exception("heartbeat_failed")
-            await asyncio.sleep(BEAT_S)
+            if self._news is None:
+                await asyncio.sleep(BEAT_S)
+            else:
+                await asyncio.sleep(HURRY_S)
+                await self._news.stream_opened(BEAT_S - HURRY_S)
 
     async def stop(self) -> None:
         """Stop being a replica, so that no other replica has to clean up. Raises StoreFailed.
@@ -142,7 +154,11 @@ class Replica:
         while True:
             with suppress(StoreFailed):  # the rest is read later
                 await self.hear()
-            await asyncio.sleep(HEAR_S)
+            if self._news is None:
+                await asyncio.sleep(HEAR_S)
+                continue
+            while not await self._news.noticed(HEAR_S):
+                pass
 
     async def hear(self) -> None:
         """Read the notices since the last time, and call the listeners. Raises StoreFailed."""
@@ -151,6 +167,8 @@ class Replica:
                 for listener in self._listeners:
                     await listener(notice)
                 self._noticed = notice.number
+        if self._news is not None:
+            self._news.read_notices(self._noticed)
 
     def _resolve_doubts(self, rows: Mapping[str, PlaySession]) -> None:
         """Trust the players who came from replicas that are known by now to be alive, or have been cleaned up after."""

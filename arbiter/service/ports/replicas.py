@@ -47,12 +47,17 @@ class LostPlayer(NamedTuple):
 class Heartbeat(NamedTuple):
     """The answer to a heartbeat. gone: the dead replicas that this replica has to clean up after.
 
-    sessions: all Play streams. alone: there is no other replica.
+    sessions: all Play streams. others: the other replicas that nobody cleans up after, by id.
     """
 
     gone: tuple[str, ...]
     sessions: tuple[PlaySession, ...]
-    alone: bool
+    others: tuple[str, ...]
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is no other replica, alive or dead."""
+        return not (self.others or self.gone)
 
 
 class Replicas(Protocol):

@@ -2,6 +2,9 @@
 
 These include the records of this server: a listener skips those that it knows. A server that is alone on its store does
 not follow its log.
+
+Without a bus the log is read every LOOK_S. With one, reports of the other servers bring the records, in any order, or
+say that there are some; the log is read where records are missing, and once a second in any case.
 """
 
 from __future__ import annotations
@@ -12,24 +15,32 @@ from typing import Final, NoReturn
 
 from arbiter.service.ports.journal import Journal, StoreDamaged, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
+from arbiter.service.record.news import News
 
 LOOK_S: Final = 0.05  #: time between two reads of new records
 MOST: Final = 1_000  #: records in one read; after a full one the next read follows at once
+GAP_S: Final = 0.002  #: how long records that have arrived wait for those before them, until the log is read
 
 Listener = Callable[[Sequence[StoredRecord]], None]
 """Called after each read with the new records, in the order of the log; there may be none."""
 
 
 class Follower:
-    """Reads new records, and calls `listeners` in order. place: the sequence number of the last record read."""
+    """Reads new records, and calls `listeners` in order. place: the sequence number of the last record read.
 
-    def __init__(self, journal: Journal, listeners: list[Listener], log: Logger) -> None:
+    news: the bus between the servers, or None. reads: how often the log was read.
+    """
+
+    def __init__(self, journal: Journal, listeners: list[Listener], log: Logger, news: News | None = None) -> None:
         self.place = 0
+        self.reads = 0
         self._journal = journal
         self._listeners = listeners
         self._log = log
+        self._news = news
         self._blind = False  # the last read has failed
         self._looking = asyncio.Lock()
+        self._early: dict[int, StoredRecord] = {}  # by sequence number: records that came before earlier ones
 
     async def begin(self) -> None:
         """Follow the log from its current end on. Call this before unfinished matches are read. Raises StoreFailed."""
@@ -37,6 +48,8 @@ class Follower:
 
     async def run(self) -> NoReturn:
         """Follow until cancelled. Records that could not be read because the store failed are read later."""
+        if self._news is not None:
+            self._news.on_records(self.take)
         while True:
             try:
                 await self.look()
@@ -47,13 +60,24 @@ class Follower:
                 self._blind = True
             except Exception:  # an error in a listener: go on with the next records
                 self._log.exception("log_listener_failed", place=self.place)
-            await asyncio.sleep(LOOK_S)
+            if self._news is None:
+                await asyncio.sleep(LOOK_S)
+                continue
+            while not await self._news.log_grown(LOOK_S):
+                self._call(())  # a listener may have put something off
+
+    def _call(self, found: Sequence[StoredRecord]) -> None:
+        try:
+            self._pass_on(found)
+        except Exception:  # as in `run`
+            self._log.exception("log_listener_failed", place=self.place)
 
     async def look(self) -> None:
         """Read all new records, and call the listeners with them. Raises StoreFailed."""
         async with self._looking:
             most = MOST
             while True:
+                self.reads += 1
                 try:
                     found = await self._journal.read_all(self.place, most)
                 except StoreDamaged as damage:
@@ -62,9 +86,41 @@ class Follower:
                         continue
                     self._log.error("record_passed_over", place=self.place + 1, error=damage.why)
                     found, self.place = [], self.place + 1
-                if found:
-                    self.place = found[-1].sequence
-                for listener in self._listeners:
-                    listener(found)
-                if len(found) < most:
+                full = len(found) >= most
+                self._pass_on([record for record in found if record.sequence > self.place])  # others came meanwhile
+                if self._early:
+                    self._pass_on(self._next_early())
+                if not full:
                     return
+
+    def take(self, records: Sequence[StoredRecord]) -> None:
+        """Take records that a server has committed. Those after a gap wait for a moment; then the log is read."""
+        for record in records:
+            if record.sequence > self.place:
+                self._early[record.sequence] = record
+        self._call(self._next_early())
+        if self._early:
+            asyncio.get_running_loop().call_later(GAP_S, self._look_for, min(self._early) - 1)
+
+    def _look_for(self, sequence: int) -> None:
+        if self.place < sequence and self._news is not None:
+            self._news.look_again()
+
+    def _next_early(self) -> list[StoredRecord]:
+        """Return the records that have arrived and follow the last one, and forget those that are known by now."""
+        found: list[StoredRecord] = []
+        while record := self._early.pop(self.place + len(found) + 1, None):
+            found.append(record)
+        if self._early:
+            self._early = {number: record for number, record in self._early.items() if number > self.place}
+        if len(self._early) > MOST:
+            self._early.clear()  # they will be read
+        return found
+
+    def _pass_on(self, found: Sequence[StoredRecord]) -> None:
+        if found:
+            self.place = found[-1].sequence
+        if self._news is not None:
+            self._news.read_log(self.place)
+        for listener in self._listeners:
+            listener(found)

@@ -3,6 +3,7 @@
 They keep the contracts of `arbiter.service.ports` and pass the same tests as the adapters on a database.
 """
 
+from arbiter.testing.memory.bus import MemoryBroker, MemoryBus
 from arbiter.testing.memory.directory import MemoryDirectory
 from arbiter.testing.memory.ids import CountingIds
 from arbiter.testing.memory.journal import CallsBack, MemoryJournal, lose_basis
@@ -13,6 +14,8 @@ from arbiter.testing.memory.rules import PlainRules
 __all__ = [
     "CallsBack",
     "CountingIds",
+    "MemoryBroker",
+    "MemoryBus",
     "MemoryDirectory",
     "MemoryJournal",
     "MemoryReplicas",

@@ -49,7 +49,8 @@ class MemoryReplicas:
             there.session._replace(left_ms=max(there.left.values(), default=None))
             for _, there in sorted(self._players.items())
         ]
-        return Heartbeat(tuple(gone), tuple(sessions), len(self._replicas) == 1)
+        others = sorted(name for name, row in self._replicas.items() if name != replica and not row.heir)
+        return Heartbeat(tuple(gone), tuple(sessions), tuple(others))
 
     async def forget(self, replica: str) -> None:
         """Remove a replica and its Play streams."""

@@ -1,0 +1,79 @@
+"""The journal and the directory of a server that has a bus: what they have stored is reported to the other servers."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any
+
+from arbiter.service.ports.directory import Challenge, Directory, Player
+from arbiter.service.ports.journal import Append, Journal, Stored
+from arbiter.service.ports.notices import NoticeKind
+from arbiter.service.record.news import News
+
+
+class AnnouncingJournal:
+    """A journal whose appends are reported once they are durable. Its caller is told first."""
+
+    def __init__(self, journal: Journal, news: News) -> None:
+        self._journal = journal
+        self._news = news
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    def append(self, append: Append) -> asyncio.Future[int]:
+        """Store records; see `Journal`."""
+        stored = self._journal.append(append)
+        stored.add_done_callback(partial(self._done, append))
+        return stored
+
+    def append_then(self, append: Append, then: Stored) -> None:
+        """Store records, then call back; see `Journal`."""
+        self._journal.append_then(append, partial(self._stored, append, then))
+
+    def _done(self, append: Append, stored: asyncio.Future[int]) -> None:
+        if not stored.cancelled() and stored.exception() is None:
+            self._news.stored(append.records, stored.result())
+
+    def _stored(self, append: Append, then: Stored, last: int, error: BaseException | None) -> None:
+        try:
+            then(last, error)
+        finally:
+            if error is None:
+                self._news.stored(append.records, last)
+
+
+class AnnouncingDirectory:
+    """A directory whose notices are reported once they are durable."""
+
+    def __init__(self, directory: Directory, news: News) -> None:
+        self._directory = directory
+        self._news = news
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._directory, name)
+
+    async def change_player(self, name: str, **changes: Any) -> Player | None:
+        """Store new values of some fields of a player; see `Directory`."""
+        changed = await self._directory.change_player(name, **changes)
+        if "suspended" in changes:
+            self._news.wrote_notice()
+        return changed
+
+    async def revoke_token(self, token_id: str) -> None:
+        """Mark a token as revoked; see `Directory`."""
+        await self._directory.revoke_token(token_id)
+        self._news.wrote_notice()
+
+    async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
+        """Store a challenge; see `Directory`."""
+        made = await self._directory.add_challenge(challenge, most)
+        if made is challenge:
+            self._news.wrote_notice()
+        return made
+
+    async def notify(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
+        """Store a notice; see `Directory`."""
+        await self._directory.notify(kind, subject, receiver, detail)
+        self._news.wrote_notice()

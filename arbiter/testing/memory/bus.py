@@ -1,0 +1,71 @@
+"""A bus in memory, which loses, delays, doubles and reorders messages as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+from arbiter.service.ports.bus import Listener, Message
+
+
+class MemoryBroker:
+    """What carries the messages of all servers.
+
+    lost, doubled: the shares of the messages to which this happens. longest_s: each message takes a random time up to
+    this, so messages overtake each other. away: nothing passes, and every server knows it.
+    """
+
+    def __init__(self, dice: Random | None = None) -> None:
+        self.lost = self.doubled = self.longest_s = 0.0
+        self.away = False
+        self._dice = dice or Random(0)
+        self._buses: list[MemoryBus] = []
+
+    def bus(self) -> MemoryBus:
+        """Return the bus of one more server."""
+        made = MemoryBus(self)
+        self._buses.append(made)
+        return made
+
+    def pass_on(self, message: Message, sender: MemoryBus) -> None:
+        """Deliver a message to all other servers, or not."""
+        loop = asyncio.get_running_loop()
+        for bus in self._buses:
+            if bus is sender or self._dice.random() < self.lost:
+                continue
+            for _ in range(2 if self._dice.random() < self.doubled else 1):
+                loop.call_later(self._dice.uniform(0, self.longest_s), bus.deliver, message)
+
+
+class MemoryBus:
+    """The bus of one server (`arbiter.service.ports.bus`). cut: nothing passes in either direction, and nobody says so.
+
+    sent: the messages so far, also those that were lost.
+    """
+
+    def __init__(self, broker: MemoryBroker) -> None:
+        self.cut = False
+        self.sent: list[Message] = []
+        self._broker = broker
+        self._listeners: list[Listener] = []
+
+    @property
+    def trouble(self) -> str:
+        """Why no message passes, as far as the server can know."""
+        return "the bus is away" if self._broker.away else ""
+
+    def publish(self, message: Message) -> None:
+        """Send a message."""
+        self.sent.append(message)
+        if not (self.cut or self._broker.away):
+            self._broker.pass_on(message, self)
+
+    def listen(self, listener: Listener) -> None:
+        """Call a listener with each message that arrives."""
+        self._listeners.append(listener)
+
+    def deliver(self, message: Message) -> None:
+        """Have a message arrive."""
+        if not (self.cut or self._broker.away):
+            for listener in self._listeners:
+                listener(message)
