@@ -21,7 +21,6 @@ from arbiter.games.registry import game
 from arbiter.testing.player import BotClient, move_at
 
 TEMPORARY = grpc.StatusCode.UNAVAILABLE.value[0]
-REPEATED = 20  #: answered requests that a bot repeats when it reconnects
 LOSES_STREAM = 0.01  #: probabilities at each answer
 REPEATS = 0.03
 ILLEGAL = 0.02  #: probabilities at each turn
@@ -79,7 +78,9 @@ class Exchanges:
 
 
 class RecordingBot(BotClient):
-    """A player during one run of the server."""
+    """A player during one run of the server. repeated: answered requests that it repeats when it reconnects."""
+
+    repeated = 20
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class RecordingBot(BotClient):
         mine = [key for key in exchanges.asked if key[0] == self._name]
         waiting = [key for key in mine if key not in exchanges.answers]
         answered = [key for key in mine if key in exchanges.answers]
-        again = self._dice.sample(answered, min(REPEATED, len(answered)))
+        again = self._dice.sample(answered, min(self.repeated, len(answered)))
         await self.say(*(exchanges.asked[key] for key in waiting + again))
 
     async def choose(self, turn: play_pb2.Turn) -> None:
