@@ -37,7 +37,7 @@ from arbiter.matches.events import (
 )
 from arbiter.matches.fields import Fields
 from arbiter.matches.policy import read_policy
-from arbiter.matches.record_errors import MalformedRecordError
+from arbiter.matches.record_errors import MalformedRecordError, UnknownKindError
 
 
 def own_fields(event: Event) -> dict[str, Json]:
@@ -46,10 +46,10 @@ def own_fields(event: Event) -> dict[str, Json]:
 
 
 def read_event(fields: Fields) -> Event:
-    """Return the event of a whole record. Raises MalformedRecordError, also for an unknown kind."""
+    """Return the event of a whole record. Raises MalformedRecordError, UnknownKindError."""
     kind = fields.text("kind")
     if kind not in _READERS:
-        raise MalformedRecordError(f"record.kind: {kind[:60]!r} is not known here")
+        raise UnknownKindError(f"record.kind: {kind[:60]!r} is not known here")
     return _READERS[kind](fields.integer("at"), fields)
 
 

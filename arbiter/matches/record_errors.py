@@ -9,3 +9,7 @@ class RecordError(ValueError):
 
 class MalformedRecordError(RecordError):
     """A record that is not canonical JSON, lacks a field, or has a field with a wrong value."""
+
+
+class UnknownKindError(MalformedRecordError):
+    """A record with an event of a kind that this version does not know."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from arbiter.matches.events import Ended
 from arbiter.matches.match import Phase
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.recovery import Recovery
-from arbiter.service.ports.journal import StoreDamaged, StoredRecord, Subject
+from arbiter.service.ports.journal import RecordUnreadable, StoredRecord, Subject
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import Loading, event_of, load_match
 
@@ -38,14 +39,16 @@ class MatchesElsewhere:
                 self._bring_on(live, records)
             elif records[0].revision == 1 and not self._live.draining:
                 self._begin(records)
+            elif self._live.is_too_new(match_id) and _is_end(records[-1]):
+                self._live.note_end_elsewhere(match_id)
         self._look_again()
 
     def _begin(self, records: Sequence[StoredRecord]) -> None:
         """Make a match live that another server has created; the listeners get its events so far."""
         try:
             match = load_match(records)
-        except StoreDamaged as damage:
-            self._log.error("match_set_aside", match=records[0].match_id, error=damage.why)
+        except RecordUnreadable as damage:
+            self._live.note_unreadable(records[0].match_id, damage)
             return
         live = self._live.enter(match)
         self._live.became_durable(live, live.newest, records, [event_of(record) for record in records])
@@ -63,7 +66,7 @@ class MatchesElsewhere:
             return
         try:
             loading = _loaded(live, fresh)
-        except StoreDamaged as damage:
+        except RecordUnreadable as damage:
             self._live.set_aside(live, damage)
             return
         self._live.catch_up(live, loading.match, fresh, [event_of(record) for record in fresh])
@@ -78,6 +81,13 @@ class MatchesElsewhere:
                 del self._behind[match_id]
             elif live.durable is not None and _stands_still(live):
                 self._recovery.take_in(live)
+
+
+def _is_end(record: StoredRecord) -> bool:
+    try:
+        return isinstance(event_of(record), Ended)
+    except RecordUnreadable:
+        return False
 
 
 def _stands_still(live: LiveMatch) -> bool:

@@ -43,7 +43,8 @@ from arbiter.service.ports.journal import (
     MatchSummary,
     OpenLimits,
     Record,
-    StoreDamaged,
+    RecordTooNew,
+    RecordUnreadable,
     StoredRecord,
     StoreFailed,
     Subject,
@@ -89,6 +90,7 @@ class LiveMatches:
         self._live: dict[str, LiveMatch] = {}
         self._of_player: dict[str, dict[str, None]] = {}  # ids in order of creation
         self._timers = Timers(clock, self._timer_rang)
+        self._too_new: set[str] = set()  # unfinished matches that only newer servers can serve
         self._draining = False
         self.decided_here = False  #: whether the listeners are told of events that this server has decided itself
         self._log = log
@@ -216,11 +218,30 @@ class LiveMatches:
             if not matches:
                 del self._of_player[player]
 
-    def set_aside(self, live: LiveMatch, damage: StoreDamaged) -> None:
-        """Remove a match whose record is damaged. Its waiting commands are refused with the damage."""
-        self._log.error("match_set_aside", match=live.newest.id, error=damage.why)
+    def set_aside(self, live: LiveMatch, damage: RecordUnreadable) -> None:
+        """Remove a match whose record can't be read. Its waiting commands are refused with the reason."""
         self.leave(live)
         self.refuse_waiting(live, damage)
+        self.note_unreadable(live.newest.id, damage)
+
+    def note_unreadable(self, match_id: str, damage: RecordUnreadable) -> None:
+        """Log that a match is not served here. If newer servers have continued it, its players have to go there."""
+        if not isinstance(damage, RecordTooNew):
+            self._log.error("match_set_aside", match=match_id, error=damage.why)
+            return
+        self._log.warning("match_too_new", match=match_id, error=damage.why)
+        self._too_new.add(match_id)
+        for player in damage.players:
+            self._presence.turn_away(player, match_id, damage)
+
+    def is_too_new(self, match_id: str) -> bool:
+        """Return whether a match was continued by newer servers while this one ran, and has not ended yet."""
+        return match_id in self._too_new
+
+    def note_end_elsewhere(self, match_id: str) -> None:
+        """Note that a match that is too new has ended: its players may come back."""
+        self._too_new.discard(match_id)
+        self._presence.let_in(match_id)
 
     def decide(self, live: LiveMatch, command: Command) -> asyncio.Future[Answer]:
         """Decide a command now. The future gets the answer once the events that it depends on are durable."""

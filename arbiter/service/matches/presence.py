@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from arbiter.errors import Refusal
+
 
 class Presence(Protocol):
     """Which players have a stream open, here or on another server that shares the store."""
@@ -19,6 +21,12 @@ class Presence(Protocol):
 
         In milliseconds since the epoch.
         """
+
+    def turn_away(self, player: str, match_id: str, refusal: Refusal) -> None:
+        """End a player's Play stream here, and refuse new ones, because only other servers can serve a match of it."""
+
+    def let_in(self, match_id: str) -> None:
+        """Refuse no streams because of a match any more: it has ended."""
 
     def version_of(self, player: str) -> str:
         """Return the version of a player's connected bot; '' if none is connected, or it gave no version."""

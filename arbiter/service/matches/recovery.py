@@ -25,7 +25,7 @@ from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import AdoptionListener, LiveMatch
-from arbiter.service.ports.journal import RETRY_MS, AppendBase, Journal, StoreDamaged, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import RETRY_MS, AppendBase, Journal, RecordUnreadable, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import Loading, event_of, load_match
 
@@ -113,8 +113,8 @@ class Recovery:
             try:
                 records = await self._journal.read(match_id)
                 match = load_match(records) if records else None
-            except StoreDamaged as damage:
-                self._log.error("match_set_aside", match=match_id, error=damage.why)
+            except RecordUnreadable as damage:
+                self._matches.note_unreadable(match_id, damage)
                 return
             except StoreFailed:
                 continue
@@ -139,7 +139,7 @@ class Recovery:
                 for record in records:
                     loading.add(record)
                 break
-            except StoreDamaged as damage:
+            except RecordUnreadable as damage:
                 self._matches.set_aside(live, damage)
                 return
             except StoreFailed as failure:
@@ -171,7 +171,7 @@ class Recovery:
                 records = await self._journal.read(match_id)
                 match = load_match(records)
                 break
-            except StoreDamaged as damage:  # a retry does not help; the other matches go on
+            except RecordUnreadable as damage:  # a retry does not help; the other matches go on
                 self._matches.set_aside(live, damage)
                 return
             except StoreFailed as failure:

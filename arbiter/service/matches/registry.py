@@ -385,9 +385,10 @@ class MatchRegistry:
         if not records:
             raise not_found(match_id)
         if not isinstance(event_of(records[-1]), Ended):
+            match = load_match(records)
             if records[-1].sequence <= self._began:
                 raise RecordDamaged(match_id, records[-1].revision, SET_ASIDE)
-            return load_match(records)  # it may go on: the caller continues without an await
+            return match  # it may go on: the caller continues without an await
         loading = Loading()
         for number, stored in enumerate(records, 1):
             loading.add(stored)

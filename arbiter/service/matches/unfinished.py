@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Final
 
 from arbiter.matches.match import Match, Phase
-from arbiter.service.ports.journal import Journal, RecordDamaged, StoreDamaged, StoredRecord
+from arbiter.service.ports.journal import Journal, RecordDamaged, RecordUnreadable, StoreDamaged, StoredRecord
 from arbiter.service.record.matches import load_match
 
 READ_AT_ONCE: Final = 100  #: matches in one read, because single reads would take twice as long
@@ -17,20 +17,20 @@ CUT = "later records are missing in the log, up to number {gap}: its end may hav
 """The reason why a match or tournament is not continued although each of its records is valid."""
 
 
-async def unfinished_matches(journal: Journal) -> tuple[list[Match], list[StoreDamaged]]:
-    """Return the unfinished matches, and the errors of those that are damaged.
+async def unfinished_matches(journal: Journal) -> tuple[list[Match], list[RecordUnreadable]]:
+    """Return the unfinished matches, and the errors of those that can't be read.
 
     A match whose last record is before a gap in the log is damaged too: its end may have been removed. Raises
     StoreFailed.
     """
     loaded: list[tuple[Match, int]] = []
-    damages: list[StoreDamaged] = []
+    damages: list[RecordUnreadable] = []
     ids = await journal.unfinished()
     for first in range(0, len(ids), READ_AT_ONCE):
         for records in await _read(journal, ids[first : first + READ_AT_ONCE], damages):
             try:
                 match = load_match(records)
-            except StoreDamaged as damage:
+            except RecordUnreadable as damage:
                 damages.append(damage)
                 continue
             if match.phase is Phase.ENDED:  # the list of matches is wrong
@@ -42,7 +42,9 @@ async def unfinished_matches(journal: Journal) -> tuple[list[Match], list[StoreD
     return [match for match, last in loaded if last > gap], damages
 
 
-async def _read(journal: Journal, ids: Sequence[str], damages: list[StoreDamaged]) -> Iterable[Sequence[StoredRecord]]:
+async def _read(
+    journal: Journal, ids: Sequence[str], damages: list[RecordUnreadable]
+) -> Iterable[Sequence[StoredRecord]]:
     """Return the records of some matches.
 
     If they can't be read together, each match is read alone, and only the undamaged ones are returned.

@@ -235,7 +235,15 @@ class Feed:
                 subscription.put(event)
 
     def log_grown(self, news: Sequence[StoredRecord]) -> None:
-        """Make the observers of all matches read the records of other servers that were not published here."""
+        """Make observers read the records of other servers that were not published here.
+
+        A match that only newer servers can serve is not published. As its observers read it, they are refused, so that
+        they go to another server.
+        """
+        for record in news:
+            if self._matches.live.is_too_new(record.match_id):
+                for subscription in self._of_match.get(record.match_id, ()):
+                    subscription.note_missing()
         if news and news[-1].sequence > self._published:
             for subscription in self._of_all.get("", ()):
                 subscription.note_missing()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from arbiter.errors import Refusal
 from arbiter.service.play.session import Session
 from arbiter.service.ports.replicas import PlaySession
 
@@ -21,6 +22,7 @@ class Connections:
         self.others: Counter[str] = Counter()
         self.elsewhere: dict[str, PlaySession] = {}
         self._doubtful: dict[str, int] = {}  # players who may come from a dead replica: when they left it
+        self._turned_away: dict[str, dict[str, Refusal]] = {}  # by player and match
 
     def __iter__(self) -> Iterator[Session]:
         return iter(self.by_player.values())
@@ -67,6 +69,25 @@ class Connections:
         """Return the version in the hello of a player's Play stream; '' if there is no stream or no version."""
         session = self.by_player.get(player)
         return session.hello.bot_version if session is not None else ""
+
+    def turn_away(self, player: str, match_id: str, refusal: Refusal) -> None:
+        """End a player's Play stream here, and refuse new ones, because only other servers can serve a match of it."""
+        self._turned_away.setdefault(player, {})[match_id] = refusal
+        session = self.of(player)
+        if session is not None:
+            session.end(refusal)
+
+    def let_in(self, match_id: str) -> None:
+        """Refuse no streams because of a match any more: it has ended."""
+        for player, refusals in list(self._turned_away.items()):
+            refusals.pop(match_id, None)
+            if not refusals:
+                del self._turned_away[player]
+
+    def check(self, player: str) -> None:
+        """Raise the refusal of a player who has been turned away."""
+        for refusal in self._turned_away.get(player, {}).values():
+            raise refusal
 
     def add_other(self, player: str) -> None:
         """Count a stream that makes a player present but is no Play stream."""

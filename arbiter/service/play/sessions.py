@@ -114,6 +114,7 @@ class Sessions:
         caller.require(Scope.PLAY)
         self._openings.use(caller.player, self._clock.now_ms())  # each one causes events in all its matches
         self._check(hello)
+        self._connections.check(caller.player)
         if self._membership is not None:
             self._membership.check()
         player = await self._accounts.introduce(

@@ -231,7 +231,24 @@ class StoreFailed(Refusal):
         )
 
 
-class StoreDamaged(StoreFailed):
+class RecordUnreadable(StoreFailed):
+    """The server can't use what is stored, and reading it again does not help. `why` says where."""
+
+
+class RecordTooNew(RecordUnreadable):
+    """A match goes on with an event of a kind that this version does not know: a newer server has written it.
+
+    The refusal makes clients try the next address of the arbiter. players: of the match.
+    """
+
+    def __init__(self, match_id: str, revision: int, why: str, players: tuple[str, ...] = ()) -> None:
+        self.why = f"revision {revision} of match {match_id} was written by a newer version of the arbiter ({why})"
+        self.players = players
+        message = f"{self.why}, and this server can't go on with it: connect to another address of this arbiter"
+        Refusal.__init__(self, Reason.STORE_UNAVAILABLE, message, retry_after_ms=RETRY_MS)
+
+
+class StoreDamaged(RecordUnreadable):
     """The stored data is not what was written; reading it again does not help. `why` says where.
 
     facts: the id of the match or tournament, and the revision, if one record is damaged.

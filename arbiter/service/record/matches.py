@@ -12,16 +12,23 @@ from arbiter.matches import evolution
 from arbiter.matches.events import FIRST_PREVIOUS, Created, Ended, Event
 from arbiter.matches.match import Match
 from arbiter.matches.record import read, read_record
-from arbiter.matches.record_errors import RecordError
-from arbiter.service.ports.journal import MatchEnd, MatchSummary, RecordDamaged, StoredRecord
+from arbiter.matches.record_errors import RecordError, UnknownKindError
+from arbiter.service.ports.journal import (
+    MatchEnd,
+    MatchSummary,
+    RecordDamaged,
+    RecordTooNew,
+    RecordUnreadable,
+    StoredRecord,
+)
 
 
 def event_of(record: StoredRecord) -> Event:
-    """Return the event of a stored record. Raises RecordDamaged."""
+    """Return the event of a stored record. Raises RecordDamaged, RecordTooNew."""
     try:
         return read(record.body)
     except RecordError as error:
-        raise RecordDamaged(record.match_id, record.revision, str(error)) from None
+        raise _unreadable(record, error) from None
 
 
 class Loading:
@@ -32,11 +39,11 @@ class Loading:
         self._match = known
 
     def add(self, stored: StoredRecord) -> Event:
-        """Add the next record; return its event. Raises RecordDamaged."""
+        """Add the next record; return its event. Raises RecordDamaged, RecordTooNew."""
         try:
             record = read_record(stored.body)
         except RecordError as error:
-            raise RecordDamaged(stored.match_id, stored.revision, str(error)) from None
+            raise _unreadable(stored, error, self._match) from None
         revision = self._match.revision + 1 if self._match is not None else 1
         if (record.match, record.revision, record.previous) != (stored.match_id, revision, self._previous):
             raise RecordDamaged(stored.match_id, stored.revision, "it does not follow the one before")
@@ -58,11 +65,18 @@ class Loading:
 
 
 def load_match(records: Iterable[StoredRecord]) -> Match:
-    """Return a match from its stored records, beginning with the first one. Raises RecordDamaged."""
+    """Return a match from its stored records, beginning with the first one. Raises RecordDamaged, RecordTooNew."""
     loading = Loading()
     for stored in records:
         loading.add(stored)
     return loading.match
+
+
+def _unreadable(record: StoredRecord, error: RecordError, before: Match | None = None) -> RecordUnreadable:
+    if isinstance(error, UnknownKindError):
+        players = before.holders if before is not None else ()
+        return RecordTooNew(record.match_id, record.revision, str(error), players)
+    return RecordDamaged(record.match_id, record.revision, str(error))
 
 
 def summary_of(created: Created) -> MatchSummary:
