@@ -19,7 +19,9 @@ def migrate(
     store: str | None = None,
     config: Path | None = None,
 ) -> None:
-    """Bring the tables of a store up to the version of this arbiter, in one transaction. No server may be using it.
+    """Bring the tables of a store up to the version of this arbiter, in one transaction.
+
+    No server may be using it, unless the migrations only add to the tables, and the store is PostgreSQL.
 
     `arbiter serve` does the same as it starts. Tables of every earlier version are brought up to date; there is no way
     back, so make a backup first (`arbiter store backup`).

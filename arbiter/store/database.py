@@ -30,8 +30,8 @@ def opened(url: str, alone: bool = False, existing: bool = False, shared: bool =
     `sqlite:///FILE` keeps everything in one file; `postgresql://USER@HOST/DATABASE` takes libpq's other parameters
     after a `?`. `alone` locks out other servers, which would otherwise take over this server's matches; `shared` locks
     out whoever needs the store alone, and lets in other servers (see `may_be_shared`). Both check at once that the
-    store is writable. Tables are migrated only while nobody else holds the store. `existing` refuses to create a new
-    store.
+    store is writable. Tables are migrated only while nobody else holds the store, unless the migrations only add to
+    them and the store may be shared. `existing` refuses to create a new store.
 
     Raises OperatorError for a store that cannot be used, StoreTooNew for one that a newer arbiter has written.
     """
@@ -49,7 +49,7 @@ def opened(url: str, alone: bool = False, existing: bool = False, shared: bool =
                 if version_of(engine) == newest():
                     break
                 try:
-                    with nullcontext() if alone else kind.held(engine):
+                    with nullcontext() if alone else kind.held(engine, shared=_may_be_added_to(engine)):
                         _bring_up_to_date(engine)
                 except failure.HeldElsewhere:  # maybe by a server that starts too, and does the same
                     if not patience and version_of(engine) != newest():
@@ -163,6 +163,17 @@ def _check_writable(engine: Engine) -> None:
         connection.rollback()
 
 
+def _may_be_added_to(engine: Engine) -> bool:
+    """Return whether the tables can be brought up to date beside running servers."""
+    version = version_of(engine)
+    if version is None or not kind_of(engine).SHARED:
+        return False
+    from arbiter.store.migrations.run import only_add
+
+    with _named_version(engine):
+        return only_add(version)
+
+
 def _bring_up_to_date(engine: Engine) -> None:
     if version_of(engine) is None:
         _create(engine)
@@ -188,10 +199,20 @@ def _create(engine: Engine) -> None:
 
 def _upgrade(engine: Engine) -> None:
     # importing Alembic takes half a second, and is seldom needed
-    from arbiter.store.migrations.run import CommandError, upgrade
+    from arbiter.store.migrations.run import upgrade
+
+    with _named_version(engine), kind_of(engine).starting(engine):
+        if version_of(engine) != newest():  # else another server that starts has been quicker
+            upgrade(engine, kind_of(engine).MIGRATION)
+
+
+@contextmanager
+def _named_version(engine: Engine) -> Iterator[None]:
+    """Turn the error for a version that there never was into OperatorError."""
+    from arbiter.store.migrations.run import CommandError
 
     try:
-        upgrade(engine, kind_of(engine).BEGIN)
+        yield
     except CommandError as error:
         raise OperatorError(
             f"the version of the store {_shown(engine.url)} is none that there was ({error}): {failure.DAMAGED_ADVICE}"

@@ -39,6 +39,8 @@ SHARED: Final = True  #: whether several servers may use a store at the same tim
 BEGIN: Final[tuple[str, ...]] = ()
 """Begins a transaction that changes tables, or reads before it writes: no statement is needed while we hold the store.
 """
+MIGRATION: Final = ("SET LOCAL idle_in_transaction_session_timeout = 0", "SET LOCAL lock_timeout = '1s'")
+"""Begins a transaction that migrates the tables. It gives up rather than keep running servers waiting behind it."""
 SNAPSHOT: Final = (
     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     "SET LOCAL idle_in_transaction_session_timeout = 0",

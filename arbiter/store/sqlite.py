@@ -26,6 +26,7 @@ NAME: Final = "SQLite"
 FORM: Final = "sqlite:///FILE"
 BEGIN: Final = ("BEGIN IMMEDIATE",)
 """Begins a transaction that changes tables, or reads before it writes: Python's driver begins none for them."""
+MIGRATION: Final = BEGIN  #: begins a transaction that migrates the tables
 SNAPSHOT: Final = ("BEGIN",)
 """Begins a transaction that reads a consistent snapshot."""
 LONE_READS: Final[dict[str, str]] = {}
@@ -206,6 +207,12 @@ def _identity(path: Path) -> _Identity | None:
         return look_at(path).identity
     except OSError:
         return None
+
+
+@contextmanager
+def starting(made: Engine) -> Iterator[None]:
+    """Let no other server start during the context: here the lock of the file does this."""
+    yield
 
 
 def is_there(made: Engine) -> bool:

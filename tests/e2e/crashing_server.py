@@ -67,14 +67,23 @@ class CrashingServer:
 
 @asynccontextmanager
 async def crashing_server(
-    folder: Path, store: str = "", shared: bool = False, name: str = "server", clock_ahead_ms: int = 0
+    folder: Path,
+    store: str = "",
+    shared: bool = False,
+    name: str = "server",
+    clock_ahead_ms: int = 0,
+    address: str = "",
+    code: Path | None = None,
 ) -> AsyncIterator[CrashingServer]:
     """Prepare runs on a store, by default a file in a folder; none has started yet.
 
     `shared`: the server is one of several, each with its own name and all with the same keys. clock_ahead_ms: how wrong
-    the clock of its machine is.
+    the clock of its machine is. address: a free one by default. code: a folder with the code of another version.
     """
-    address, log = f"127.0.0.1:{free_port()}", folder / f"{name}.log"
+    address, log = address or f"127.0.0.1:{free_port()}", folder / f"{name}.log"
+    environment = {**os.environ, "ARBITER_KEYS": str(folder / "arbiter.keys")}
+    if code is not None:
+        environment["PYTHONPATH"] = os.pathsep.join(map(str, (code, code / "protos/python", code / "clients/python")))
     with log.open("w") as stderr:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "arbiter.testing.crashing"),
@@ -84,7 +93,8 @@ async def crashing_server(
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=stderr,
-            env={**os.environ, "ARBITER_KEYS": str(folder / "arbiter.keys")},
+            env=environment,
+            cwd=code,
         )
     assert process.stdin is not None
     try:

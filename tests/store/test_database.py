@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import alembic.op
@@ -71,6 +72,8 @@ def _described(engine: Engine) -> dict[str, object]:
         found["version"] = connection.execute(text("SELECT version_num FROM alembic_version")).all()
     return found
 
+
+ADDED_TO = "0012"  #: all migrations after this version only add to the tables
 
 #: the logs of an old store after the migrations
 LOGS = {
@@ -301,6 +304,35 @@ def test_a_store_in_use_by_a_server_is_not_migrated(empty: str) -> None:
             connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
         with pytest.raises(OperatorError, match="another arbiter serves the store"), opened(empty):
             pass
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_migrations_that_only_add_run_beside_servers(cluster: Cluster) -> None:
+    url = cluster.fresh()
+    engine = _at_version(url, ADDED_TO)
+    with postgres.held(engine, shared=True):  # as a server of that version does
+        with opened(url, shared=True) as beside:
+            assert database.version_of(beside) == newest()
+        with engine.begin() as connection:
+            connection.execute(text("DROP TABLE left_replica"))
+            connection.execute(text("UPDATE alembic_version SET version_num = '0011'"))
+        with pytest.raises(OperatorError, match="another arbiter serves the store"), opened(url, shared=True):
+            pass
+    engine.dispose()
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_servers_that_start_at_once_migrate_once_beside_another(cluster: Cluster) -> None:
+    url = cluster.fresh()
+    engine = _at_version(url, ADDED_TO)
+
+    def start() -> str | None:
+        with opened(url, shared=True) as beside:
+            return database.version_of(beside)
+
+    with postgres.held(engine, shared=True), ThreadPoolExecutor(4) as threads:
+        assert {each.result() for each in [threads.submit(start) for _ in range(4)]} == {newest()}
+    engine.dispose()
 
 
 def test_the_newest_version_is_that_of_the_last_step() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.script import ScriptDirectory
 from alembic.util import CommandError as CommandError
 from sqlalchemy import Engine
 
@@ -16,10 +17,25 @@ def upgrade(engine: Engine, begin: Sequence[str] = (), version: str = "head") ->
 
     `begin`: the statements with which this kind of database begins the transaction.
     """
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
+    config = _config()
     with engine.begin() as connection:
         for statement in begin:
             connection.exec_driver_sql(statement)
         config.attributes["connection"] = connection
         command.upgrade(config, version)
+
+
+def only_add(version: str) -> bool:
+    """Return whether all migrations after a version only add to the tables.
+
+    Such a migration says so (`ONLY_ADDS = True`): servers of the version before it do not notice it, and go on beside
+    servers of the version with it. Raises CommandError for a version that there never was.
+    """
+    steps = ScriptDirectory.from_config(_config()).iterate_revisions("head", version)
+    return all(getattr(step.module, "ONLY_ADDS", False) for step in steps)
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent))
+    return config
