@@ -295,8 +295,12 @@ async def stop_and_continue(workload: Workload, cluster: Cluster, store: str) ->
 
 
 async def restart_database(workload: Workload, cluster: Cluster) -> None:
-    """Restart the database under all servers."""
+    """Restart the database under all servers, after they have all sent their players away in vain."""
+    streams = {roamer: roamer.streams for roamer in workload.roamers}
+    steady = frozenset(roamer.name for roamer in workload.roamers if roamer.is_steady)
     cluster.stop(signal.SIGQUIT)
+    workload.kills.append(Kill(now_ms(), steady))
+    await workload.until(lambda: all(roamer.streams > number for roamer, number in streams.items()))
     cluster.start()
     await workload.answers()
 

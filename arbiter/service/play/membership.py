@@ -103,7 +103,11 @@ class Membership:
         return replica, taken
 
     async def give_back(self, session: Session) -> bool:
-        """Record that a stream has ended; return whether it was still the player's current one. Raises StoreFailed."""
+        """Record that a stream has ended; return whether it was still the player's current one.
+
+        Raises StoreFailed, also if this replica is cut off: then the stream was cut, as that of a dead replica.
+        """
+        self.check()
         replica, epoch = session.row
         return await self._replicas.give_back(session.player, replica, epoch)
 

@@ -10,7 +10,8 @@ it is known whether the other replica is dead (see `arbiter.service.matches.cert
 
 A replica that can't use the store for two seconds ends its streams, so that its players connect to another one. The
 only replica of a store keeps its streams, because its players have no other server. A replica that the others have
-declared dead ends its streams too. Each accepts new streams as soon as it has a row again.
+declared dead ends its streams too. Each accepts new streams as soon as it has a new row. Its old row is that of a dead
+replica, also if all replicas were cut off, and there was nobody to declare it dead.
 """
 
 from __future__ import annotations
@@ -128,6 +129,8 @@ class Replica:
     async def beat(self) -> None:
         """Write a heartbeat, and act on its answer. Raises StoreFailed."""
         open_before = list(self._connections)
+        if self._membership.cut_off:  # the turns that it had handed over were cut, as those of a dead server
+            await self._membership.enter()
         heartbeat = await self._membership.beat()
         self._heard = asyncio.get_running_loop().time()
         self._membership.cut_off = False

@@ -406,6 +406,41 @@ class TestDeadServer:
         await asyncio.sleep(1)
         assert bob.session.ended is None
 
+    @pytest.mark.parametrize("first", [0, 1])
+    @virtually
+    async def test_while_all_servers_are_without_their_store_nobody_is_charged(
+        self, first: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whichever server reaches the store first again: there, nobody has declared the other one dead before."""
+        made = await servers(2)
+        one, other = made[first], made[1 - first]
+        readers = [await one.connect("alice"), await other.connect("bob")]
+        match = await one.create("pondlife", time="30s", policy=AT_ONCE)
+        await asyncio.sleep(1)
+
+        async def fail(*_: object) -> None:
+            raise StoreFailed("it can't be reached")
+
+        with monkeypatch.context() as patch:
+            for name in ("beat", "take", "give_back", "forget", "lost_players", "enter"):
+                patch.setattr(MemoryReplicas, name, fail)
+            for server in made:
+                patch.setattr(server.journal, "refuse", True)
+                patch.setattr(server.journal, "before_reading", fail)
+            await asyncio.sleep(10)
+            for reader in readers:
+                assert reader.session.ended is not None
+                reader.leave()
+        await asyncio.sleep(NOTICED_S)
+        again = await one.connect("alice")
+        await asyncio.sleep(0.1)
+        request = again.reply(await again.turn())
+        await asyncio.sleep(NOTICED_S)
+        await again.receive()
+        assert isinstance(again.answer(request), Receipt)
+        [moved] = [event for event in await events(one, match.id) if isinstance(event, Moved)]
+        assert moved.ledger.charged <= 100
+
     @virtually
     async def test_the_other_servers_do_what_falls_due_after_its_death(self) -> None:
         """Nobody comes to a match, both players leave one, and a tournament is to start at an instant."""

@@ -168,6 +168,16 @@ async def test_the_charge_is_the_same_if_the_player_moves_to_another_server_mean
 
 
 @virtually
+async def test_a_player_who_moves_meanwhile_loses_the_credit_for_the_first_hand_over_and_nothing_else() -> None:
+    made, _ = await servers()
+    stays = await one_game(made, (1, 1), None)
+    moves = await one_game(made, (1, 1), 2)
+    most = AT_ONCE.credit.hand_over_most_ms
+    for one, other in zip(stays, moves, strict=True):
+        assert -SAME_MS <= other - one <= most + SAME_MS, "the new server does not know when the turn was handed over"
+
+
+@virtually
 async def test_without_a_shared_time_the_charges_would_differ() -> None:
     made, _ = await servers(follow=False)
     assert await one_game(made, (2, 1), None) != pytest.approx(await one_game(made, (0, 0), None), abs=500)
