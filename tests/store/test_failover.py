@@ -386,6 +386,7 @@ async def cut_off(workload: Workload, cable: Cable) -> None:
     await workload.answers()
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(0)  # each step has its own limit
 async def test_play_goes_on_whatever_happens_to_one_of_three_servers(
     cluster: Cluster, postgres: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, kills: int
