@@ -259,11 +259,16 @@ class LiveMatches:
         """Decide a move of the player who has the command's seat. `then` gets the answer, as with `submit`."""
         if self._draining:
             then(DRAINING)
-        elif self._shared and waits_for_certainty(live, self._presence, player, command, self._timers.is_due(live)):
-            asyncio.get_running_loop().call_later(AGAIN_S, self.play, player, live, command, then)
-        else:
+        elif not self._put_off(player, live, command, then):
             self.note_request(live, player)
             self.submit(live, command, then)
+
+    def _put_off(self, player: str, live: LiveMatch, command: Play, then: AnswerCallback) -> bool:
+        """Return whether a move has to wait for certainty about its player's last server. It is played again later."""
+        if not (self._shared and waits_for_certainty(live, self._presence, player, command, self._timers.is_due(live))):
+            return False
+        asyncio.get_running_loop().call_later(AGAIN_S, self.play, player, live, command, then)
+        return True
 
     def submit(self, live: LiveMatch, command: Command, then: AnswerCallback, level: bool = False) -> None:
         """Decide a command now. `then` gets the answer once the events that it depends on are durable.
@@ -435,9 +440,14 @@ class LiveMatches:
             self.became_durable(live, live.newest, records, events)
         waiting, live.waiting = live.waiting or [], None
         for command, then in waiting:
-            if isinstance(command, Play) and not same_turn:
+            if not isinstance(command, Play):
+                self.submit(live, command, then, level=True)
+                continue
+            if not same_turn:
                 command = replace(command, handed_over=None, round_trip_ms=None)
-            self.submit(live, command, then, level=True)
+            player = live.newest.players[command.seat - 1]
+            if not self._put_off(player, live, command, then):  # it may be a turn that was not known here before
+                self.submit(live, command, then, level=True)
         self._timers.set(live)
 
     def refuse_waiting(self, live: LiveMatch, refusal: Refusal) -> None:

@@ -206,6 +206,27 @@ class TestDeadServer:
         assert moved.ledger.charged == 0
 
     @virtually
+    async def test_a_move_waits_also_if_the_server_learns_of_its_turn_only_then(self) -> None:
+        one, other, third = await servers(3)
+        alice, bob = await one.connect("alice"), await third.connect("bob")
+        match = await one.create("pondlife", ("bob", "alice"), time="4s", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        other.tasks[1].cancel()  # it reads nothing for a while
+        bob.reply(await bob.turn())
+        await asyncio.sleep(3)
+        turn = (await alice.turn()).match
+        await one.die()
+        await asyncio.sleep(0.3)
+        again = await other.connect("alice")
+        again.play(match.id, 1, min(turn.game.moves(turn.position)), "the move")
+        other.tasks[1] = asyncio.create_task(other.arbiter.follower.run())
+        await asyncio.sleep(3)
+        await again.receive()
+        assert isinstance(again.answer("the move"), Receipt)
+        moved = [event for event in await events(other, match.id) if isinstance(event, Moved)]
+        assert [each.ledger.charged for each in moved[1:]] == [0]
+
+    @virtually
     async def test_a_player_who_changes_servers_in_a_turn_is_charged_for_all_of_it(self) -> None:
         """The first server lives: this is known within a second, and then the move is taken as of its arrival."""
         one, other = await servers(2)
