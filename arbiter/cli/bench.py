@@ -252,8 +252,8 @@ def web(
     grid: Count = 20,
     matches: Count = 64,
     think: Seconds = 1.0,
-    rounds: Count = 5,
-    seconds: Seconds = 4.0,
+    rounds: Count = 10,
+    seconds: Seconds = 2.0,
     folder: Folder = None,
     json: Json = None,
 ) -> None:

@@ -1,3 +1,5 @@
+// The script of all pages. Its bundle begins with `//# allFunctionsCalledOnLoad` (package.json): Chromium then compiles the
+// functions while the page loads, and not at the first update of a board.
 import { explorer } from "./explorer.ts";
 import { grid } from "./grid.ts";
 import { match } from "./match.ts";
