@@ -1,4 +1,8 @@
-"""Recovery: how long after its start a server serves all matches that were live when it was killed."""
+"""Recovery: how long after its start a server serves all matches that were live when it was killed.
+
+In turns with these starts, a server is started on a log with one new match. What that takes less is the cost of the
+matches. Divided by the number of records that the log has more, it is the same for logs with more or longer matches.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, NamedTuple
 
 import grpc
 from arbiter_protos.v1 import match_pb2_grpc
@@ -22,7 +26,7 @@ from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report
 from arbiter.bench.server_process import live_matches
 from arbiter.bench.stores import NewStore
-from arbiter.bootstrap import create_token
+from arbiter.bootstrap import create_token, open_store
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
 
@@ -44,34 +48,68 @@ class RecoveryPlan:
 def bench_recovery(plan: RecoveryPlan, progress: Progress) -> Report:
     """Write a log with live matches, then repeatedly start `arbiter serve` on it and kill it."""
     report = Report("recovery", f"{plan.matches} live matches of {plan.plies} moves in the log")
-    found = []
+    found, least = list[_Start](), list[_Start]()
     with TemporaryDirectory(prefix="arbiter-bench-", dir=plan.folder) as folder:
-        place = NewStore(f"sqlite:///{folder}/arbiter.db", Path(folder))
         progress(f"writing {plan.matches} matches of {plan.plies} moves")
-        asyncio.run(write_matches(place, plan.matches, plan.plies, plan.matches))
-        token = asyncio.run(create_token(place.url, "bench", [Scope.OBSERVE.value], ""))
+        full_log = _write(Path(folder, "full"), plan.matches, plan.plies)
+        least_log = _write(Path(folder, "least"), 1, 0)
         for number in range(1, plan.rounds + 1):
             progress(f"start {number} of {plan.rounds}")
-            found.append(_start(place.url, token, plan.matches, Path(folder)))
+            least.append(_start(least_log, 1, Path(folder)))
+            found.append(_start(full_log, plan.matches, Path(folder)))
+    served, spent = [each.seconds for each in found], [each.processor_s for each in found]
     # The fastest start is the real cost; other work on the machine only adds to it.
-    served, spent = [seconds for seconds, _ in found], [processor_s for _, processor_s in found]
     title, goal = "from the start until all matches are served", GOAL_S if plan.matches <= FEW else MANY_GOAL_S
     report.add("serving_s", title, min(served), "s", goal, Bound.MOST, served)
     report.add("worst_s", "the slowest start", max(served), "s")
-    report.add("server_s", "the server's processor time until then", min(found)[1], "s", rounds=spent)
+    report.add("server_s", "the server's processor time until then", min(spent), "s", rounds=spent)
+    alone = [each.processor_s for each in least]
+    report.add("least_s", "the fastest start with one match", min(each.seconds for each in least), "s")
+    report.add("least_server_s", "the server's processor time until then", min(alone), "s", rounds=alone)
+    records = full_log.records - least_log.records
+    each_us = [1e6 * (all_ - one) / records for all_, one in zip(spent, alone, strict=True)]
+    report.median(
+        "record_us", f"processor time for each of {records:,} records more than with one match", each_us, "µs"
+    )
     return report
 
 
-def _start(store: str, token: str, matches: int, folder: Path) -> tuple[float, float]:
-    """Start a server; return the seconds until it has sent every match, and its processor time until then."""
+class _Log(NamedTuple):
+    """A log with live matches: its store, how many records it has, and a token with which to ask for the matches."""
+
+    store: str
+    records: int
+    token: str
+
+
+def _write(folder: Path, matches: int, plies: int) -> _Log:
+    folder.mkdir()
+    return asyncio.run(_written(NewStore(f"sqlite:///{folder}/arbiter.db", folder), matches, plies))
+
+
+async def _written(place: NewStore, matches: int, plies: int) -> _Log:
+    await write_matches(place, matches, plies, matches)
+    async with open_store(place.url) as opened:
+        records = await opened.journal.head()
+    return _Log(place.url, records, await create_token(place.url, "bench", [Scope.OBSERVE.value], ""))
+
+
+class _Start(NamedTuple):
+    """The seconds from a start until the server has sent every match, and its processor time until then."""
+
+    seconds: float
+    processor_s: float
+
+
+def _start(log: _Log, matches: int, folder: Path) -> _Start:
     port, began = free_port(), time.perf_counter()
-    with _serving(store, port, folder) as process, grpc.insecure_channel(f"127.0.0.1:{port}", _EAGER) as channel:
-        found = live_matches(match_pb2_grpc.MatchServiceStub(channel), (("authorization", f"Bearer {token}"),))
+    with _serving(log.store, port, folder) as process, grpc.insecure_channel(f"127.0.0.1:{port}", _EAGER) as channel:
+        found = live_matches(match_pb2_grpc.MatchServiceStub(channel), (("authorization", f"Bearer {log.token}"),))
         seconds = time.perf_counter() - began
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     if found != matches:
         raise BenchError(f"the server serves {found} matches of {matches}")
-    return seconds, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return _Start(seconds, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
 
 
 _EAGER: Final = [("grpc.initial_reconnect_backoff_ms", 20), ("grpc.max_reconnect_backoff_ms", 20)]

@@ -162,8 +162,8 @@ def recovery(
 def growth(
     *,
     live: Annotated[str, Parameter(validator=_numbers_only)] = "10,100,1000,10000",
-    plies: Count = 5,
-    offered: Count = 250,
+    plies: Count = 30,
+    offered: Count = 150,
     rounds: Count = 3,
     seconds: Seconds = 2.0,
     folder: Folder = None,

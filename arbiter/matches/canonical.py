@@ -65,17 +65,24 @@ def decode(data: bytes) -> Any:
     To check the canonical form too, compare `encode(decode(data))` with the data. That also detects repeated keys.
     Raises NotCanonicalError for anything but UTF-8 JSON without fractions and with integers in range.
     """
+    value = parsed(data)
     try:
-        value = orjson.loads(data)
         if type(value) is not dict or not are_integers(value):
             _check(value)
-    except NotCanonicalError:
-        raise
     except TypeError:  # JSON has no other types
         raise NotCanonicalError("a number is not an integer, or beyond ±(2^53 − 1)") from None
+    return value
+
+
+def parsed(data: bytes) -> Any:
+    """Return the value of JSON bytes as `decode` does, but with any numbers: the caller checks those that it takes.
+
+    Raises NotCanonicalError for anything but UTF-8 JSON.
+    """
+    try:
+        return orjson.loads(data)
     except ValueError as error:  # malformed UTF-8, malformed JSON, or too deep nesting
         raise NotCanonicalError(str(error)) from None
-    return value
 
 
 def digest(data: bytes) -> str:

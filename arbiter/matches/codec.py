@@ -150,16 +150,16 @@ def _write_moved(event: Moved) -> dict[str, Json]:
 
 def _read_moved(at: int, fields: Fields) -> Moved:
     return Moved(
-        at=at,
-        ply=fields.integer("ply"),
-        seat=fields.seat("seat"),
-        move=fields.text("move"),
-        position=fields.text("position"),
-        request=fields.text("request"),
-        ledger=_read_ledger(fields.object("ledger")),
-        turn=fields.seat("turn"),
-        clocks=_read_clocks(fields),
-        comment=fields.text("comment", ""),
+        at,
+        fields.integer("ply"),
+        fields.seat("seat"),
+        fields.text("move"),
+        fields.text("position"),
+        fields.text("request"),
+        _read_ledger(fields.object("ledger")),
+        fields.seat("turn"),
+        _read_clocks(fields),
+        fields.text("comment", ""),
     )
 
 
@@ -346,13 +346,13 @@ def _ledger_json(ledger: Ledger) -> dict[str, Json]:
 
 def _read_ledger(fields: Fields) -> Ledger:
     return Ledger(
-        started=fields.integer("started"),
-        handed_over=fields.optional_integer("handed_over"),
-        arrived=fields.integer("arrived"),
-        round_trip=fields.optional_integer("round_trip"),
-        credited=fields.integer("credited"),
-        charged=fields.integer("charged"),
-        left=fields.integer("left"),
+        fields.integer("started"),
+        fields.optional_integer("handed_over"),
+        fields.integer("arrived"),
+        fields.optional_integer("round_trip"),
+        fields.integer("credited"),
+        fields.integer("charged"),
+        fields.integer("left"),
     )
 
 

@@ -7,15 +7,18 @@ epoch milliseconds. An event's instant is never earlier than that of the previou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from arbiter.errors import Reason
 from arbiter.games.contract import Seat
 from arbiter.matches.adjudication import AdjudicationRules
-from arbiter.matches.clock import Ledger, SeatClock
+from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import Interruption, RequestContent, ResultKind, Text
+from arbiter.matches.moved import Clocks as Clocks
+from arbiter.matches.moved import EventKind as EventKind
+from arbiter.matches.moved import Moved as Moved
 from arbiter.matches.policy import Policy
 
 FORMAT = 1
@@ -23,26 +26,6 @@ FORMAT = 1
 
 FIRST_PREVIOUS = "0" * 64
 """The hash of the previous event in a match's first event."""
-
-Clocks = tuple[SeatClock, SeatClock]
-"""The clocks of seat 1 and seat 2."""
-
-
-class EventKind(StrEnum):
-    """The kinds of events: the values of `kind` in the record."""
-
-    CREATED = "created"
-    ARRIVED = "arrived"
-    LEFT = "left"
-    STARTED = "started"
-    MOVED = "moved"
-    REFUSED = "refused"
-    REJECTED = "rejected"
-    DRAW_OFFERED = "draw_offered"
-    DRAW_DECLINED = "draw_declined"
-    INTERRUPTED = "interrupted"
-    RESUMED = "resumed"
-    ENDED = "ended"
 
 
 class MatchEndReason(StrEnum):
@@ -89,16 +72,14 @@ class Party(StrEnum):
     ORGANISER = "organiser"
 
 
-class Event:
-    """What all events share: `kind`, `at`, and a cache for the serialized form."""
+class _Sealable:
+    """What all events share: a cache for the serialized form."""
 
     __slots__ = ("_sealed",)
-    kind: ClassVar[EventKind]
-    at: int
 
 
 @dataclass(frozen=True, slots=True)
-class Created(Event):
+class Created(_Sealable):
     """The match was created. `match` is its id; game, time and policy are canonical; players are ids, by seat.
 
     opening: the first moves, which nobody played. adjudication: when the match ends by rule.
@@ -120,7 +101,7 @@ class Created(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived(Event):
+class Arrived(_Sealable):
     """A player is present, or its bot has changed its version.
 
     version: the bot's version from the hello of its stream; '' if the bot sent none, or has no stream.
@@ -133,7 +114,7 @@ class Arrived(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Left(Event):
+class Left(_Sealable):
     """A player is no longer present."""
 
     kind: ClassVar[EventKind] = EventKind.LEFT
@@ -142,7 +123,7 @@ class Left(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Started(Event):
+class Started(_Sealable):
     """The first turn began: its clock starts at `at`."""
 
     kind: ClassVar[EventKind] = EventKind.STARTED
@@ -152,34 +133,8 @@ class Started(Event):
     clocks: Clocks
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Moved(Event):
-    """A move was played; the clock of the next turn starts at `at`.
-
-    Treat it as immutable, like the other events. It is not frozen, because a frozen dataclass takes four times as long
-    to create.
-
-    ply: the number of moves played before it. position: the text after it. turn: the seat to move next.
-    clocks: both clocks after the move. comment: the bot's comment, encrypted (`arbiter.matches.comments`); '' if there
-    is none. after: the rules' position, if it is already computed; not part of the record.
-    """
-
-    kind: ClassVar[EventKind] = EventKind.MOVED
-    at: int
-    ply: int
-    seat: Seat
-    move: str
-    position: str
-    request: str
-    ledger: Ledger
-    turn: Seat
-    clocks: Clocks
-    comment: str = ""
-    after: Any = field(default=None, compare=False, repr=False)
-
-
 @dataclass(frozen=True, slots=True)
-class Refused(Event):
+class Refused(_Sealable):
     """An illegal or malformed move was counted against a player; the clock continues.
 
     strikes: the player's number of strikes now. message: an explanation for people.
@@ -197,7 +152,7 @@ class Refused(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected(Event):
+class Rejected(_Sealable):
     """A player's request was refused without a penalty. It is recorded so that a repeated request gets the same answer.
 
     reason, message and facts (name and text, by name) are those of the answer.
@@ -214,7 +169,7 @@ class Rejected(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class DrawOffered(Event):
+class DrawOffered(_Sealable):
     """A player offers a draw. The offer stands until it is answered, the opponent moves or the match ends."""
 
     kind: ClassVar[EventKind] = EventKind.DRAW_OFFERED
@@ -225,7 +180,7 @@ class DrawOffered(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class DrawDeclined(Event):
+class DrawDeclined(_Sealable):
     """The player of `seat` declines the opponent's offer."""
 
     kind: ClassVar[EventKind] = EventKind.DRAW_DECLINED
@@ -235,7 +190,7 @@ class DrawDeclined(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Interrupted(Event):
+class Interrupted(_Sealable):
     """The server was unavailable, or is shutting down.
 
     Both players count as absent; no clock runs; no time is charged.
@@ -247,7 +202,7 @@ class Interrupted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed(Event):
+class Resumed(_Sealable):
     """The interrupted turn starts again: its clock starts at `at`, with the time from when the turn first began."""
 
     kind: ClassVar[EventKind] = EventKind.RESUMED
@@ -266,7 +221,7 @@ class LateMove(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Event):
+class Ended(_Sealable):
     """The match is over.
 
     winner: 1, 2 or 0; reason: an end reason of the game or an `MatchEndReason`.
@@ -289,3 +244,20 @@ class Ended(Event):
     note: str = ""
     late: LateMove | None = None
     key: str = ""
+
+
+Event = (
+    Created
+    | Arrived
+    | Left
+    | Started
+    | Moved
+    | Refused
+    | Rejected
+    | DrawOffered
+    | DrawDeclined
+    | Interrupted
+    | Resumed
+    | Ended
+)
+"""An event of any kind. All have a `kind`, and `at`, the instant at which it happened."""

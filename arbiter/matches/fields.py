@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, NoReturn, TypeVar, cast
 
 from arbiter.games.contract import Seat
+from arbiter.matches.numbers import LARGEST_INTEGER
 from arbiter.matches.record_errors import MalformedRecordError
 
 E = TypeVar("E", bound=StrEnum)
@@ -38,9 +39,11 @@ class Fields:
         return value if isinstance(value, str) else self._wrong(name, "a string")
 
     def integer(self, name: str) -> int:
-        """Return an integer."""
+        """Return an integer that every JSON reader represents exactly."""
         value = self._values.get(name)
-        return value if type(value) is int else self._wrong(name, "an integer")
+        if type(value) is not int or not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
+            return self._wrong(name, "an integer within ±(2^53 − 1)")
+        return value
 
     def optional_integer(self, name: str) -> int | None:
         """Return an integer, or None if the field is missing."""

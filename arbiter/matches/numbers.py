@@ -10,15 +10,17 @@ LARGEST_INTEGER: Final = 2**53 - 1
 
 def are_integers(value: Any) -> bool:
     """Return whether every number in a decoded JSON value is an integer from −(2^53 − 1) to 2^53 − 1."""
-    waiting: list[Any] = [value]
+    waiting: list[Any] = [[value]]
     while waiting:
-        item = waiting.pop()
-        if isinstance(item, str) or item is None:
-            continue
-        if isinstance(item, dict):
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
-        elif isinstance(item, float) or not -LARGEST_INTEGER <= item <= LARGEST_INTEGER:
-            return False
+        container = waiting.pop()
+        for item in container.values() if isinstance(container, dict) else container:
+            if isinstance(item, str) or item is None:
+                continue
+            if isinstance(item, int):
+                if not -LARGEST_INTEGER <= item <= LARGEST_INTEGER:
+                    return False
+            elif isinstance(item, float):
+                return False
+            else:
+                waiting.append(item)
     return True

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode, encode_plain
+from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode, encode_plain, parsed
 from arbiter.matches.codec import own_fields, read_event
 from arbiter.matches.events import FIRST_PREVIOUS, Event
 from arbiter.matches.fields import Fields
@@ -58,7 +58,8 @@ class Sealed:
         self.data = data
 
 
-class ChainedEvent(NamedTuple):
+@dataclass(init=False, slots=True)
+class ChainedEvent:
     """An event that was read: its position in the chain, the SHA-256 of its bytes, and the event."""
 
     match: str
@@ -66,6 +67,13 @@ class ChainedEvent(NamedTuple):
     previous: str
     digest: str
     event: Event
+
+    def __init__(self, match: str, revision: int, previous: str, digest: str, event: Event) -> None:
+        self.match = match
+        self.revision = revision
+        self.previous = previous
+        self.digest = digest
+        self.event = event
 
 
 @dataclass(init=False, slots=True)
@@ -113,7 +121,7 @@ def first_digest(match_id: str, event: Event) -> str:
 
 
 def read(data: bytes) -> Event:
-    """Return the event of a record's bytes; unknown fields are ignored.
+    """Return the event of a record's bytes; unknown fields are ignored, whatever is in them.
 
     Raises MalformedRecordError for bytes that are no record, or for an unknown kind.
     """
@@ -123,7 +131,7 @@ def read(data: bytes) -> Event:
 def read_record(data: bytes) -> ChainedEvent:
     """Return the event of a record's bytes with its position in the chain. Raises as `read` does."""
     try:
-        fields = Fields(decode(data), "record")
+        fields = Fields(parsed(data), "record")
     except NotCanonicalError as error:
         raise MalformedRecordError(f"not a record: {error}") from None
     event = read_event(fields)
@@ -164,8 +172,11 @@ def check_chain(records: Sequence[bytes]) -> list[Event]:
 
 
 def _is_canonical(data: bytes) -> bool:
-    """Return whether JSON bytes are in canonical form; this also detects repeated keys."""
-    return encode(decode(data)) == data
+    """Return whether JSON bytes are in canonical form; this also detects repeated keys, and numbers in any field."""
+    try:
+        return encode(decode(data)) == data
+    except NotCanonicalError:
+        return False
 
 
 class _Unwritten(NamedTuple):

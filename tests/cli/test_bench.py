@@ -264,3 +264,11 @@ def test_a_benchmark_that_fails_says_why_in_one_line_however_it_is_called(
     assert complaint.startswith("arbiter: arbiter.bench.server ended by itself")
     assert main(["clocks", "--matches", "1"]) == 1
     assert capsys.readouterr().err == f"{complaint}\n"
+
+
+@pytest.mark.soak
+def test_the_cost_of_a_record_is_what_a_start_takes_more_than_one_with_one_match(bench: Bench) -> None:
+    found = by_key(bench("recovery", "--matches", "20", "--plies", "10", "--rounds", "2"))
+    assert found["record_us"]["title"] == "processor time for each of 276 records more than with one match"
+    rounds = zip(found["server_s"]["rounds"], found["least_server_s"]["rounds"], strict=True)
+    assert found["record_us"]["rounds"] == pytest.approx([1e6 * (full - least) / 276 for full, least in rounds])

@@ -315,3 +315,16 @@ def test_reasons_of_strikes_are_among_the_known_ones() -> None:
     assert values["reason"] == Reason.MOVE_MALFORMED
     with pytest.raises(MalformedRecordError, match="reason"):
         read(encode(values | {"reason": "MOVE_UGLY"}))
+
+
+@pytest.mark.parametrize("number", ["1.5", "1e2", "9007199254740992", "-9007199254740992", "1" * 40])
+def test_a_number_that_no_record_may_have_is_named_where_it_is_read_and_found_in_any_field(number: str) -> None:
+    logged = started()
+    logged.play("1")
+    known = logged.log[-1].replace(b'"ply":0', f'"ply":{number}'.encode())
+    unknown = logged.log[-1].replace(b'"turn":2}', f'"turn":2,"weather":{number}}}'.encode())
+    with pytest.raises(MalformedRecordError, match=r"record\.ply: expected an integer"):
+        read(known)
+    assert read(unknown) == logged.events[-1]
+    with pytest.raises(MalformedRecordError, match="canonical form"):
+        check_chain([*logged.log[:-1], unknown])

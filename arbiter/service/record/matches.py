@@ -45,7 +45,7 @@ class Loading:
         except RecordError as error:
             raise _unreadable(stored, error, self._match) from None
         revision = self._match.revision + 1 if self._match is not None else 1
-        if (record.match, record.revision, record.previous) != (stored.match_id, revision, self._previous):
+        if record.revision != revision or record.previous != self._previous or record.match != stored.match_id:
             raise RecordDamaged(stored.match_id, stored.revision, "it does not follow the one before")
         self._previous = record.digest
         try:
