@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from arbiter.bench.__main__ import main
+from arbiter.bench.report import ratio
 from tests.cli.command import Arbiter
 from tests.clients.toolchains import require
 from tests.store.postgres import Cluster
@@ -123,7 +124,7 @@ def test_two_streams_are_compared_with_the_bare_path_by_rounds_in_one_table(arbi
     assert goals(kept) == {"coalesced_us_ratio": 0.65}
     ours, least, times = (by_key(kept)[f"coalesced_{key}"] for key in ("server_us", "bare_us", "us_ratio"))
     pairs = zip(ours["rounds"], least["rounds"], strict=True)
-    assert times["rounds"] == pytest.approx([this / that for this, that in pairs])
+    assert times["rounds"] == pytest.approx([ratio(this, that) for this, that in pairs])
     assert len(times["rounds"]) == 3
     assert times["value"] == sorted(times["rounds"])[1]
     assert arbiter("bench", "recovery", *TINY["recovery"], "--json", str(recovery)).code == 0
