@@ -76,6 +76,14 @@ _HOLDERS: Final = (
 _SAFETY: Final = ("fsync", "full_page_writes")
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
+_PLANS: Final = "SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
+"""Make the database plan for large tables from the beginning.
+
+Every query of a server has an index. In a new store the tables are small, so the planner would rather read them whole,
+and a session keeps such a plan for a minute while they grow by ten thousands of records. Plans without an index cost so
+much by this setting that the database would compile them, which takes longer than to run them.
+"""
+
 #: Treat a server that does not answer as gone after half a minute, instead of after hours.
 _PATIENCE: Final = {
     "connect_timeout": 5,
@@ -123,6 +131,7 @@ def _engine(place: URL, **options: Any) -> Engine:
     def settle(connection: Any, _record: object) -> None:
         # A reported commit survives a power cut, whatever the database's default is. Stricter settings stay.
         with connection.cursor() as cursor:
+            cursor.execute(_PLANS)
             cursor.execute("SELECT current_setting('synchronous_commit') = 'off'")
             if cursor.fetchone()[0]:
                 cursor.execute("SET synchronous_commit = 'on'")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Boolean,
     Column,
@@ -11,11 +14,13 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
     String,
     Table,
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.event import listen
 
 from arbiter.service.ports.journal import Subject
 
@@ -29,10 +34,17 @@ Variant = String(200).with_variant(String(200, collation="C"), "postgresql")
 
 Subjects = Enum(Subject, native_enum=False, length=10, values_callable=lambda kind: [one.value for one in kind])
 
+PARTITIONS: Final = 8
+"""Parts of the table `event` on PostgreSQL, by the hash of the match: all records of a match are in the same part.
+
+Each part can be on a disk of its own, and be vacuumed alone. A unique key of a partitioned table must contain
+`match_id`, so `sequence` has an ordinary index there. NUMBERING in `arbiter.store.postgres` keeps numbers unique.
+"""
+
 event = Table(
     "event",
     metadata,
-    Column("sequence", Sequence, primary_key=True, autoincrement=False),
+    Column("sequence", Sequence, nullable=False, autoincrement=False),
     Column("match_id", Name, nullable=False),
     Column("revision", BigInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
@@ -41,7 +53,15 @@ event = Table(
     # See `arbiter.service.ports.journal.Seals`. Null for records from before the column existed, until they are sealed.
     Column("seal", LargeBinary),
     UniqueConstraint("match_id", "revision", name="event_once"),
+    PrimaryKeyConstraint("sequence").ddl_if(dialect="sqlite"),
+    Index("event_by_sequence", "sequence").ddl_if(dialect="postgresql"),
+    postgresql_partition_by="HASH (match_id)",
 )
+for _part in range(PARTITIONS):
+    _statement = (
+        f"CREATE TABLE event_{_part} PARTITION OF event FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {_part})"
+    )
+    listen(event, "after_create", DDL(_statement).execute_if(dialect="postgresql"))  # type: ignore[no-untyped-call]
 
 Numbered = tuple[int, str, int, bytes, str, bool, bytes | None]
 """A record to store: sequence number, match, revision, body, subject, whether the previous revision exists, and seal.

@@ -11,7 +11,6 @@ from contextlib import suppress
 from functools import partial
 from unittest.mock import ANY
 
-import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
@@ -30,6 +29,7 @@ from arbiter.service.play.sessions import items_of
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord, StoreFailed
 from arbiter.store import postgres as adapter
+from arbiter.store import tables
 from arbiter.store.database import opened
 from arbiter.store.looking import look
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
@@ -79,18 +79,27 @@ async def _write(store: Store, name: str, matches: int) -> None:
         await asyncio.gather(*asked)
 
 
-async def test_a_generic_plan_uses_the_index_to_find_the_previous_record(postgres: str) -> None:
-    """PostgreSQL makes such a plan after a few executions; it must not read the whole table for each group."""
-    async with open_store(postgres):
-        pass
+async def test_plans_of_a_new_store_use_the_indexes(postgres: str) -> None:
+    """PostgreSQL keeps a generic plan after a few executions; it must not read the whole table for each group."""
     numbers = itertools.count(1)
     prepared = re.sub("%s", lambda _: f"${next(numbers)}", adapter.INSERT)
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute("SET plan_cache_mode = force_generic_plan")
-        connection.execute(f"PREPARE append AS {prepared}")
-        plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN EXECUTE append({', '.join(['NULL'] * 7)})"))
-    assert "Index Cond: ((match_id = (new.match_id)::text) AND (revision = (new.revision - 1)))" in plan
-    assert "Seq Scan on event" not in plan
+    with opened(postgres) as engine, engine.connect() as connection:
+
+        def plan(query: str) -> str:
+            return "\n".join(connection.exec_driver_sql(f"EXPLAIN {query}").scalars())
+
+        connection.exec_driver_sql("SET plan_cache_mode = force_generic_plan")
+        connection.exec_driver_sql(f"PREPARE append AS {prepared}")
+        append = plan(f"EXECUTE append({', '.join(['NULL'] * 7)})")
+        connection.exec_driver_sql(
+            "PREPARE follow AS SELECT * FROM event WHERE sequence > $1 ORDER BY sequence LIMIT $2"
+        )
+        follow = plan("EXECUTE follow(1, 500)")
+        connection.exec_driver_sql("PREPARE read AS SELECT * FROM event WHERE match_id = $1 ORDER BY revision")
+        read = plan("EXECUTE read('m1')")
+    assert "Index Cond: ((match_id = (new.match_id)::text) AND (revision = (new.revision - 1)))" in append
+    assert f"Subplans Removed: {tables.PARTITIONS - 1}" in read, "the partitions of other matches are not asked"
+    assert not [each for each in (append, follow, read) if "Seq Scan" in each]
 
 
 async def test_of_two_writers_of_a_revision_one_wins(postgres: str) -> None:
