@@ -270,6 +270,15 @@ class Settings(BaseSettings):
     postgres_user: str = Field(
         default="", description="user of that PostgreSQL's processes, if the arbiter runs as root; empty: its own"
     )
+    bus: str = Field(
+        default="",
+        description="URLs of NATS servers, with commas between, such as nats://127.0.0.1:4222, by which servers that "
+        "share a store hear of news early; empty: they read the store for news, every 50 ms",
+    )
+    bus_credentials: Path | None = Field(default=None, description="file of credentials for the bus (NATS .creds)")
+    bus_authority: Path | None = Field(
+        default=None, description="PEM file of the authority of the bus, for tls://; default: those of the system"
+    )
     keys: Path | None = Field(default=None, description="file of the signing keys; default: see `key_ring`")
     registration: Literal["open", "invitation", "closed"] = Field(default="open", description="who may register")
     insecure: bool = Field(default=False, description="listen beyond loopback without TLS")

@@ -37,6 +37,7 @@ NEEDS = (
     Need("bwrap", "bubblewrap", "the sandbox of bots in local tournaments"),
     Need("cc", "gcc", "the compiled modules, and the sample of a bot in C that reads and writes lines"),
     Need(f"{sysconfig.get_config_var('INCLUDEPY')}/Python.h", "python3-dev", "the compiled modules"),
+    Need("nats-server", "nats-server", "the bus between servers that share a PostgreSQL"),
     Need("promtool", "prometheus", "the metrics and alerts in a real Prometheus"),
     Need("lua5.4", "lua5.4", "the sample of a bot in Lua that reads and writes lines"),
     Need("openssl", "openssl", "the certificates for the clients' tests of TLS"),

@@ -8,6 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jsonschema
 import pytest
@@ -15,6 +16,7 @@ import yaml
 
 from arbiter.bootstrap.serving import DRAIN_GRACE_S
 from arbiter.bootstrap.tracing import LAST_S
+from arbiter.bus.addresses import servers_of
 from arbiter.config import load
 from arbiter.rpc.play_stream import FAREWELL_S
 from arbiter.service.gate.addresses import host_and_port
@@ -43,8 +45,8 @@ def kustomization() -> dict[str, Any]:
     return found
 
 
-def of_kind(kind: str) -> dict[str, Any]:
-    return next(each for each in documents() if each["kind"] == kind)
+def of_kind(kind: str, name: str = "arbiter") -> dict[str, Any]:
+    return next(each for each in documents() if (each["kind"], each["metadata"]["name"]) == (kind, name))
 
 
 def check(document: dict[str, Any]) -> None:
@@ -187,7 +189,7 @@ def test_the_first_server_makes_the_keys_and_the_others_wait_for_the_secret(tmp_
 
 def test_services_and_policies_select_the_pod_and_its_ports() -> None:
     labels, ports = pod()["metadata"]["labels"], {each["name"] for each in server()["ports"]}
-    services = [each for each in documents() if each["kind"] == "Service"]
+    services = [of_kind("Service"), of_kind("Service", "arbiter-servers")]
     headless = next(each for each in services if each["spec"].get("clusterIP") == "None")
     assert headless["metadata"]["name"] == of_kind("StatefulSet")["spec"]["serviceName"]
     for service in services:
@@ -199,6 +201,27 @@ def test_services_and_policies_select_the_pod_and_its_ports() -> None:
     assert policy["policyTypes"] == ["Ingress", "Egress"]
     assert {port["port"] for rule in policy["ingress"] for port in rule["ports"]} == ports
     assert all(rule["from"] for rule in policy["ingress"]), "no rule lets everybody in"
+
+
+def test_the_servers_reach_the_bus_and_nobody_else_does() -> None:
+    settings = load(KUBERNETES / "arbiter.toml", store="postgresql://arbiter@db/arbiter")
+    service = of_kind("Service", "arbiter-bus")
+    (port,) = service["spec"]["ports"]
+    assert servers_of(settings.bus) == [f"nats://{service['metadata']['name']}:{port['port']}"]
+    bus = of_kind("StatefulSet", "arbiter-bus")["spec"]
+    labels = bus["template"]["metadata"]["labels"]
+    assert labels == bus["selector"]["matchLabels"] == service["spec"]["selector"] != pod()["metadata"]["labels"]
+    (container,) = bus["template"]["spec"]["containers"]
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert (port["targetPort"], ports["nats"]) == ("nats", port["port"])
+    arguments = dict(zip(container["args"][::2], container["args"][1::2], strict=True))
+    assert arguments == {"--port": str(ports["nats"]), "--http_port": str(ports["health"])}
+    policy = of_kind("NetworkPolicy", "arbiter-bus")["spec"]
+    assert policy["podSelector"]["matchLabels"] == labels
+    (rule,) = policy["ingress"]
+    assert rule["from"] == [{"podSelector": {"matchLabels": pod()["metadata"]["labels"]}}]
+    out = [rule for rule in of_kind("NetworkPolicy")["spec"]["egress"] if rule["ports"][0]["port"] == port["port"]]
+    assert [rule["to"] for rule in out] == [[{"podSelector": {"matchLabels": labels}}]]
 
 
 def test_the_compose_file_is_valid() -> None:
@@ -236,6 +259,10 @@ def test_the_servers_of_the_compose_file_have_existing_settings(monkeypatch: pyt
         host_and_port(each, "", "")[1] for each in (settings.listen, settings.web, settings.metrics)
     )
     published = [port.rpartition(":")[2] for each in arbiters().values() for port in each["ports"]]
+    (bus,) = (urlsplit(url) for url in servers_of(settings.bus))
+    command = compose()["services"][bus.hostname]["command"]
+    options = dict(zip(command[1::2], command[2::2], strict=True))
+    assert options == {"--port": str(bus.port), "--user": bus.username, "--pass": bus.password}
     assert sorted(published) == sorted([*[str(listen)] * 3, str(web)])
     (scraped,) = yaml.safe_load((DEPLOY / "compose" / "prometheus.yaml").read_text())["scrape_configs"]
     assert scraped["job_name"] == "arbiter"  # the name in the alerts

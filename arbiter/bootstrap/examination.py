@@ -6,6 +6,7 @@ keeps a server from starting, or puts its record or its players at risk; what is
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import socket
 from collections.abc import Iterator
@@ -19,7 +20,9 @@ import structlog
 from google.protobuf.internal import api_implementation
 
 from arbiter import __version__
+from arbiter.bootstrap.bus import make_bus
 from arbiter.bootstrap.tracing import tracing
+from arbiter.bus.addresses import shown as shown_bus
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.rpc.server import credentials_of
@@ -29,7 +32,7 @@ from arbiter.runtime.keys import KeyRing
 from arbiter.runtime.own_postgres import OwnPostgres
 from arbiter.runtime.watermark import Watermark
 from arbiter.service.gate.addresses import host_and_port, is_loopback
-from arbiter.store.database import shown
+from arbiter.store.database import may_be_shared, shown
 from arbiter.store.looking import StoreState, look
 
 SOON_DAYS: Final = 30  #: a certificate that expires in less is noted
@@ -68,8 +71,8 @@ class Examination(NamedTuple):
 
 
 def examine(settings: Settings) -> Examination:
-    """Look at the programs, the addresses, the certificate, the store, the keys and the machine."""
-    found = [_programs(), *_addresses(settings), *_certificate(settings), *_traces(settings)]
+    """Look at the programs, the addresses, the certificate, the bus, the store, the keys and the machine."""
+    found = [_programs(), *_addresses(settings), *_certificate(settings), *_traces(settings), *_bus(settings)]
     served, own = False, list(_own_postgres(settings))
     found += own
     if own and not any(each.grade is Grade.GOOD for each in own):
@@ -185,6 +188,29 @@ def _own_postgres(settings: Settings) -> Iterator[Finding]:
         yield Finding("postgres", Grade.NOTE, f"{text} does not run now: it starts with the server", advice)
     else:
         yield Finding("postgres", Grade.NOTE, f"{text} is not made yet", "the first start makes it")
+
+
+def _bus(settings: Settings) -> Iterator[Finding]:
+    if not settings.bus:
+        return
+    try:
+        where, bus = shown_bus(settings.bus), make_bus(settings, None)
+    except OperatorError as error:
+        yield Finding("bus", Grade.WRONG, str(error))
+        return
+    if not may_be_shared(settings.store):
+        text = "a bus is for servers that share a PostgreSQL, and this store is for one server alone"
+        yield Finding("bus", Grade.WRONG, text, "leave out the setting `bus`")
+        return
+    try:
+        took = asyncio.run(bus.round_trip_ms())
+    except bus.FAILURES as error:
+        text = f"no bus is to be had at {where} ({str(error) or bus.trouble}): servers would hear of news by the store"
+        yield Finding("bus", Grade.NOTE, text, "start NATS, or correct the settings `bus` and `bus_credentials`")
+    else:
+        slow = took > SLOW_ROUND_TRIP_MS
+        advice = "move NATS nearer to the server" if slow else ""
+        yield Finding("bus", Grade.NOTE if slow else Grade.GOOD, f"{where} answers in {took:.1f} ms", advice)
 
 
 def _store(settings: Settings, state: StoreState) -> Iterator[Finding]:

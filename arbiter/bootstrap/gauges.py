@@ -49,6 +49,32 @@ def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unr
         "Dead servers of the same store whose matches this server has taken care of.",
         lambda: replica.failovers if replica is not None else 0,
     )
+    follower, news, bus = arbiter.follower, arbiter.news, world.bus
+    metrics.counter(
+        "log_reads",
+        "Reads of the log by which servers that share a store hear of each other; few while the bus works.",
+        lambda: follower.reads,
+    )
+    metrics.gauge(
+        "bus_lost",
+        "1 if this server has a bus and does not hear all other servers by it, else 0.",
+        lambda: news is not None and news.lost,
+    )
+    metrics.counter(
+        "bus_published",
+        "Messages that this server has published on the bus.",
+        lambda: news.published if news is not None else 0,
+    )
+    metrics.counter(
+        "bus_received",
+        "Messages of other servers that have arrived on the bus.",
+        lambda: news.received if news is not None else 0,
+    )
+    metrics.counter(
+        "bus_refused",
+        "Messages on the bus that no server of this store has sent.",
+        lambda: bus.refused if bus is not None else 0,
+    )
     metrics.gauges("rules_jobs", "Requests for rules, by whether they wait or run.", "state", lambda: _jobs(world))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 
+from arbiter.bootstrap.bus import open_bus
 from arbiter.bootstrap.store import LAST_RECORDS, Store, open_record
 from arbiter.bootstrap.tracing import tracing
 from arbiter.config import Settings
@@ -72,6 +73,7 @@ async def open_world(
     async with AsyncExitStack() as stack:
         metrics = _metrics() if settings.metrics else None
         store, ring = await stack.enter_async_context(open_record(settings, _both(committed, metrics), new, shared))
+        bus = await stack.enter_async_context(open_bus(settings, ring, shared)) if settings.bus else None
         following = await _following(store) if store.time is not None else None
         clock = following or await _clock(store.journal)
         traces = stack.enter_context(tracing(settings, clock.now_ns)) if settings.traces else None
@@ -86,7 +88,9 @@ async def open_world(
         stack.push_async_callback(rating.close)
         judges = AdjudicatorProcess()
         stack.push_async_callback(judges.close)
-        yield World(store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics, following, traces)
+        yield World(
+            store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics, following, traces, bus
+        )
 
 
 def _metrics() -> Metrics:

@@ -41,8 +41,8 @@ def doctor(
 
     It looks at the versions of programs, the addresses, the TLS certificates, the store (its version, its lock, the
     database's settings, clock and connections), the signing keys, the disk (space, time of a flush), the limit of open
-    files, the system's clock, and the collector of traces; with metrics also at the running server. Nothing is changed.
-    The exit code is 1 if something is wrong. Run it as the user that runs the server.
+    files, the system's clock, the bus, and the collector of traces; with metrics also at the running server. Nothing is
+    changed. The exit code is 1 if something is wrong. Run it as the user that runs the server.
 
     :param metrics: The address of a running server's metrics, as HOST:PORT, or their URL. [default: as the server's
         settings, if a server serves the store]

@@ -28,6 +28,7 @@ def serve(
     store: str | None = None,
     processes: int | None = None,
     postgres: Path | None = None,
+    bus: str | None = None,
     keys: Path | None = None,
     config: Path | None = None,
     registration: Literal["open", "invitation", "closed"] | None = None,
@@ -63,6 +64,8 @@ def serve(
         PostgreSQL: `--store`, or one that is started with them. [default: 1]
     :param postgres: Start a PostgreSQL with the servers, in this folder, instead of `--store`. [default, with several
         processes and no store: arbiter.postgres]
+    :param bus: The NATS by which servers that share a PostgreSQL hear of news early, as nats://HOST:PORT or
+        tls://HOST:PORT, several with commas between.
     :param keys: The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]
     :param config: A configuration file (TOML).
     :param registration: Who may register: everybody (open), players with an invitation, or nobody (closed). [default:
@@ -88,6 +91,7 @@ def serve(
         store=store,
         processes=processes,
         postgres=postgres,
+        bus=bus,
         keys=keys,
         registration=registration,
         public=public or None,

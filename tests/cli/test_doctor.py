@@ -22,6 +22,7 @@ from arbiter.matches.events import Cause
 from arbiter.runtime import machine
 from arbiter.runtime.machine import Space
 from arbiter.runtime.metrics import Metrics, shown
+from tests.bus.nats import Nats
 from tests.cli.command import Arbiter
 from tests.documents import block
 from tests.store.records import appends
@@ -291,3 +292,25 @@ def test_the_command_of_the_runbook(
     ran = arbiter(*words)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("good\tconfiguration\tarbiter.toml\t\n")
+
+
+@pytest.mark.long
+def test_the_bus(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+    store = ("--store", "postgresql://arbiter@127.0.0.1:1/arbiter")  # it is not there, which is said of the store
+
+    def bus(*options: str) -> tuple[str, str, str]:
+        (tmp_path / "arbiter.toml").write_text("\n".join(options))
+        return found(arbiter, "--config", str(tmp_path / "arbiter.toml"), *store)[1]["bus"]
+
+    with Nats() as server:
+        grade, text, _ = bus(f'bus = "nats://me:secret@{server.address}"')
+        assert (grade, text.partition(" answers in ")[0]) == ("good", server.url)
+    grade, text, advice = bus(f'bus = "{server.url}"')
+    assert grade == "note"
+    assert server.url in text
+    assert "start NATS" in advice
+    assert bus('bus = "http://a"')[0] == "wrong"
+    assert bus('bus = "nats://a"', 'bus_credentials = "nowhere"')[0] == "wrong"
+    store = ("--store", settings.store)
+    grade, text, _ = bus('bus = "nats://a"')
+    assert (grade, text.partition(",")[0]) == ("wrong", "a bus is for servers that share a PostgreSQL")

@@ -47,6 +47,10 @@ class Bus(Protocol):
     def trouble(self) -> str:
         """Why no message can be sent or received now, as far as is known; '' if nothing is known to be wrong."""
 
+    @property
+    def refused(self) -> int:
+        """How many messages have arrived that no server of this store has sent."""
+
     def publish(self, message: Message) -> None:
         """Send a message. It neither waits nor fails: a message that can't be sent now is dropped."""
 

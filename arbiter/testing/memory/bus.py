@@ -40,11 +40,12 @@ class MemoryBroker:
 class MemoryBus:
     """The bus of one server (`arbiter.service.ports.bus`). cut: nothing passes in either direction, and nobody says so.
 
-    sent: the messages so far, also those that were lost.
+    sent: the messages so far, also those that were lost. refused: none, as nobody else uses it.
     """
 
     def __init__(self, broker: MemoryBroker) -> None:
         self.cut = False
+        self.refused = 0
         self.sent: list[Message] = []
         self._broker = broker
         self._listeners: list[Listener] = []

@@ -1,0 +1,1 @@
+"""The adapter to NATS, the bus between servers that share a store."""
