@@ -6,10 +6,14 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
 from hypothesis import settings
+from hypothesis.database import DirectoryBasedExampleDatabase
+
+from tests.clients.toolchains import CACHE
 
 # Tests start hundreds of processes. If this is set, each compiles every module that it imports, which is most of its
 # work.
@@ -19,12 +23,15 @@ sys.dont_write_bytecode = False
 # The collected tests live until the end: the garbage collector need not visit them again and again.
 gc.disable()
 
+# Hypothesis reads the source of every module that is loaded, and keeps what it finds there. Kept beside the other
+# caches, it serves every process of the tests and the next clone. The examples that failed stay in this folder.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(CACHE / "hypothesis"))
+FAILED_EXAMPLES = DirectoryBasedExampleDatabase(Path(__file__).parents[1] / ".hypothesis" / "examples")
+
 # No test has a deadline: a busy machine is no bug.
-settings.register_profile("short", max_examples=50, deadline=None)
+for name, examples in (("short", 50), ("quick", 15), ("whole", 200), ("soak", 5_000)):
+    settings.register_profile(name, max_examples=examples, deadline=None, database=FAILED_EXAMPLES)
 settings.load_profile("short")
-settings.register_profile("quick", max_examples=15, deadline=None)
-settings.register_profile("whole", max_examples=200, deadline=None)
-settings.register_profile("soak", max_examples=5_000, deadline=None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
