@@ -17,7 +17,6 @@ import arbiter_client as arb
 from arbiter_client import credentials
 from arbiter_client.addresses import server_addresses
 
-from arbiter.bootstrap import serving
 from arbiter.cli import bundled_bot, logs
 from arbiter.cli.connection import Connection
 from arbiter.cli.failure import Failure
@@ -148,6 +147,8 @@ async def _wait_for_stream(client: arb.Client, name: str) -> None:
 @asynccontextmanager
 async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Login, str, TakeBack]]:
     """Run an arbiter on a temporary store; yield how the person connects to it, the bot's token, and how to undo."""
+    from arbiter.bootstrap import serving  # who plays on another server need not wait for the server's imports
+
     with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
         settings = load(listen=f"127.0.0.1:{free_port()}", store=f"sqlite:///{folder}/arbiter.db")
         async with serving(settings) as running:
