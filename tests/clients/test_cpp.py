@@ -40,6 +40,7 @@ def test_another_project_builds_it_from_an_archive_as_its_readme_says(tmp_path: 
     meet(block("cpp", "sh", "arbiter serve"), folder, block("cpp", "sh", "MATCH"))
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(3_600)
 def test_another_project_includes_an_archive_of_the_tree(tmp_path: Path) -> None:
     require(*TOOLS, why="a bot is built with the C++ client from an archive of the tree")

@@ -51,11 +51,15 @@ def held(client: str, alone: bool) -> Iterator[None]:
 def kept(tree: Path = CLIENTS.parent) -> dict[str, str]:
     """Return this process's environment, with variables that make compilers cache their results.
 
-    The next clone of the tree on this machine compiles only its own crate in Rust, and in C++ only what has changed.
+    The next clone of the tree on this machine compiles only its own crate in Rust, and in C++ and Go only what has
+    changed. Without `-trimpath`, Go's cache would depend on the folder of the clone.
 
     tree: the folder of the sources and of what is built from them; the cache does not depend on its path.
     """
-    kept = {"CARGO_BUILD_BUILD_DIR": str(CACHE / "cargo")}
+    kept = {
+        "CARGO_BUILD_BUILD_DIR": str(CACHE / "cargo"),
+        "GOFLAGS": f"{os.environ.get('GOFLAGS', '')} -trimpath".strip(),
+    }
     if shutil.which("ccache") is not None:
         kept |= {
             "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
