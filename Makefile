@@ -75,15 +75,15 @@ $(VENV)/.collected: $(VENV)/.ready
 	$(BIN)/pytest --collect-only -qq >/dev/null || $(BIN)/pytest --collect-only -qq
 	@touch $@
 
-# The tests of the compiled modules: those of the modules themselves, except the ones marked `interpreted`; a real server
-# that is killed once at each kind of record; and the installation of the distribution, with a game played on it. Tests
-# with many random inputs or a slow reference run on the interpreted modules only; `make soak` runs all on both.
+# The tests of the compiled modules: the short tests of the modules themselves; matches with faults, and requests that are
+# repeated; a real server that is killed; and the installation of the distribution, with a game played on it. Tests with
+# many random inputs or a slow reference run on the interpreted modules only; `make soak` runs all on both.
 COMPILED_MODULES := tests/boards tests/games tests/matches tests/simulation tests/wire \
   tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py
-TEST_COMPILED := --kills 13 --seeds 8 $(COMPILED_MODULES) tests/e2e/test_kill.py tests/e2e/test_dist.py \
-  --ignore tests/games/test_fuzz.py --ignore tests/games/test_console.py --ignore tests/games/test_registry.py \
-  --ignore tests/matches/test_fuzz.py --ignore tests/matches/test_machine.py --ignore tests/matches/test_canonical.py \
-  --deselect tests/matches/test_transcript.py::test_every_byte_counts \
+SHORT_COMPILED := tests/boards tests/games tests/matches tests/wire tests/runtime/test_build.py \
+  --ignore tests/games/test_console.py --ignore tests/games/test_registry.py --ignore tests/matches/test_canonical.py
+LONG_COMPILED := --kills 4 --seeds 8 tests/simulation tests/service/matches/test_exactly_once.py \
+  tests/service/matches/test_exactly_once_machine.py tests/e2e/test_kill.py tests/e2e/test_dist.py \
   --deselect tests/simulation/test_seeds.py::test_everything_happens
 test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs
@@ -93,7 +93,9 @@ every-test: check $(VENV)/.collected
 	$(PYTEST) -n $(WORKERS)
 
 compiled-tests: native
-	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" -k "not reference" --hypothesis-profile quick $(TEST_COMPILED)
+	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" --hypothesis-profile quick $(LONG_COMPILED)
+	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted and not long" -k "not reference" \
+	  --hypothesis-profile quick $(SHORT_COMPILED)
 
 # mypy's cache is kept for the next clone on this machine, in one file that is replaced atomically.
 TYPES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/arbiter-tests/mypy.tar
@@ -152,7 +154,7 @@ soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 S
 	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/pytest --soak -m soak --timeout 0
-	$(if $(NATIVE),$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) --timeout 0)
+	$(if $(NATIVE),$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) tests/e2e/test_kill.py --kills 13 --timeout 0)
 	$(BIN)/pytest --soak tests/e2e/test_kill.py tests/store/test_kill.py tests/store/test_failover.py --kills $(KILLS) --timeout 0
 	$(BIN)/pytest $(SEEDED) --seeds $(SEEDS) --timeout 0
 	$(BIN)/pytest tests/service/tournaments/test_scale.py --players $(PLAYERS) --timeout 0
