@@ -27,7 +27,7 @@ from arbiter.config import load
 from arbiter.games import registry
 from arbiter.runtime.loopback import free_port
 
-ONLINE_WAIT_S: Final = 20.0  #: timeout for our own stream to open
+ONLINE_WAIT_S: Final = 60.0  #: timeout for our own stream, or that of a bot, to open; a busy machine is slow
 LOOK_EVERY_S: Final = 0.1
 LONGEST_NAME: Final = 40  #: characters allowed in a player's name
 PERSON: Final = "you"  #: the person's name on a private arbiter
