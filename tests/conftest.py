@@ -29,7 +29,7 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(CACHE / "hypothesis"))
 FAILED_EXAMPLES = DirectoryBasedExampleDatabase(Path(__file__).parents[1] / ".hypothesis" / "examples")
 
 # No test has a deadline: a busy machine is no bug.
-for name, examples in (("short", 50), ("quick", 15), ("whole", 200), ("soak", 5_000)):
+for name, examples in (("short", 25), ("quick", 15), ("whole", 200), ("soak", 5_000)):
     settings.register_profile(name, max_examples=examples, deadline=None, database=FAILED_EXAMPLES)
 settings.load_profile("short")
 
