@@ -114,6 +114,7 @@ def test_moves_are_compared_with_the_bare_path_and_the_echo_of_the_same_run(benc
     )
 
 
+@pytest.mark.soak
 def test_two_streams_are_compared_with_the_bare_path_by_rounds_in_one_table(arbiter: Arbiter, tmp_path: Path) -> None:
     moves, recovery = tmp_path / "moves.json", tmp_path / "recovery.json"
     size = ("--matches", "2", "--rounds", "3", "--seconds", "0.1", "--only", "coalesced")
@@ -234,6 +235,7 @@ def test_matches_that_would_be_over_too_soon_are_refused(arbiter: Arbiter) -> No
     assert ran.complaint == "1 live matches are over before 2400 moves: offer fewer, or play shorter"
 
 
+@pytest.mark.soak
 def test_a_profile_says_where_the_time_of_a_move_goes_as_a_table(arbiter: Arbiter) -> None:
     ran = arbiter("bench", "moves", "--profile", *TINY["moves"])
     assert ran.code == 0, ran.err

@@ -62,6 +62,7 @@ def ends(transcripts: Sequence[Path]) -> Counter[tuple[str, ...]]:
     return met
 
 
+@pytest.mark.soak
 def test_an_interrupted_run_resumes_and_plays_every_match_once(tmp_path: Path) -> None:
     stopped = begin(tmp_path, *SOON_OVER)
     heard(stopped, " 1/2  hop-it: ")

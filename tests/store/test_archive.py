@@ -195,6 +195,7 @@ def killed(after: str, url: str, ring: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("url", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)], indirect=True)
 @pytest.mark.parametrize("after", ["INSERT INTO archived_match", "DELETE FROM event", "two transactions"])
 async def test_a_kill_in_the_middle_leaves_each_match_in_one_place(
     url: str, ring: Path, before: Read, after: str

@@ -137,6 +137,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path, empty: str) -> str:
     return cluster.fresh()
 
 
+@pytest.mark.parametrize("empty", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)], indirect=True)
 async def test_what_is_killed_in_the_middle_leaves_nothing_half_and_is_done_again(
     tmp_path: Path, source: str, empty: str
 ) -> None:
