@@ -152,6 +152,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         hear = (accounts.hear, challenges.hear)
         replica_log = log("arbiter.replica")
         replica = Replica(membership, connections, sessions, matches, follower, directory, hear, replica_log, news)
+        log_listeners.insert(0, replica.log_grown)
         if news is not None:
             news.on_stream_opened(lambda player: connections.of(player) is not None)
     tournament_listeners += [calls.tournament_changed]

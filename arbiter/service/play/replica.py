@@ -30,7 +30,7 @@ from arbiter.service.play.connections import Connections
 from arbiter.service.play.membership import TAKEN_FOR_GONE, Membership
 from arbiter.service.play.sessions import Sessions, superseded
 from arbiter.service.ports.directory import Directory
-from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.journal import StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.replicas import PlaySession
@@ -74,7 +74,7 @@ class Replica:
         self._log = log
         self._news = news
         self.failovers = 0  #: dead replicas that this one has cleaned up after
-        self._heard = 0.0  # when the store last took a heartbeat, by the event loop's time
+        self._heard = 0.0  # when the last heartbeat was sent that the store took, by the event loop's time
         self._alone = False  # there was no other replica then
 
     async def start(self) -> None:
@@ -100,9 +100,7 @@ class Replica:
                 await self.beat()
             except StoreFailed as failure:
                 self._log.warning("heartbeat_failed", error=failure.message)
-                if not self._alone and asyncio.get_running_loop().time() - self._heard > SILENCE_MS / 1_000:
-                    self._membership.cut_off = True
-                    self._sessions.end_all(failure)
+                self.expire(failure)
             except Exception:  # our code has an error: this server is alive, so heartbeats go on
                 self._log.exception("heartbeat_failed")
             if self._news is None:
@@ -110,6 +108,23 @@ class Replica:
             else:
                 await asyncio.sleep(HURRY_S)
                 await self._news.stream_opened(BEAT_S - HURRY_S)
+
+    def expire(self, reason: StoreFailed) -> None:
+        """End all streams if the others may have declared this replica dead, because it has been silent for so long.
+
+        Call it before anything is sent to players: a turn that is handed over by a dead replica would be charged if
+        this process is killed then.
+        """
+        silent_s = asyncio.get_running_loop().time() - self._heard
+        if self._alone or self._membership.cut_off or silent_s <= SILENCE_MS / 1_000:
+            return
+        self._log.warning("taken_for_gone", replica=self._membership.replica, silent_s=round(silent_s, 1))
+        self._membership.cut_off = True
+        self._sessions.cut_all(reason)
+
+    def log_grown(self, _news: Sequence[StoredRecord]) -> None:
+        """Hand over no turn of the log's news if this replica may be dead. It is the first listener."""
+        self.expire(StoreFailed(TAKEN_FOR_GONE))
 
     async def stop(self) -> None:
         """Stop being a replica, so that no other replica has to clean up. Raises StoreFailed.
@@ -131,8 +146,9 @@ class Replica:
         open_before = list(self._connections)
         if self._membership.cut_off:  # the turns that it had handed over were cut, as those of a dead server
             await self._membership.enter()
+        began = asyncio.get_running_loop().time()
         heartbeat = await self._membership.beat()
-        self._heard = asyncio.get_running_loop().time()
+        self._heard = began  # the others may count from then on
         self._membership.cut_off = False
         if heartbeat is None:
             self._log.warning("taken_for_gone", replica=self._membership.replica)

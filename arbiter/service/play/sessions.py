@@ -248,6 +248,12 @@ class Sessions:
         for session in list(self._connections):
             session.end(refusal)
 
+    def cut_all(self, refusal: Refusal) -> None:
+        """End every stream with a refusal; from now on its player is not here."""
+        for session in list(self._connections):
+            session.end(refusal)
+            self.close(session)
+
     def acknowledge(self, session: Session, cursor: str) -> None:
         """Note which results the bot has seen. A cursor after the last result that this stream has sent is ignored."""
         if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18 and int(cursor) <= session.last_result:

@@ -376,6 +376,25 @@ class TestDeadServer:
         assert other.arbiter.replica.failovers == 1  # as the metrics show it
 
     @virtually
+    async def test_a_server_that_may_count_as_dead_hands_no_turn_over(self) -> None:
+        """If it is killed then, nobody would know that its player has thought there."""
+        one, other = await servers(2)
+        alice, bob = await one.connect("alice"), await other.connect("bob")
+        hers = await one.create("pondlife", policy=AT_ONCE)
+        next_hers = await one.create("pondlife", ("bob", "alice"), policy=AT_ONCE)
+        await asyncio.sleep(1)
+        await alice.receive()
+        one.tasks[0].cancel()  # it sends no heartbeat, but goes on
+        await asyncio.sleep(NOTICED_S)
+        bob.reply(await bob.turn())
+        await asyncio.sleep(1)
+        assert (await kinds(other, hers.id))[-1] == "arrived", "only bob is here: the clock of alice stands still"
+        assert (await other.arbiter.matches.match(hers.id)).phase is Phase.PAUSED
+        assert (await other.arbiter.matches.match(next_hers.id)).ply == 1
+        assert [item for item in await alice.receive() if isinstance(item, TurnItem)] == []
+        assert alice.session.ended is not None
+
+    @virtually
     async def test_a_server_that_was_taken_for_dead_ends_its_streams_and_serves_again(self) -> None:
         one, other = await servers(2)
         alice = await one.connect("alice")
