@@ -78,7 +78,7 @@ def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
         moves = 3 * len(attacks) * plan.rounds * (plan.seconds + 2 * SETTLE_S) * 1_000 / plan.think_ms
         tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
         made = server_process.matches(GAME, pairs * (2 + int(moves / min(map(len, games)))))
-        with connected(server_process.address, tokens, games, made, 1, plan.think_ms) as players:
+        with connected([server_process.address], tokens, games, made, 1, plan.think_ms) as players:
             _round(plan.seconds, server_process.server, players)  # whatever is slow once
             before = server_process.server.resident_bytes()
             for attack in attacks:
@@ -98,7 +98,7 @@ def _make_history(
     tokens = [server_process.tokens([player]) for player in ("first", "second")]
     matches = 1 + int(HISTORY_RATE * plan.history_s / min(map(len, games)))
     made = server_process.matches(GAME, [("first", "second")] * matches)
-    with connected(server_process.address, tokens, games, made, 16, 0.0) as makers:
+    with connected([server_process.address], tokens, games, made, 16, 0.0) as makers:
         for side in reversed(makers):
             side.send(seconds=plan.history_s)
         moves = sum(side.next_answer()["moves"] for side in makers)

@@ -68,7 +68,7 @@ def bench_fanout(plan: FanoutPlan, progress: Progress) -> Report:
         )
         observers.next_answer()
         common = {
-            "address": server_process.address,
+            "addresses": [server_process.address],
             "scripts": games,
             "matches": {match: number % len(games) for number, match in enumerate(made)},
             "at_once": 1,

@@ -108,7 +108,7 @@ def _round(
         if not matches:
             return _Round(start_s, memory)
         tokens = server_process.tokens([f"{side}-{n}" for n in range(PAIRS) for side in ("first", "second")])
-        with connected(server_process.address, [tokens], games, matches, len(matches), 0.0) as (players,):
+        with connected([server_process.address], [tokens], games, matches, len(matches), 0.0) as (players,):
             players.ask(turns=len(matches))
             playing = PlayingServer(server_process.server, (players,))
             playing.round(WARM_UP_S, offered=plan.offered, seed=f"warm-up {number}")

@@ -2,13 +2,13 @@
 
 Each has its own connection, as bots on separate machines have.
 
-Plan: `address`, `tokens` (one per stream), `scripts` (lists of moves), `matches` (match: number of its script, for all
-matches that these players may play), `at_once` (how many of them each stream plays at a time), `think_ms` (varied by up
-to a tenth: players with exactly equal thinking times would synchronise, which real bots do not). It sends an answer
-once every stream is open. An order `seconds` starts a round: turns are answered for this time; turns that came earlier
-are answered at its start. The answer is sent when no more messages are under way: `moves` acknowledged, `in_time` (how
-many of them within the round), `seconds`, `latencies` (milliseconds, from sending a move to its receipt), `sent` and
-`received` (messages, bytes), `refused`.
+Plan: `addresses` (the stream of each token is at the next one, in turn), `tokens` (one per stream), `scripts` (lists of
+moves), `matches` (match: number of its script, for all matches that these players may play), `at_once` (how many of
+them each stream plays at a time), `think_ms` (varied by up to a tenth: players with exactly equal thinking times would
+synchronise, which real bots do not). It sends an answer once every stream is open. An order `seconds` starts a round:
+turns are answered for this time; turns that came earlier are answered at its start. The answer is sent when no more
+messages are under way: `moves` acknowledged, `in_time` (how many of them within the round), `seconds`, `latencies`
+(milliseconds, from sending a move to its receipt), `sent` and `received` (messages, bytes), `refused`.
 
 An order `turns` waits until so many turns have come outside of rounds, and is answered by their number.
 
@@ -210,14 +210,20 @@ class BenchBot:
 
 
 async def run(
-    address: str, tokens: list[str], scripts: list[list[str]], matches: dict[str, int], at_once: int, think_ms: float
+    addresses: list[str],
+    tokens: list[str],
+    scripts: list[list[str]],
+    matches: dict[str, int],
+    at_once: int,
+    think_ms: float,
 ) -> None:
     """Open the streams, then play rounds until there are no more orders."""
     table = SharedData(scripts, matches, at_once, think_ms)
     players = [BenchBot(table) for _ in tokens]
+    places = [addresses[number % len(addresses)] for number in range(len(tokens))]
     for first in range(0, len(players), OPENING):
-        some = zip(players[first : first + OPENING], tokens[first : first + OPENING], strict=True)
-        await asyncio.gather(*(player.connect(address, token) for player, token in some))
+        some = list(zip(players, places, tokens, strict=True))[first : first + OPENING]
+        await asyncio.gather(*(player.connect(address, token) for player, address, token in some))
     answer(streams=len(players))
     while (ordered := await asyncio.to_thread(order)) is not None:
         if "turns" in ordered:

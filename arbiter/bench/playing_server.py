@@ -102,8 +102,8 @@ def playing(
         names = [(f"first-{n}", f"second-{n}") for n in range(pairs)]
         tokens = [server_process.tokens([pair[side] for pair in names]) for side in (0, 1)]
         before = server_process.server.resident_bytes()
-        made = server_process.matches(GAME, names * (at_once * _matches(games, moves / pairs / at_once)))
-        with connected(server_process.address, _joined(tokens, together), games, made, at_once, think_ms) as players:
+        made = server_process.matches(GAME, names * (at_once * matches_for(games, moves / pairs / at_once)))
+        with connected([server_process.address], _joined(tokens, together), games, made, at_once, think_ms) as players:
             yield PlayingServer(server_process.server, players, server_process.server.resident_bytes() - before)
 
 
@@ -123,7 +123,7 @@ def bare(
     """
     games = scripts(GAME, SCRIPTS)
     tokens = [[f"{pair}-{seat}" for pair in range(pairs)] for seat in (1, 2)]
-    matches = [[f"{pair}-{n}" for n in range(_matches(games, moves / pairs))] for pair in range(pairs)]
+    matches = [[f"{pair}-{n}" for n in range(matches_for(games, moves / pairs))] for pair in range(pairs)]
     with (
         new_store(folder, store) as place,
         BenchProcess(
@@ -137,7 +137,7 @@ def bare(
     ):
         address = f"127.0.0.1:{server.next_answer()['port']}"
         known = [match for of_pair in matches for match in of_pair]
-        with connected(address, _joined(tokens, together), games, known, 1, think_ms) as players:
+        with connected([address], _joined(tokens, together), games, known, 1, think_ms) as players:
             yield PlayingServer(server, players)
 
 
@@ -145,23 +145,26 @@ def _joined(tokens: Sequence[Sequence[str]], together: bool) -> Sequence[Sequenc
     return [[token for of_side in tokens for token in of_side]] if together else tokens
 
 
-def _matches(games: Sequence[Sequence[str]], moves: float) -> int:
+def matches_for(games: Sequence[Sequence[str]], moves: float) -> int:
     """Return how many matches in a row are enough for a number of moves."""
     return 1 + ceil(moves / min(map(len, games)))
 
 
 @contextmanager
 def connected(
-    address: str,
+    addresses: Sequence[str],
     tokens: Sequence[Sequence[str]],
     games: Sequence[Sequence[str]],
     matches: Sequence[str],
     at_once: int,
     think_ms: float,
 ) -> Iterator[tuple[BenchProcess, ...]]:
-    """Connect the players, a process for each group of tokens; they know all matches."""
+    """Connect the players, a process for each group of tokens; they know all matches.
+
+    addresses: the first player of a group is at the first one, the second one at the second, and so on in turn.
+    """
     plan = {
-        "address": address,
+        "addresses": addresses,
         "scripts": games,
         "matches": {match: number % len(games) for number, match in enumerate(matches)},
         "at_once": at_once,

@@ -2,9 +2,10 @@
 
 Plan: `store` (URL), `keys` (the file of its signing keys), `profile` (whether stages are timed), `limits` (that differ
 from the defaults), `metrics` (whether the server has them), `traces` (the URL of their collector, '' for none), `web`
-(the page's address, '' for none). It sends an answer once it serves. It answers every later order with the data since
-the previous order: `commits` (writes and seconds of each), `stages` (seconds of each), and `durable` (match, revision
-and time of the commit, by the monotonic clock, of each event).
+(the page's address, '' for none), `shared` (whether other servers use the store too: then `durable` has only what this
+server has decided, and its times are those at which it knew of the commit). It sends an answer once it serves. It
+answers every later order with the data since the previous order: `commits` (writes and seconds of each), `stages`
+(seconds of each), and `durable` (match, revision and time of the commit, by the monotonic clock, of each event).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ FOR_ORGANISER = {"calls_a_second": 10_000}  #: who makes all matches of a benchm
 class Measurements:
     """The measurements that are recorded while the server runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: bool) -> None:
+        self._shared = shared
         self.commits: list[tuple[int, float]] = []
         self.durable: list[tuple[str, int, float]] = []
         self._ends: deque[float] = deque()  # the time of the commit for each write in it, in the order of the writes
@@ -42,6 +44,8 @@ class Measurements:
     def committed(self, writes: int, seconds: float) -> None:
         """Record a commit; called in the writer's thread."""
         self.commits.append((writes, seconds))
+        if self._shared:
+            return  # heartbeats are writes too
         self._ends.extend([time.monotonic()] * writes)
 
     def happened(self, match: Match, events: Sequence[Published]) -> None:
@@ -58,10 +62,17 @@ class Measurements:
 
 
 async def run(
-    store: str, keys: str, profile: bool, limits: dict[str, int], metrics: bool, traces: str, web: str
+    store: str,
+    keys: str,
+    profile: bool,
+    limits: dict[str, int],
+    metrics: bool,
+    traces: str,
+    web: str,
+    shared: bool = False,
 ) -> None:
     """Serve until there are no more orders."""
-    notes = Measurements()
+    notes = Measurements(shared)
     stopwatch = Stopwatch() if profile else None
     if stopwatch is not None:
         stopwatch.install()
@@ -75,8 +86,14 @@ async def run(
         traces=traces,
         web=web,
     )
-    async with serving(settings, partial(open_world, committed=notes.committed)) as running:
-        running.arbiter.match_listeners.append(notes.happened)
+    async with serving(settings, partial(open_world, committed=notes.committed, shared=shared)) as running:
+        live = running.arbiter.matches.live
+
+        def happened(match: Match, events: Sequence[Published]) -> None:
+            if live.decided_here or not shared:
+                notes.happened(match, events)
+
+        running.arbiter.match_listeners.append(happened)
         answer(port=running.port, token=running.admin_token, page=running.page)
         while await asyncio.to_thread(order) is not None:
             answer(**notes.take(), stages=stopwatch.read() if stopwatch is not None else {})

@@ -89,7 +89,7 @@ def bench_web(plan: WebPlan, progress: Progress) -> Report:
         progress("making matches")
         made = server_process.matches(GAME, pairs * (1 + int(moves / len(pairs) / min(map(len, games)))))
         alone, beside = list[_Round](), list[_Round]()
-        with connected(server_process.address, tokens, games, made, 1, 0.0) as players:
+        with connected([server_process.address], tokens, games, made, 1, 0.0) as players:
             _round(plan.seconds, players, (), server_process)  # whatever is slow once
             for number in range(plan.rounds):
                 progress(f"round {number + 1} of {plan.rounds}")
@@ -138,7 +138,7 @@ def _watched(
     pairs = [(f"one-{number}-{n}", f"other-{number}-{n}") for n in range(1 + plan.grid)]
     tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
     matches = server_process.matches(GAME, pairs)
-    with connected(server_process.address, tokens, games, matches, 1, plan.think_ms) as people:
+    with connected([server_process.address], tokens, games, matches, 1, plan.think_ms) as people:
         yield matches, people
 
 

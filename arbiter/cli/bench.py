@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from json import dumps, loads
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
@@ -279,6 +279,87 @@ def web(
 
 
 @app.command
+def cluster(
+    *,
+    replicas: Annotated[str, Parameter(validator=_numbers_only)] = "1,2,4",
+    pairs: Count = 32,
+    rounds: Count = 5,
+    seconds: Seconds = 3.0,
+    offered: Count = 200,
+    folder: Folder = None,
+    store: Annotated[
+        str,
+        Parameter(
+            help="A database on the PostgreSQL server to measure on, `postgresql://USER@HOST/DATABASE`; its user must "
+            "be allowed to create databases, which are removed afterwards. [default: one of its own is run]"
+        ),
+    ] = "",
+    json: Json = None,
+) -> None:
+    """Measure several servers on one PostgreSQL beside a single one on SQLite: moves, latencies, processor time.
+
+    It runs a PostgreSQL of its own, so that its processor time can be measured. The players of a pair are on any two
+    replicas. Goals, as medians of paired rounds: the replicas' processor time a move at most 1.25 times the single
+    process's; with two replicas no fewer moves a second than with one; from the commit to an observer at another
+    replica 5 ms (p50).
+
+    :param replicas: Numbers of replicas, separated by commas.
+    :param pairs: Pairs of players.
+    :param rounds: Rounds; each starts and plays every number of replicas.
+    :param seconds: Length of each part of a round: players who answer at once, then moves offered.
+    :param offered: Moves that fall due a second, for the latencies.
+    """
+    from arbiter.bench.cluster import ClusterPlan, bench_cluster
+
+    plan = ClusterPlan(_numbers(replicas), pairs, rounds, seconds, offered, store, folder)
+    _measure(lambda progress: bench_cluster(plan, progress), json)
+
+
+@app.command
+def capacity(
+    file: Path,
+    /,
+    *,
+    cores: Annotated[str, Parameter(validator=_numbers_only)] = "8,64",
+    matches: Count = 100_000,
+    observers: Count = 1_000_000,
+    pace: Seconds = 0.1,
+    svg: Path | None = None,
+) -> None:
+    """Work out, by a model, what machines carry: what gives out first, and what to do then. Nothing is measured.
+
+    The model is in `arbiter/bench/capacity.py`: processor time of a move, of following the moves of other replicas, of
+    PostgreSQL and of observers; the events a second that the log takes; memory. Its costs are those
+    of 1 and 2 replicas in the file. What was measured with 4 is not used, but compared with what the model predicts.
+
+    :param file: What `arbiter bench cluster --json FILE` has kept.
+    :param cores: Cores of all machines together, several numbers separated by commas.
+    :param matches: Live matches that are wanted. The answer is how many can be carried, with observers in proportion.
+    :param observers: Observers, each of one match.
+    :param pace: Moves a second in each match.
+    :param svg: A file for a picture of the moves a second by cores.
+    """
+    from arbiter.bench.capacity import Load
+    from arbiter.bench.capacity_table import CHECK_HEADINGS, HEADINGS, capacity_svg, checks, costs_in, rows
+
+    load, kept = Load(matches, pace, observers), _kept(file)
+    try:
+        costs, compared = costs_in(kept), checks(kept)
+    except BenchError as error:
+        raise Failure(f"{file}: {error}") from None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise Failure(f"{file} {_NOT_KEPT}") from None
+    say(
+        f"A move: {costs.move:,.0f} µs of a replica, {costs.follow:,.0f} µs of each other one, {costs.database:,.0f} + "
+        f"{costs.read:,.0f} µs of PostgreSQL. Wanted: {load.moves:,.0f} moves/s in {matches:,} matches."
+    )
+    table(HEADINGS, rows(load, costs, _numbers(cores)), "no cores")
+    table(CHECK_HEADINGS, compared, "nothing to compare: measure with --replicas 1,2,4")
+    if svg is not None:
+        svg.write_text(capacity_svg(load, costs) + "\n", encoding="utf-8")
+
+
+@app.command
 def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = None) -> None:
     """Measure how much of the server's own time clocks charge. Goal: at most 5 ms (p99) at a move a second a match.
 
@@ -321,13 +402,24 @@ def ratios(*files: Path) -> None:
     kept = []
     for file in files:
         try:
-            kept.append(rows_of(loads(file.read_bytes())))
-        except OSError as error:
-            raise Failure(f"{file} can't be read: {error.strerror}") from None
+            kept.append(rows_of(_kept(file)))
         except (ValueError, LookupError, TypeError):
-            raise Failure(f"{file} is not what `arbiter bench … --json FILE` keeps: measure again") from None
+            raise Failure(f"{file} {_NOT_KEPT}") from None
     rows = [row for of_file in kept for row in of_file]
     table(("benchmark", "what", "figure", "unit", "goal"), rows, "name the files that --json has kept")
+
+
+_NOT_KEPT = "is not what `arbiter bench … --json FILE` keeps: measure again"
+
+
+def _kept(file: Path) -> Any:
+    """Return what a benchmark has kept in a file. Raises Failure."""
+    try:
+        return loads(file.read_bytes())
+    except OSError as error:
+        raise Failure(f"{file} can't be read: {error.strerror}") from None
+    except ValueError:
+        raise Failure(f"{file} {_NOT_KEPT}") from None
 
 
 def _measure(bench: Callable[[Progress], Report], json: Path | None) -> Report:

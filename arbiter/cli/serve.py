@@ -119,7 +119,7 @@ def serve(
 
 def _check_bots(names: tuple[str, ...]) -> None:
     if names:
-        from arbiter.cli import bundled_bot  # as below: a server without bots need not wait for the client's imports
+        from arbiter.cli import bundled_bot  # a server without bots need not wait for the client's imports
 
         for name in names:
             bundled_bot.check(name)

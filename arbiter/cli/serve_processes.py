@@ -92,7 +92,7 @@ class _Server:
         own = settings.model_copy(update={"metrics": settings.metrics_addresses[number] if settings.metrics else ""})
         plan = {"settings": own.model_dump(mode="json"), "number": number + 1, **options}
         if number:
-            plan["bots"] = ()  # each bot plays once
+            plan |= {"bots": (), "new": False}  # each bot plays once; the first server accepts a store as new
         self._plan = json.dumps(plan).encode() + b"\n"
         self._options = options
 

@@ -27,6 +27,7 @@ TINY = {
     "growth": ("--live", "4,8", "--offered", "50", "--rounds", "1", "--seconds", "0.5"),
     "metrics": ("--matches", "2", "--rounds", "1", "--seconds", "0.2"),
     "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),
+    "cluster": ("--replicas", "1,2", "--pairs", "4", "--rounds", "1", "--seconds", "0.5", "--offered", "20"),
     "web": ("--viewers", "3", "--grid-viewers", "2", "--grid", "2", "--matches", "2", *SHORT),
 }
 IN_SHORT = ("moves", "fanout")  #: the others are tested by `make soak`
@@ -49,6 +50,8 @@ GOALS = {
         **dict.fromkeys((f"{attack}_ratio" for attack in ("calling", "listing", "looking")), 2),
         "unread_mib": 64,
     },
+    "cluster": {"replicas_1_us_ratio": 1.25, "replicas_2_us_ratio": 1.25, "replicas_2_rate_ratio": 1}
+    | {"replicas_2_seen_p50_ms": 5},
     "web": {"p50_ratio": 1.1, "p99_ratio": 1.1, "update_p50_ms": 5, "update_p99_ms": 5},
 }
 
@@ -85,9 +88,13 @@ def goals(found: dict[str, Any]) -> dict[str, float]:
 @pytest.mark.parametrize(
     "name", [name if name in IN_SHORT else pytest.param(name, marks=pytest.mark.soak) for name in TINY]
 )
-def test_every_goal_has_its_figure(bench: Bench, name: str) -> None:
+def test_every_goal_has_its_figure(
+    bench: Bench, name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if name == "web":
         require("chromium", why="a page's update is measured in it")
+    if name == "cluster":  # it runs a PostgreSQL of its own
+        monkeypatch.setenv("ARBITER_POSTGRES_PROGRAMS", str(request.getfixturevalue("cluster").programs))
     found = bench(name, *TINY[name])
     assert goals(found) == pytest.approx(GOALS[name])
     assert all(

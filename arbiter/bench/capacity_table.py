@@ -1,0 +1,75 @@
+"""What `arbiter bench capacity` says: the model's answers as figures, and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import log2
+from typing import Any, Final
+
+from arbiter.bench.capacity import DESIGNS, REMEDIES, Costs, Load, carried, costs_of, predicted
+from arbiter.bench.processes import BenchError
+from arbiter.drawing.chart import AxisTick, Curve, Mark, chart_svg
+
+CORES: Final = (2, 4, 8, 16, 32, 64, 128)  #: of the picture
+CHECKED: Final = 4  #: replicas, of which the measurement is compared with the prediction
+
+Row = tuple[str, ...]
+HEADINGS: Final = ("cores", "design", "live matches", "moves/s", "observers", "replicas", "gives out first", "then")
+CHECK_HEADINGS: Final = ("prediction", "predicted", "measured", "of it")
+
+
+def rows(load: Load, costs: Costs, cores: Sequence[int]) -> list[Row]:
+    """Return what each number of cores carries of a load, with each design."""
+    found: list[Row] = []
+    for number in cores:
+        for design in DESIGNS:
+            most = carried(load, costs, design, number)
+            most_load = (f"{most.load.matches:,.0f}", f"{most.load.moves:,.0f}", f"{most.load.observers:,.0f}")
+            found.append((f"{number}", design.name, *most_load, f"{most.replicas}", most.limit, REMEDIES[most.limit]))
+    return found
+
+
+def costs_in(kept: Mapping[str, Any]) -> Costs:
+    """Return the costs of one and two replicas in what `arbiter bench cluster` has kept. Raises BenchError."""
+    figures = _figures(kept)
+    pairs = [_pair(figures, replicas) for replicas in (1, 2)]
+    return costs_of(*pairs)
+
+
+def checks(kept: Mapping[str, Any]) -> list[Row]:
+    """Return predictions for CHECKED replicas, from those of one and two, beside what was measured with so many."""
+    figures = _figures(kept)
+    if f"replicas_{CHECKED}_replicas_us" not in figures:
+        return []
+    told, found = predicted(costs_in(kept), CHECKED), _pair(figures, CHECKED)
+    names = ("processor time of the replicas", "processor time of PostgreSQL")
+    return [
+        (f"{name} a move with {CHECKED} replicas, µs", f"{this:,.0f}", f"{that:,.0f}", f"{this / that:.2f}")
+        for name, this, that in zip(names, told, found, strict=True)
+    ]
+
+
+def _figures(kept: Mapping[str, Any]) -> dict[str, float]:
+    if kept.get("bench") != "cluster":
+        raise BenchError("this is not what `arbiter bench cluster --json FILE` keeps")
+    return {figure["key"]: float(figure["value"]) for figure in kept["figures"]}
+
+
+def _pair(figures: Mapping[str, float], replicas: int) -> tuple[float, float]:
+    try:
+        return figures[f"replicas_{replicas}_replicas_us"], figures[f"replicas_{replicas}_postgres_us"]
+    except KeyError:
+        raise BenchError(
+            f"what was kept has no processor time of {replicas} replica(s) and PostgreSQL: measure with "
+            "--replicas 1,2,4, without --store"
+        ) from None
+
+
+def capacity_svg(load: Load, costs: Costs) -> str:
+    """Return a picture of the moves a second that cores carry, a curve for each design."""
+    curves = []
+    for design in DESIGNS:
+        found = [(number, carried(load, costs, design, number).load.moves) for number in CORES]
+        curves.append(Curve(design.name, [Mark(log2(number), moves, moves, moves) for number, moves in found]))
+    ticks = [AxisTick(log2(number), f"{number} cores") for number in CORES]
+    return chart_svg("Moves a second that cores carry, by design", curves, ticks, "moves/s", powers=True)

@@ -1,0 +1,124 @@
+"""Several servers on one PostgreSQL beside a single one on SQLite: moves, latencies, and processor time of each part.
+
+Every round starts each size anew and plays it, one after the other, so that a disturbance of the machine affects all
+of them; ratios are of the same round. First all players answer at once, then moves are offered at a load that a small
+machine bears, for the latencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from arbiter.bench.replicas import SQLITE, ClusterRound, contest, database
+from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
+
+SIZES: Final = (1, 2, 4)
+WARM_UP_S: Final = 1.0
+FASTEST: Final = 4_000  #: moves a second for which there are matches
+REPLICAS_US: Final = 1.25  #: goal: the replicas' processor time a move, of the single process's
+ELSEWHERE_MS: Final = 5.0  #: goal: the median from the commit to an observer at another replica
+PARTS: Final = ("replicas", "postgres", "drivers")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlan:
+    """The size of the measurement: numbers of replicas, pairs of players, rounds, seconds, moves offered a second.
+
+    store: a database on the PostgreSQL server to measure on; '' to run one. folder: for SQLite.
+    """
+
+    sizes: Sequence[int] = SIZES
+    pairs: int = 32
+    rounds: int = 5
+    seconds: float = 3.0
+    offered: int = 200
+    store: str = ""
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRounds:
+    """What the rounds of one size found: with players who answer at once, and with moves offered."""
+
+    at_once: Sequence[ClusterRound]
+    offered: Sequence[ClusterRound]
+
+
+def bench_cluster(plan: ClusterPlan, progress: Progress) -> Report:
+    """Measure every size. Raises BenchError if no PostgreSQL can be run, or a part ends by itself."""
+    report = Report(
+        "cluster", f"{plan.pairs} pairs of players on replicas that share a PostgreSQL, beside one on SQLite"
+    )
+    found = _play(plan, progress)
+    for size, rounds in found.items():
+        _add(report, plan, size, rounds)
+    _compare(report, plan, found)
+    return report
+
+
+def _play(plan: ClusterPlan, progress: Progress) -> Mapping[int, SizeRounds]:
+    at_once: dict[int, list[ClusterRound]] = {size: [] for size in (SQLITE, *plan.sizes)}
+    offered: dict[int, list[ClusterRound]] = {size: [] for size in at_once}
+    warm_up_s = min(WARM_UP_S, plan.seconds)
+    moves = FASTEST * (plan.seconds + warm_up_s) + plan.offered * plan.seconds
+    with database(plan.store) as place:
+        for number in range(1, plan.rounds + 1):
+            for size in list(at_once)[:: 1 if number % 2 else -1]:  # none is always the first
+                progress(f"round {number} of {plan.rounds}: {_name(size)}")
+                with contest(size, plan.pairs, moves, place, plan.folder) as replicas:
+                    replicas.round(warm_up_s)
+                    at_once[size].append(replicas.round(plan.seconds))
+                    offered[size].append(
+                        replicas.round(plan.seconds, offered=plan.offered, seed=f"{plan.offered}/{number}")
+                    )
+    return {size: SizeRounds(at_once[size], offered[size]) for size in at_once}
+
+
+def _add(report: Report, plan: ClusterPlan, size: int, rounds: SizeRounds) -> None:
+    """Add the figures of a size."""
+    key, name = _key(size), _name(size)
+    report.median(f"{key}_moves_per_s", f"{name}: moves", [each.rate for each in rounds.at_once], "moves/s")
+    for part in PARTS:
+        if part != "postgres" or (size and any(each.us[part] for each in rounds.at_once)):
+            spent = [each.us[part] for each in rounds.at_once]
+            report.median(f"{key}_{part}_us", f"{name}: processor time of {_PARTS[part]}", spent, "µs a move")
+    load = f"{name}, {plan.offered} moves/s offered"
+    for percent in (50, 99):
+        acks = [percentile(each.acks, percent) for each in rounds.offered]
+        report.median(f"{key}_ack_p{percent}_ms", f"{load}: acknowledged, p{percent}", acks, "ms")
+        seen = [percentile(each.seen, percent) for each in rounds.offered]
+        where = "at another replica" if size > 1 else "there"
+        goal = ELSEWHERE_MS if size > 1 and percent == 50 else None
+        title = f"{load}: from the commit to an observer {where}, p{percent}"
+        report.median(f"{key}_seen_p{percent}_ms", title, seen, "ms", goal, Bound.MOST)
+
+
+_PARTS: Final = {"replicas": "the replicas", "postgres": "PostgreSQL", "drivers": "players and observer"}
+
+
+def _compare(report: Report, plan: ClusterPlan, found: Mapping[int, SizeRounds]) -> None:
+    """Add the ratios of rounds that were played one after the other."""
+    single = [each.us["replicas"] for each in found[SQLITE].at_once]
+    for size in plan.sizes:
+        spent = [each.us["replicas"] for each in found[size].at_once]
+        ratios = [ratio(us, alone) for us, alone in zip(spent, single, strict=True)]
+        title = f"{_name(size)}: processor time of the replicas a move, of the single process's"
+        report.median(f"{_key(size)}_us_ratio", title, ratios, TIMES, REPLICAS_US, Bound.MOST)
+    first, *others = plan.sizes
+    for size in others:
+        rates = zip(found[size].at_once, found[first].at_once, strict=True)
+        ratios = [ratio(many.rate, few.rate) for many, few in rates]
+        title = f"{_name(size)}: moves a second, of {_name(first)}'s"
+        goal = 1.0 if size == 2 else None
+        report.median(f"{_key(size)}_rate_ratio", title, ratios, TIMES, goal)
+
+
+def _key(size: int) -> str:
+    return f"replicas_{size}" if size else "single"
+
+
+def _name(size: int) -> str:
+    return f"{size} replica{'s' if size > 1 else ''}" if size else "one process on SQLite"
