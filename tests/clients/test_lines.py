@@ -16,7 +16,7 @@ from arbiter.runtime import sandbox
 from arbiter.runtime.loopback import free_port
 from tests.clients.table import check
 from tests.e2e.processes import BIN, Server
-from tests.processes import WAIT_S, empty_store
+from tests.processes import WAIT_S, empty_store, until
 
 SAMPLES = Path(__file__).parents[2] / "clients" / "lines" / "samples"
 FAULTS = {"resignation", "illegal", "time", "abandonment", "no_show"}
@@ -112,9 +112,12 @@ def test_a_program_enters_tournaments_as_its_options_say(server: Server) -> None
     spec = arb.TournamentSpec(name="Cup", format=arb.TournamentFormat.ROUND_ROBIN, games=(SMALL,), time="1m")
     with server.client(WAIT_S) as organiser, server.running(command) as bot:
         made = organiser.create_tournament(spec).tournament_id
-        while not any(entrant.player == "carol" for entrant in organiser.get_tournament(made).entrants):
-            # Each look is a call to the server, so no clock is needed.
+
+        def entered() -> bool:
             assert bot.poll() is None, (server.folder / "programs.log").read_text()
+            return any(entrant.player == "carol" for entrant in organiser.get_tournament(made).entrants)
+
+        until(entered)
 
 
 @pytest.mark.soak

@@ -24,6 +24,7 @@ from arbiter.matches.transcript import split
 from arbiter.runtime.loopback import free_port
 from tests.e2e.crashing_server import crashing_server
 from tests.e2e.test_kill import kill_repeatedly, kills_of
+from tests.processes import WAIT_S, until
 from tests.store.postgres import Cluster
 
 pytestmark = pytest.mark.long
@@ -53,8 +54,8 @@ async def test_matches_go_on_when_their_database_is_back(cluster: Cluster, postg
             command = [sys.executable, "-m", "arbiter_client.bots.random", "--server", address, "--name", name]
             bots.enter_context(_running(command, environment))
         client = await bots.enter_async_context(arb.Client(address, token=running.admin_token))
-        while len(await client.list_players()) < 3:  # each look is a call to the server
-            pass
+        with arb.BlockingClient(address, token=running.admin_token, patience_s=WAIT_S) as looking:
+            await asyncio.to_thread(until, lambda: len(looking.list_players()) == 3)
         made = [
             await client.create_match("pondlife", ("anna", "ben"), time_control="1m+1s", request_id=str(number))
             for number in range(2)
