@@ -60,18 +60,24 @@ class BenchProcess:
             process.stdout.close()
 
     def send(self, **order: Any) -> None:
-        """Send an order."""
+        """Send an order. Raises BenchError if the part has ended."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
+        try:
+            self._process.stdin.write(json.dumps(order) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._end() from None
 
     def next_answer(self) -> Any:
         """Wait for the next answer. Raises BenchError if the part has ended instead."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise BenchError(f"{self._name} ended by itself, with exit code {self._process.wait()}")
+            raise self._end()
         return json.loads(line)
+
+    def _end(self) -> BenchError:
+        return BenchError(f"{self._name} ended by itself, with exit code {self._process.wait()}")
 
     def ask(self, **order: Any) -> Any:
         """Send an order and wait for its answer."""

@@ -136,9 +136,12 @@ def contest(replicas: int, pairs: int, moves: float, place: Database, folder: Pa
         channel = stack.enter_context(grpc.insecure_channel(f"127.0.0.1:{ports[0]}"))
         organiser = ServerProcess(servers[0], ports[0], token, "", channel)
         names = [(f"first-{pair}", f"second-{pair}") for pair in range(pairs)]
-        tokens = organiser.tokens([name for pair in names for name in pair])
-        (eye,) = organiser.tokens(["observer"], player_pb2.SCOPE_OBSERVE)
-        made = organiser.matches(GAME, names * matches_for(games, moves / pairs))
+        try:
+            tokens = organiser.tokens([name for pair in names for name in pair])
+            (eye,) = organiser.tokens(["observer"], player_pb2.SCOPE_OBSERVE)
+            made = organiser.matches(GAME, names * matches_for(games, moves / pairs))
+        except grpc.RpcError as error:
+            raise BenchError(f"the first server refused what the players need: {error}") from None
         addresses = [f"127.0.0.1:{port}" for port in ports]
         # In this order, the first players of pairs and the second ones are on every combination of replicas.
         where = [address for both in islice(cycle(product(addresses, addresses)), pairs) for address in both]
