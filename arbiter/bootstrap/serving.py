@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import structlog
 
@@ -147,13 +147,7 @@ async def serving(
         stall_detector = asyncio.create_task(
             watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, stalls, meter)
         )
-        if arbiter.replica is not None:
-            sharing += [asyncio.create_task(arbiter.replica.run()), asyncio.create_task(arbiter.follower.run())]
-        source = opened_world.store.time
-        if opened_world.following is not None and source is not None:
-            clock_log = structlog.get_logger("arbiter.clock")
-            keeping = keep_time(opened_world.following, source, arbiter.matches, clock_log)
-            sharing.append(asyncio.create_task(keeping))
+        sharing += [asyncio.create_task(duty) for duty in sharing_duties(arbiter, opened_world)]
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
             yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter)
@@ -181,6 +175,17 @@ async def serving(
 def _cancel(tasks: Sequence[asyncio.Task[NoReturn]]) -> None:
     for task in tasks:
         task.cancel()
+
+
+def sharing_duties(arbiter: Arbiter, world: World) -> list[Coroutine[Any, Any, NoReturn]]:
+    """Return what a server that shares its store runs from its start on; nothing for one that has a store alone."""
+    duties: list[Coroutine[Any, Any, NoReturn]] = []
+    if arbiter.replica is not None:
+        duties += [arbiter.replica.run(), arbiter.follower.run()]
+    if world.following is not None and world.store.time is not None:
+        log = structlog.get_logger("arbiter.clock")
+        duties.append(keep_time(world.following, world.store.time, arbiter.matches, log))
+    return duties
 
 
 def _scheme(settings: Settings) -> str:

@@ -50,8 +50,13 @@ class Connections:
         return list(self._doubtful)
 
     def left_at(self, player: str) -> int | None:
-        """Return when a player left the last replica that may be dead; None if no replica of it is in doubt."""
-        return self._doubtful.get(player)
+        """Return when a player left the last replica that may be dead; None if no replica of it is in doubt.
+
+        Its stream may be on another replica, while it calls this one.
+        """
+        row = self.elsewhere.get(player)
+        left = [self._doubtful.get(player), row.left_ms if row is not None else None]
+        return max((instant for instant in left if instant is not None), default=None)
 
     def is_judged_elsewhere(self, player: str) -> bool:
         """Return whether another replica, which may be dead, has the player's Play stream or has just had it."""

@@ -13,6 +13,7 @@ from arbiter.service.ports.journal import Append, JournalConflict, Record, Store
 from arbiter.service.record.matches import load_match
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, lose_basis
+from arbiter.testing.processes import WORLD
 from arbiter.testing.simulation.plan import Fault
 
 Chance = Callable[[Fault], bool]
@@ -56,7 +57,7 @@ class Disk(FaultyJournal):
         self._writing, self._waiting = self._waiting, []
         slow = self._chance(Fault.SLOW)
         took_s = self._dice.uniform(0.05, 3.0) if slow else self._dice.uniform(0.0001, 0.002)
-        asyncio.get_running_loop().call_later(took_s, self._commit)
+        asyncio.get_running_loop().call_later(took_s, self._commit, context=WORLD)
 
     def _commit(self) -> None:
         if self._dead:

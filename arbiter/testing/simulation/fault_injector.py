@@ -13,7 +13,7 @@ from arbiter.testing.simulation.server import Server
 
 
 class FaultInjector:
-    """The faults of a plan: active until `faulty_ms` have passed, then none."""
+    """The faults of a plan: active until `faulty_ms` have passed, then none. Here are those of clients."""
 
     def __init__(self, plan: Plan, history: RunObservations) -> None:
         self._plan = plan
@@ -35,7 +35,7 @@ class FaultInjector:
         self._history.faults[fault] += 1
         return True
 
-    async def inject(self, server: Server, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
+    async def inject(self, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
         """Inject faults until `faulty_ms` have passed."""
         rates = {fault: rate for fault, rate in self._plan.faults.items() if fault in HAPPENING}
         loop = asyncio.get_running_loop()
@@ -47,24 +47,20 @@ class FaultInjector:
                 break
             fault = self._dice.choices(list(rates), list(rates.values()))[0]
             self._history.faults[fault] += 1
-            await self._strike(fault, server, players, observers)
+            await self._strike(fault, players, observers)
         await asyncio.sleep(max(0.0, ends_s - loop.time()))
         self._active = False
 
-    async def _strike(
-        self, fault: Fault, server: Server, players: Sequence[SimulatedBot], observers: Sequence[Observer]
-    ) -> None:
-        player, dice = self._dice.choice(players), self._dice
-        observer = dice.choice(observers) if observers else None
+    def _drawn(
+        self, players: Sequence[SimulatedBot], observers: Sequence[Observer]
+    ) -> tuple[SimulatedBot, Observer | None]:
+        """Draw a player and, if there are any, an observer: for each fault, so that seeds stay what they are."""
+        return self._dice.choice(players), self._dice.choice(observers) if observers else None
+
+    async def _strike(self, fault: Fault, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
+        dice = self._dice
+        player, observer = self._drawn(players, observers)
         match fault:
-            case Fault.CRASH:
-                server.crash()
-                await self._restart(server)
-            case Fault.DRAIN:
-                await server.drain()
-                await self._restart(server)
-            case Fault.LEAP:
-                server.clock.skew_ms += dice.choice((50, 1_000, 8_000))
             case Fault.SUPERSEDE:
                 player.connect()
             case Fault.FORGET:
@@ -83,6 +79,28 @@ class FaultInjector:
                 observer.link.down.stall(dice.uniform(0.5, 20.0))
             case _:
                 pass
+
+
+class ServerFaults(FaultInjector):
+    """The faults of a plan with one server. Set `server` before `inject`."""
+
+    server: Server
+
+    async def _strike(self, fault: Fault, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
+        match fault:
+            case Fault.CRASH:
+                self._drawn(players, observers)
+                self.server.crash()
+                await self._restart(self.server)
+            case Fault.DRAIN:
+                self._drawn(players, observers)
+                await self.server.drain()
+                await self._restart(self.server)
+            case Fault.LEAP:
+                self._drawn(players, observers)
+                self.server.clock.skew_ms += self._dice.choice((50, 1_000, 8_000))
+            case _:
+                await super()._strike(fault, players, observers)
 
     async def _restart(self, server: Server) -> None:
         """Restart the server, at once or some time later, mostly with the right clock, sometimes with a wrong one."""

@@ -19,8 +19,9 @@ from arbiter.service.gate.admission import Call
 from arbiter.service.gate.matches import MatchGate, NewMatch, OfAll, OfMatch
 from arbiter.service.observing.feed import Stream
 from arbiter.service.players.accounts import Scope
+from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.simulation.observations import CreatedMatch, Request, RunObservations, SentAnswer
+from arbiter.testing.simulation.observations import CreatedMatch, Request, RunObservations, SentAnswer, received
 from arbiter.testing.simulation.plan import ORGANISER
 
 Answer = Receipt | Refusal
@@ -36,18 +37,25 @@ class GateCalls:
     """
 
     def __init__(
-        self, gate: MatchGate, secrets: Mapping[str, str], history: RunObservations, stored: MemoryJournal
+        self,
+        gate: MatchGate,
+        secrets: Mapping[str, str],
+        history: RunObservations,
+        stored: MemoryJournal,
+        clock: Clock,
     ) -> None:
         self._gate = gate
         self._secrets = secrets
         self._history = history
         self._stored = stored
+        self._clock = clock
 
     def _call(self, caller: str) -> Call:
         return Call(self._secrets[caller], ADDRESS)
 
     async def request(self, player: str, ask: Request) -> Answer:
         """Do what a player asks for; return the answer."""
+        self._history.asked.append(received(player, ask, self._clock.now_ms(), streamed=False))
         try:
             return self._sent(player, ask.match_id, ask.request, await self._receipt(self._call(player), ask))
         except Refusal as refusal:

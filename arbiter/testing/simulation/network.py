@@ -13,6 +13,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Generic, TypeVar
 
+from arbiter.testing.processes import WORLD
 from arbiter.testing.simulation.disk import Chance
 from arbiter.testing.simulation.plan import Fault
 
@@ -52,7 +53,7 @@ class Pipe(Generic[T]):
         loop = asyncio.get_running_loop()
         self._last_s = max(self._last_s, loop.time() + self._delays.draw_s())
         self._under_way.append(message)
-        loop.call_at(self._last_s, self._arrive)
+        loop.call_at(self._last_s, self._arrive, context=WORLD)
 
     def stall(self, seconds: float) -> None:
         """Deliver nothing that is sent from now on for a while: the reader does not read."""
@@ -96,9 +97,9 @@ class Link:
             return
         self.up.is_cut = self.down.is_cut = True
         loop = asyncio.get_running_loop()
-        loop.call_later(below_after_s, lambda: self.on_loss_below())
+        loop.call_later(below_after_s, lambda: self.on_loss_below(), context=WORLD)
         if above_after_s is not None:
-            loop.call_later(above_after_s, lambda: self.on_loss_above())
+            loop.call_later(above_after_s, lambda: self.on_loss_above(), context=WORLD)
 
 
 class Calls:

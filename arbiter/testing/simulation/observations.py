@@ -6,8 +6,10 @@ of records that the journal held when the observation was made.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 from arbiter.errors import Refusal
@@ -33,6 +35,17 @@ class ReceivedRequest(NamedTuple):
     ask: Request
     at_ms: int
     streamed: bool
+    true_ms: float
+
+
+def received(player: str, ask: Request, at_ms: int, streamed: bool) -> ReceivedRequest:
+    """Return the observation of a request that has reached the server now."""
+    return ReceivedRequest(player, ask, at_ms, streamed, true_ms())
+
+
+def true_ms() -> float:
+    """Return virtual time, in milliseconds."""
+    return asyncio.get_running_loop().time() * 1_000
 
 
 class SentAnswer(NamedTuple):
@@ -59,6 +72,7 @@ class SentTurn(NamedTuple):
     since: int
     at_ms: int
     head: int
+    true_ms: float
 
 
 class SentResult(NamedTuple):
@@ -75,11 +89,14 @@ class SentResult(NamedTuple):
 class ServedStream:
     """A Play stream as the server had it: the journal's head when it was opened.
 
-    taken: the journal's head each time that the queue of the stream was emptied.
+    server: its number. called_s: when its call had reached the server, in virtual time. taken: the journal's head each
+    time that the queue of the stream was emptied.
     """
 
     player: str
     opened: int
+    server: int
+    called_s: float
     taken: list[int] = field(default_factory=list)
 
 
@@ -131,6 +148,29 @@ class Outage(NamedTuple):
     graceful: bool
 
 
+class LostServer(NamedTuple):
+    """One of several servers is no longer there: its process was killed, or stopped.
+
+    replica: the id in its row. at_s, until_s: virtual time; None: for ever. players: whose Play stream was there.
+    """
+
+    how: str
+    server: int
+    replica: str
+    at_s: float
+    until_s: float | None
+    players: tuple[str, ...]
+
+
+class TwoStreams(NamedTuple):
+    """A player had a Play stream on several servers at the same time, all of which were fine."""
+
+    player: str
+    servers: tuple[int, ...]
+    since_s: float
+    seconds: float
+
+
 @dataclass(slots=True)
 class RunObservations:
     """All observations of a run."""
@@ -144,6 +184,19 @@ class RunObservations:
     readings: list[ObservedEvents] = field(default_factory=list)
     ended: list[EndedStream] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)
+    processes: int = 0  #: that have been started
+    opened_s: dict[tuple[str, int], float] = field(default_factory=dict)
+    """When the last Play call of a player reached a server, in virtual time."""
+    lost: list[LostServer] = field(default_factory=list)
+    forgotten_s: dict[str, float] = field(default_factory=dict)
+    """When the row of a dead server was removed, by its id, in virtual time."""
+    two_streams: list[TwoStreams] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)  #: between what two servers know
     faults: Counter[str] = field(default_factory=Counter)
     unforeseen: list[str] = field(default_factory=list)  #: uncaught exceptions, and the arbiter's own errors
     unfinished: list[str] = field(default_factory=list)  #: matches that never ended
+
+
+def copy_of(history: RunObservations) -> RunObservations:
+    """Return a copy that does not grow any more."""
+    return replace(history, **{item.name: copy(getattr(history, item.name)) for item in fields(history)})

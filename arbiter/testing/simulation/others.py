@@ -10,12 +10,12 @@ from typing import Any
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Abort, Adjudicate, OrganiserRequest, ResultKind
 from arbiter.testing.guarantees import Received
+from arbiter.testing.simulation.address import Address
 from arbiter.testing.simulation.gate_calls import Answer
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.observations import CreatedMatch, ObservedEvents
 from arbiter.testing.simulation.plan import ORGANISER, MatchPlan
 from arbiter.testing.simulation.player import TRY_AGAIN
-from arbiter.testing.simulation.server import Server
 
 PATIENCE_S = 3.0  #: timeout after which the organiser repeats a request
 
@@ -23,7 +23,7 @@ PATIENCE_S = 3.0  #: timeout after which the organiser repeats a request
 class Organiser:
     """Creates the matches of a plan; repeats each request until it is answered. `matches`: their ids by request."""
 
-    def __init__(self, plans: tuple[MatchPlan, ...], server: Server, delays: Delays, dice: Random) -> None:
+    def __init__(self, plans: tuple[MatchPlan, ...], server: Address, delays: Delays, dice: Random) -> None:
         self.matches: dict[str, str] = {}
         self._plans = plans
         self._server = server
@@ -86,7 +86,7 @@ class Observer:
     """
 
     def __init__(
-        self, server: Server, delays: Delays, dice: Random, find: Callable[[], str | None], label: str = ""
+        self, server: Address, delays: Delays, dice: Random, find: Callable[[], str | None], label: str = ""
     ) -> None:
         self.link: Link | None = None
         self.reading: ObservedEvents | None = None

@@ -6,7 +6,7 @@ a single one shows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
 from typing import Final
@@ -73,7 +73,16 @@ class Fault(StrEnum):
     SLOW = "slow commit"
     DEAF = "failed read"  #: a read of the journal, or any call of the directory, fails
     OVERTAKEN = "overtaken append"  #: another server has interrupted the match first
+    # where several servers share the store:
+    STOP = "stop"  #: a server's process is stopped for a while, and continued
+    CUT_OFF = "cut off"  #: a server can't reach the store for a while
+    MOVE = "move"  #: a player connects to another server
+    RACE = "race"  #: both players of a match act at the same instant
+    LATE_NEWS = "late news"  #: a server reads what others have stored up to three seconds late
 
+
+AMONG_SERVERS: Final = frozenset({Fault.STOP, Fault.CUT_OFF, Fault.MOVE, Fault.RACE, Fault.LATE_NEWS})
+"""Faults that only several servers have. They have no `LEAP`: the clock of a server follows that of the store."""
 
 HAPPENING: Final = (
     Fault.CRASH,
@@ -87,6 +96,10 @@ HAPPENING: Final = (
     Fault.LEAP,
     Fault.CUT_OBSERVER,
     Fault.STALL_OBSERVER,
+    Fault.STOP,
+    Fault.CUT_OFF,
+    Fault.MOVE,
+    Fault.RACE,
 )
 """Faults that happen now and then; the rates of the others are chances."""
 
@@ -131,7 +144,7 @@ class Plan:
 
     faulty_ms: how long there are faults. observers: the number of observers of single matches, of everything, of a
     label. readers: the number of clients that stop reading and are shut out. limits: the server limits that the run
-    sets (see `arbiter.config.Limits`).
+    sets (see `arbiter.config.Limits`). replicas: the number of servers, which share a store if there are several.
     """
 
     seed: int
@@ -142,6 +155,7 @@ class Plan:
     faulty_ms: int
     limits: dict[str, int]
     readers: int = 0
+    replicas: int = 1
 
     def dice(self, of: str) -> Random:
         """Return the random generator of one part of the run: no part's draws depend on how many another makes."""
@@ -153,8 +167,16 @@ class Plan:
         return not self.faults
 
 
-def draw(seed: int, matches: int) -> Plan:
-    """Return the plan of a seed, with a number of matches. Every eighth seed has no faults."""
+def draw(seed: int, matches: int, replicas: int = 1) -> Plan:
+    """Return the plan of a seed, with a number of matches and of servers. Every eighth seed has no faults."""
+    alone = _draw(seed, matches)
+    if replicas == 1:
+        return alone
+    return replace(alone, replicas=replicas, faults=_among_servers(seed, alone.faults) if alone.faults else {})
+
+
+def _draw(seed: int, matches: int) -> Plan:
+    """Return the plan of a seed for one server."""
     dice = Random(f"{seed} plan")
     calm = seed % 8 == 0
     faulty_ms = 1_500 * matches + dice.randint(20_000, 60_000)
@@ -246,6 +268,20 @@ def _races(seed: int) -> dict[Fault, float]:
     """Return how often another server is first in a run, if ever: from a generator of its own, as for what is rare."""
     rare = Random(f"{seed} races")
     return {Fault.OVERTAKEN: rare.choice((0.01, 0.05, 0.2))} if rare.random() < 0.5 else {}
+
+
+def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:
+    """Return the faults of a run with several servers, from those of the same seed with one."""
+    dice = Random(f"{seed} servers")
+    often = {
+        Fault.STOP: (1.0, 4.0),
+        Fault.CUT_OFF: (1.0, 4.0),
+        Fault.MOVE: (4.0, 30.0),
+        Fault.RACE: (4.0, 30.0),
+        Fault.LATE_NEWS: (0.0005, 0.01),
+    }
+    drawn = {fault: dice.choice(rates) for fault, rates in often.items() if dice.random() < 0.5}
+    return {fault: rate for fault, rate in faults.items() if fault is not Fault.LEAP} | (drawn or {Fault.MOVE: 10.0})
 
 
 def _faults(dice: Random) -> dict[Fault, float]:

@@ -20,12 +20,13 @@ from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.network import Link
 from arbiter.testing.simulation.observations import (
-    ReceivedRequest,
     Request,
     RunObservations,
     SentAnswer,
     SentTurn,
     ServedStream,
+    received,
+    true_ms,
 )
 
 HELLO: Final = pb.PlayRequest(acts=[pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0"))])
@@ -132,16 +133,23 @@ class PlayCall:
 class RecordedMessages:
     """The messages of a process's Play streams: parsed and built by the servicer's own code, and recorded on the way.
 
-    process: number of the server process. After `crash` no message passes any more.
+    process: number of the server process; server: of the server. After `crash` no message passes any more.
     """
 
     def __init__(
-        self, arbiter: Arbiter, clock: Clock, history: RunObservations, disk: MemoryJournal, process: int
+        self,
+        arbiter: Arbiter,
+        clock: Clock,
+        history: RunObservations,
+        disk: MemoryJournal,
+        process: int,
+        server: int,
     ) -> None:
         self._messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, clock)
         self._history = history
         self._disk = disk
         self._process = process
+        self._server = server
         self._streams: dict[Session, ServedStream] = {}
         self._crashed = False
 
@@ -155,7 +163,7 @@ class RecordedMessages:
             return
         ask = ask_of(act)
         if ask is not None:
-            self._history.asked.append(ReceivedRequest(session.player, ask, arrived, streamed=True))
+            self._history.asked.append(received(session.player, ask, arrived, streamed=True))
         self._messages.act(session, act, arrived)
 
     def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:
@@ -166,7 +174,12 @@ class RecordedMessages:
         before, head = list(items), len(self._disk.records)
         stream = self._streams.get(session)
         if stream is None:
-            stream = self._streams[session] = ServedStream(session.player, head)
+            stream = self._streams[session] = ServedStream(
+                session.player,
+                head,
+                self._server,
+                self._history.opened_s.get((session.player, self._server), 0.0),
+            )
             self._history.streams.append(stream)
         stream.taken.append(head)
         message, now = self._messages.message(session, items)
@@ -178,7 +191,7 @@ class RecordedMessages:
         if isinstance(item, TurnItem):
             match = item.match
             self._history.handed.append(
-                SentTurn(player, self._process, match.id, match.revision, match.ply, match.since, now, head)
+                SentTurn(player, self._process, match.id, match.revision, match.ply, match.since, now, head, true_ms())
             )
         elif isinstance(item, AnswerItem):
             self._history.given.append(SentAnswer(player, item.match_id, item.request_id, item.answer, head))

@@ -12,11 +12,11 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from arbiter.testing.simulation.address import Address
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.observations import Request, SentResult
 from arbiter.testing.simulation.plan import PlayerPlan
 from arbiter.testing.simulation.play_calls import act_of
-from arbiter.testing.simulation.server import Server
 
 TRY_AGAIN: Final = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: not final: these ask for the same request again
 TRY_AGAIN_ON_WIRE: Final = tuple(
@@ -32,10 +32,11 @@ class _Board:
     """A match as its player knows it.
 
     turn: the ply and start time of the turn that it handled last. asleep: whether it plays no more in this match.
-    last_move: the last move that it received.
+    last_move: the last move that it received. latest: the turn that it has not answered yet.
     """
 
     plies: int
+    latest: pb.Turn | None = None
     turn: tuple[int, int] = (-1, -1)
     asleep: bool = False
     last_move: str = "a1-a1"
@@ -45,7 +46,7 @@ class _Board:
 class SimulatedBot:
     """A bot. `plies` says, by label and creation request of a match, how many plies it wants to play."""
 
-    def __init__(self, plan: PlayerPlan, server: Server, delays: Delays, dice: Random, plies: dict[str, int]) -> None:
+    def __init__(self, plan: PlayerPlan, server: Address, delays: Delays, dice: Random, plies: dict[str, int]) -> None:
         self.name = plan.name
         self.link: Link | None = None
         self._plan = plan
@@ -98,6 +99,21 @@ class SimulatedBot:
     def _reconnect(self) -> None:
         if self.link is None:
             self.connect()
+
+    @property
+    def matches(self) -> list[str]:
+        """The matches that it plays, as far as it knows."""
+        return list(self._boards)
+
+    def hurry(self, match_id: str) -> None:
+        """Act in a match at this instant: if it is to move, with a move."""
+        board = self._boards.get(match_id)
+        if board is None or self._closing or self._away:
+            return
+        if board.latest is not None and self._dice.random() < 0.8:
+            self._act(board.latest, board)
+        else:
+            self._ask(match_id, self._dice.choice(("offer", "offer", "claim", "resign")))
 
     def forget(self) -> None:
         """Restart as a process without memory, even of its own requests."""
@@ -171,7 +187,7 @@ class SimulatedBot:
         board = self._board(turn.match_id)
         board.last_move = turn.last_moves[-1].move if turn.last_moves else board.last_move
         if board.turn != (turn.ply, turn.started_ms):
-            board.turn = turn.ply, turn.started_ms
+            board.turn, board.latest = (turn.ply, turn.started_ms), turn
             self._think(turn.match_id, self._act, turn, board)
 
     def _think(self, match_id: str, act: Any, *arguments: Any) -> None:
@@ -207,6 +223,7 @@ class SimulatedBot:
         board.asleep |= self._dice.random() < self._plan.sleepy
         if board.asleep or board.turn != (ply, turn.started_ms):
             return
+        board.latest = None
         chance = self._dice.random()
         if chance < self._plan.blunder:
             self._blunder(turn, board)

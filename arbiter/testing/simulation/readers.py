@@ -8,7 +8,7 @@ call does one write at a time, also where the task that began it was cancelled.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from random import Random
 from types import SimpleNamespace
@@ -126,9 +126,10 @@ class HeldCall:
 class StoppingReader:
     """One client that opens a stream, reads some of it or all, is shut out, and comes back with another token."""
 
-    def __init__(self, name: str, server: Server, dice: Random, find: Callable[[], str | None]) -> None:
+    def __init__(self, name: str, servers: Sequence[Server], dice: Random, find: Callable[[], str | None]) -> None:
         self._name = name
-        self._server = server
+        self._servers = servers
+        self._server = servers[0]
         self._dice = dice
         self._find = find
         self._calls = 0
@@ -137,13 +138,18 @@ class StoppingReader:
         """Do so again and again, until cancelled."""
         while True:
             await asyncio.sleep(self._dice.uniform(0.5, 8.0))
+            self._server = self._one()
             if self._server.is_up:
                 with suppress(Refusal):  # its token, or that it was shut out, could not be stored
                     await self._visit()
 
+    def _one(self) -> Server:
+        return self._dice.choice(self._servers) if len(self._servers) > 1 else self._server
+
     async def _visit(self) -> None:
         server, dice, faults = self._server, self._dice, self._server.history.faults
-        token, secret = await server.arbiter.accounts.create_token(OPERATOR, self._name, (Scope.PLAY,), "")
+        created = server.arbiter.accounts.create_token(OPERATOR, self._name, (Scope.PLAY,), "")
+        token, secret = await server.ask(created)
         kind, stops, ending = dice.choice(KINDS), dice.random() < 0.7, dice.choice(ENDINGS)
         match_id = self._find()
         if kind == "Observe a match" and match_id is None:
@@ -160,11 +166,16 @@ class StoppingReader:
                 return  # the server was restarted, or ended it by itself
             faults[Fault.UNREAD] += stops
             faults[Fault.SHUT_OUT] += 1
+            operated = self._one()
+            if not operated.is_up:
+                return
+            accounts = operated.arbiter.accounts
             if ending == "revoked":
-                await arbiter.accounts.revoke(OPERATOR, token.token_id)
+                await operated.ask(accounts.revoke(OPERATOR, token.token_id))
             else:
-                await arbiter.accounts.suspend(self._name, True)
-            await self._watch(call, kind, ending)
+                await operated.ask(accounts.suspend(self._name, True))
+            if server.arbiter is arbiter and server.is_up:
+                await self._watch(call, kind, ending)
         finally:
             if not call.is_over:  # the client goes at last
                 task.cancel()
@@ -190,8 +201,9 @@ class StoppingReader:
     async def _let_in(self) -> None:
         while True:
             try:
-                await self._server.arbiter.accounts.suspend(self._name, False)
-            except Refusal:
+                server = self._one()
+                await server.ask(server.arbiter.accounts.suspend(self._name, False))
+            except (Refusal, AttributeError):
                 await asyncio.sleep(1.0)
             else:
                 return

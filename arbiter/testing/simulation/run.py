@@ -7,6 +7,7 @@ the same journal, byte for byte. When the faults are over, everything must finis
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -15,19 +16,28 @@ from typing import Any
 import structlog
 
 from arbiter.bootstrap import wire
+from arbiter.config import Limits
+from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import StoredRecord
-from arbiter.testing.clock import run
-from arbiter.testing.simulation.fault_injector import FaultInjector
+from arbiter.testing.clock import VirtualClock, run
+from arbiter.testing.memory import CountingIds, MemoryDirectory, MemoryJournal
+from arbiter.testing.processes import end_all, run_processes
+from arbiter.testing.simulation.address import Address, Addresses
+from arbiter.testing.simulation.cluster import RecordedReplicas, SharedData, SharingServer
+from arbiter.testing.simulation.cluster_faults import ClusterFaults
+from arbiter.testing.simulation.fault_injector import FaultInjector, ServerFaults
 from arbiter.testing.simulation.network import Delays
-from arbiter.testing.simulation.observations import RunObservations
+from arbiter.testing.simulation.observations import RunObservations, copy_of
 from arbiter.testing.simulation.others import Observer, Organiser
 from arbiter.testing.simulation.plan import Plan
 from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.readers import StoppingReader
-from arbiter.testing.simulation.server import Server, Wiring
+from arbiter.testing.simulation.server import Server, StoredData, Wiring, register
+from arbiter.testing.simulation.watch import Watch, differences_at_the_end
 
 LONGEST_CALM_S = 600.0  #: after the faults, everything must end within this time
 STEP_S = 1.0  #: between two checks whether everything has ended
+BEGUN_S = 0.5  #: from the start of several servers until clients come
 ERRORS = ("error", "critical")  #: levels at which the arbiter logs its own mistakes
 EXPECTED = ("match_not_stored",)  #: errors that are not mistakes: faults of the disk
 
@@ -58,7 +68,10 @@ class Evidence:
 def play_out(plan: Plan, wiring: Wiring = wire) -> Evidence:
     """Execute a plan and return the evidence. `wiring` may build a different arbiter, to test the invariants."""
     with structlog.testing.capture_logs() as logs:
-        evidence = run(_Run(plan, wiring).go())
+        if plan.replicas == 1:
+            evidence = run(_Run(plan, wiring).go())
+        else:
+            evidence = run_processes(_ClusterRun(plan, wiring).go())
     for entry in logs:
         if entry["log_level"] in ERRORS and entry["event"] not in EXPECTED:
             evidence.history.unforeseen.append(f"the arbiter logged an error: {entry}")
@@ -66,27 +79,56 @@ def play_out(plan: Plan, wiring: Wiring = wire) -> Evidence:
 
 
 class _Run:
-    """The parts of a run, connected."""
+    """The parts of a run with one server, connected. Other kinds of runs replace the methods of the first group."""
 
     def __init__(self, plan: Plan, wiring: Wiring) -> None:
         self._plan = plan
         self._wiring = wiring
         self._history = RunObservations()
 
+    # -- the server ----------------------------------------------------------------------------------------------
+
+    async def _open(self) -> FaultInjector:
+        """Start to serve."""
+        injector = ServerFaults(self._plan, self._history)
+        self._server = injector.server = Server(self._plan, self._history, injector.chance, self._wiring)
+        await self._server.register([player.name for player in self._plan.players])
+        await self._server.start()
+        return injector
+
+    @property
+    def _servers(self) -> Sequence[Server]:
+        return (self._server,)
+
+    def _address(self, of: str) -> Address:
+        """Return the address that a client uses."""
+        return self._server
+
+    async def _close(self) -> None:
+        """End what was started, after everybody has left."""
+
+    # -- the run -------------------------------------------------------------------------------------------------
+
     async def go(self) -> Evidence:
         plan, loop = self._plan, asyncio.get_running_loop()
         loop.set_exception_handler(self._unforeseen)
-        injector = FaultInjector(plan, self._history)
-        self._server = server = Server(plan, self._history, injector.chance, self._wiring)
-        await server.register([player.name for player in plan.players])
-        await server.start()
+        injector = await self._open()
+        self._stored, self._chance = self._servers[0].stored, injector.chance
         injector.begin()
         plies = {match.create.request: match.plies for match in plan.matches}
         self._players = [
-            SimulatedBot(player, server, self._delays(player.name, player.rtt_ms), plan.dice(player.name), plies)
+            SimulatedBot(
+                player,
+                self._address(player.name),
+                self._delays(player.name, player.rtt_ms),
+                plan.dice(player.name),
+                plies,
+            )
             for player in plan.players
         ]
-        self._organiser = Organiser(plan.matches, server, self._delays("organiser", 20), plan.dice("organiser"))
+        self._organiser = Organiser(
+            plan.matches, self._address("organiser"), self._delays("organiser", 20), plan.dice("organiser")
+        )
         self._observers = self._observing()
         for player, planned in zip(self._players, plan.players, strict=True):
             loop.call_later(planned.comes_ms / 1000, player.connect)
@@ -94,7 +136,7 @@ class _Run:
         for observer in self._observers:
             observer.begin()
         visits = [asyncio.create_task(reader.come_and_go()) for reader in self._readers()]
-        await injector.inject(server, self._players, self._observers)
+        await injector.inject(self._players, self._observers)
         for visit in visits:
             visit.cancel()
         await self._wait_until_idle(loop.time() + LONGEST_CALM_S)
@@ -103,11 +145,13 @@ class _Run:
             player.close()
         for observer in self._observers:
             observer.close()
+        evidence = Evidence(plan, copy_of(self._history), list(self._stored.records), virtual_ms)
         loop.set_exception_handler(lambda loop, context: None)  # the others come from crashed processes
-        return Evidence(plan, self._history, list(server.stored.records), virtual_ms)
+        await self._close()
+        return evidence
 
     def _delays(self, of: str, rtt_ms: int) -> Delays:
-        return Delays(rtt_ms, self._plan.dice(f"network of {of}"), self._server.chance)
+        return Delays(rtt_ms, self._plan.dice(f"network of {of}"), self._chance)
 
     def _observing(self) -> list[Observer]:
         of_matches, of_all, of_label = self._plan.observers
@@ -117,13 +161,19 @@ class _Run:
             *((lambda: "", "cup") for _ in range(of_label)),
         ]
         return [
-            Observer(self._server, self._delays(f"observer {n}", 20), self._plan.dice(f"observer {n}"), find, label)
+            Observer(
+                self._address(f"observer {n}"),
+                self._delays(f"observer {n}", 20),
+                self._plan.dice(f"observer {n}"),
+                find,
+                label,
+            )
             for n, (find, label) in enumerate(kinds)
         ]
 
     def _readers(self) -> list[StoppingReader]:
         return [
-            StoppingReader(f"reader{n}", self._server, self._plan.dice(f"reader {n}"), partial(self._match, 0))
+            StoppingReader(f"reader{n}", self._servers, self._plan.dice(f"reader {n}"), partial(self._match, 0))
             for n in range(self._plan.readers)
         ]
 
@@ -134,11 +184,11 @@ class _Run:
 
     async def _wait_until_idle(self, until_s: float) -> None:
         """Wait until nothing is left to happen, or until a timeout."""
-        loop, server = asyncio.get_running_loop(), self._server
+        loop = asyncio.get_running_loop()
         unfinished = None
         while loop.time() < until_s:
             await asyncio.sleep(STEP_S)
-            unfinished = await server.stored.unfinished()
+            unfinished = await self._stored.unfinished()
             if not unfinished and self._organiser.is_done and all(player.is_at_rest for player in self._players):
                 break
         else:
@@ -148,3 +198,44 @@ class _Run:
 
     def _unforeseen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self._history.unforeseen.append(f"{context.get('message')}: {context.get('exception')!r}")
+
+
+class _ClusterRun(_Run):
+    """The parts of a run with several servers."""
+
+    async def _open(self) -> FaultInjector:
+        plan, history = self._plan, self._history
+        injector = ClusterFaults(plan, history)
+        data = StoredData(MemoryJournal(), MemoryDirectory(), CountingIds(), {})
+        clock, limits = VirtualClock(), Limits(**plan.limits)
+        accounts = Accounts(data.directory, data.ids, clock, "open", limits)
+        await register(accounts, [player.name for player in plan.players], data.secrets)
+        shared = SharedData(data, RecordedReplicas(history))
+        self._cluster = [
+            SharingServer(number, plan, history, injector.chance, self._wiring, shared)
+            for number in range(plan.replicas)
+        ]
+        injector.servers = self._cluster
+        self._kept = [asyncio.create_task(server.keep_up()) for server in self._cluster]
+        watch = Watch(self._cluster, history)
+        self._kept.append(asyncio.create_task(watch.keep_watching()))
+        await asyncio.sleep(BEGUN_S)
+        return injector
+
+    @property
+    def _servers(self) -> Sequence[Server]:
+        return self._cluster
+
+    def _address(self, of: str) -> Address:
+        return Addresses(self._cluster, self._plan.dice(f"addresses of {of}"))
+
+    async def _wait_until_idle(self, until_s: float) -> None:
+        await super()._wait_until_idle(until_s)
+        self._history.differences += differences_at_the_end(self._cluster)
+
+    async def _close(self) -> None:
+        for task in self._kept:
+            task.cancel()
+        for server in self._cluster:
+            server.process.kill()
+        await end_all([process for server in self._cluster for process in server.processes])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 import structlog
 
@@ -22,7 +22,9 @@ from arbiter.rpc.play_stream import PlayStreams
 from arbiter.rpc.servicing import Context
 from arbiter.rpc.unread import Unread
 from arbiter.service.observing.feed import Reached
-from arbiter.service.players.accounts import Caller, Scope
+from arbiter.service.players.accounts import Accounts, Caller, Scope
+from arbiter.service.ports.directory import Directory
+from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.record.published import Published
@@ -33,10 +35,11 @@ from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRule
 from arbiter.testing.simulation.disk import Chance, Disk, FaultyDirectory
 from arbiter.testing.simulation.gate_calls import OBSERVER, SCOPES, Answer, GateCalls
 from arbiter.testing.simulation.network import Link
-from arbiter.testing.simulation.observations import CreatedMatch, Outage, ReceivedRequest, Request, RunObservations
+from arbiter.testing.simulation.observations import CreatedMatch, Outage, Request, RunObservations
 from arbiter.testing.simulation.plan import ORGANISER, Plan
 from arbiter.testing.simulation.play_calls import ENDED, PlayCall, RecordedMessages
 
+T = TypeVar("T")
 Wiring = Callable[[Settings, World], Arbiter]
 AWAY: Final = Refusal(Reason.STORE_UNAVAILABLE, "nobody listens at this address", retry_after_ms=1_000)
 
@@ -48,46 +51,74 @@ class HeldCall(Protocol):
         """Note that its connection is lost."""
 
 
-class Server:
-    """The server's machine. `stored` is its disk; `history` is where observations are recorded."""
+class StoredData(NamedTuple):
+    """What outlives every process: the log, players and their tokens, and the ids that are given out."""
 
-    def __init__(self, plan: Plan, history: RunObservations, chance: Chance, wiring: Wiring = wire) -> None:
+    journal: MemoryJournal
+    directory: Directory
+    ids: CountingIds
+    secrets: dict[str, str]
+
+
+class Server:
+    """The server's machine. `stored` is its disk; `history` is where observations are recorded.
+
+    number: of the server, where there are several.
+    """
+
+    number = 0
+
+    def __init__(
+        self,
+        plan: Plan,
+        history: RunObservations,
+        chance: Chance,
+        wiring: Wiring = wire,
+        data: StoredData | None = None,
+        name: str = "disk",
+    ) -> None:
         # Not from the environment: only the seed may decide.
         self.settings = Settings.model_construct(limits=Limits(**plan.limits))
-        self.stored = MemoryJournal()
-        self.directory = FaultyDirectory(chance)
+        self.data = data = data or StoredData(MemoryJournal(), FaultyDirectory(chance), CountingIds(), {})
+        self.stored = data.journal
         self.history = history
         self.chance = chance
-        self._dice = plan.dice("disk")
+        self._dice = plan.dice(name)
         self._wiring = wiring
-        self._ids = CountingIds()
-        self._secrets: dict[str, str] = {}
         self._tasks: dict[asyncio.Task[Any], None] = {}  # of this process, in order of creation
         self._links: dict[Link, None] = {}  # to this process
-        self.clock = VirtualClock()
-        self.disk = Disk(self.stored, self._dice, chance)
+        self.disk: Disk
+        self.clock: VirtualClock
         self._crashed: list[Disk] = []  # keeps their tasks from garbage collection
         self.arbiter: Arbiter
-        self._wire()
         self.is_up = False
 
-    def _wire(self) -> None:
-        """Build the arbiter of a process, and its servicer for Play streams."""
+    def _begin_anew(self, skew_ms: int) -> None:
+        """Build the parts of a process, whose clock is wrong by this much."""
+        self.clock = clock = VirtualClock()
+        clock.skew_ms = skew_ms
+        self.disk = Disk(self.stored, self._dice, self.chance)
+        self._wire(self._world(Store(self.disk, self.data.directory), clock))
+
+    def _world(self, store: Store, clock: Clock) -> World:
         rules = PlainRules()
-        store = Store(self.disk, self.directory)
-        parts = (self._ids, rules, rules, NoKeys(), InProcessPairing(), InProcessRating())
-        world = World(store, self.clock, *parts)
+        return World(store, clock, self.data.ids, rules, rules, NoKeys(), InProcessPairing(), InProcessRating())
+
+    def _wire(self, world: World) -> None:
+        """Build the arbiter of a process, and its servicer for Play streams."""
         self.arbiter = arbiter = self._wiring(self.settings, world)
-        process = len(self.history.outages)
-        self._messages = RecordedMessages(arbiter, self.clock, self.history, self.stored, process)
+        self.history.processes += 1
+        self._messages = RecordedMessages(
+            arbiter, world.clock, self.history, self.stored, self.history.processes, self.number
+        )
         gate = gate_of(self.settings, world, arbiter)
         limits = self.settings.limits
         self.gate, self.log = gate, structlog.get_logger("arbiter.rpc")
         self.held_calls: dict[str, tuple[HeldCall, asyncio.Task[Any]]] = {}  # by peer
         self.unread = unread = Unread(limits, self._close, self.log)
-        self.calls = GateCalls(gate.matches, self._secrets, self.history, self.stored)
+        self.calls = GateCalls(gate.matches, self.data.secrets, self.history, self.stored, world.clock)
         self.observations = EventStreams(gate.matches, unread, limits)
-        self.play_streams = PlayStreams(gate.play, arbiter.sessions, self._messages, self.clock, unread, limits)
+        self.play_streams = PlayStreams(gate.play, arbiter.sessions, self._messages, world.clock, unread, limits)
 
     @property
     def head(self) -> int:
@@ -98,18 +129,13 @@ class Server:
 
     async def register(self, players: list[str]) -> None:
         """Create the players, the organiser and the observers' account, with a token each."""
-        operator = Caller("", "", frozenset({Scope.ADMIN.value}))
-        for name in (*players, ORGANISER, OBSERVER):
-            scopes = (SCOPES.get(name, Scope.PLAY),)
-            _, self._secrets[name] = await self.arbiter.accounts.create_token(operator, name, scopes, "")
+        self._begin_anew(0)
+        await register(self.arbiter.accounts, players, self.data.secrets)
 
     async def start(self, clock_jump_ms: int = 0) -> None:
         """Start a process whose clock differs by this much from the one before; retry until the store can be read."""
         while not self.is_up:
-            clock = VirtualClock()
-            clock.skew_ms = self.clock.skew_ms + clock_jump_ms
-            self.clock, self.disk = clock, Disk(self.stored, self._dice, self.chance)
-            self._wire()
+            self._begin_anew(self.clock.skew_ms + clock_jump_ms)
             try:
                 await self.arbiter.matches.start()
             except StoreFailed:
@@ -141,9 +167,13 @@ class Server:
         self._gone(graceful=True)
 
     def _gone(self, graceful: bool) -> None:
+        self.history.outages.append(Outage(self.head, graceful))
+        self._leave()
+
+    def _leave(self) -> None:
+        """End everything of this process that can be seen from outside."""
         self.is_up = False
         self._messages.crash()
-        self.history.outages.append(Outage(self.head, graceful))
         tasks, self._tasks = self._tasks, {}
         for task in tasks:
             task.cancel()
@@ -157,6 +187,10 @@ class Server:
         self._links[link] = None
         task.add_done_callback(lambda done: self._links.pop(link, None))
         link.on_loss_above = lambda: _cancel(task)
+
+    async def ask(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have the process do something, and return the result. Raises Refusal."""
+        return await work
 
     def run(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Run a coroutine of this process, until the process dies."""
@@ -176,10 +210,7 @@ class Server:
 
     def request(self, player: str, ask: Request) -> asyncio.Future[Answer]:
         """Handle a player's request by a unary call."""
-        if not self.is_up:
-            return _now(AWAY)
-        self.history.asked.append(ReceivedRequest(player, ask, self.clock.now_ms(), streamed=False))
-        return self.run(self.calls.request(player, ask))
+        return self.run(self.calls.request(player, ask)) if self.is_up else _now(AWAY)
 
     def create(self, command: Create) -> asyncio.Future[CreatedMatch]:
         """Create a match for the organiser."""
@@ -194,12 +225,13 @@ class Server:
     def connect(self, player: str, link: Link) -> None:
         """Accept a Play stream."""
         if self.is_up:
+            self.history.opened_s[player, self.number] = asyncio.get_running_loop().time()
             self._serve(link, self._play(self.play_streams, player, link))
         else:
             link.cut(above_after_s=None)
 
     async def _play(self, streams: PlayStreams, player: str, link: Link) -> None:
-        call = PlayCall(link, self._secrets[player])
+        call = PlayCall(link, self.data.secrets[player])
         try:
             await streams.serve(cast(Context, call))
         except Refusal:
@@ -229,6 +261,13 @@ class Server:
             link.down.send((self.head, [refusal]))
         else:
             link.down.send((self.head, [None]))
+
+
+async def register(accounts: Accounts, players: list[str], secrets: dict[str, str]) -> None:
+    """Create the players, the organiser and the observers' account; put the secret of a token of each in `secrets`."""
+    operator = Caller("", "", frozenset({Scope.ADMIN.value}))
+    for name in (*players, ORGANISER, OBSERVER):
+        _, secrets[name] = await accounts.create_token(operator, name, (SCOPES.get(name, Scope.PLAY),), "")
 
 
 def _items(batch: list[Published] | Reached) -> list[tuple[Received | Bookmarked, int]]:

@@ -20,6 +20,7 @@ class RunSummary:
 
     seed: int
     matches: int
+    replicas: int
     moves: int
     events: int
     answers: int
@@ -32,21 +33,23 @@ class RunSummary:
     @property
     def again(self) -> str:
         """The command that repeats this run."""
-        return f"arbiter simulate --seed {self.seed} --matches {self.matches}"
+        several = f" --replicas {self.replicas}" if self.replicas > 1 else ""
+        return f"arbiter simulate --seed {self.seed} --matches {self.matches}{several}"
 
     def __str__(self) -> str:
         head = f"seed {self.seed} breaks {len(self.violations)} promises; again: {self.again}"
         return "\n".join([head, *(f"  {violation}" for violation in self.violations[:5])])
 
 
-def simulate(seed: int, matches: int = MATCHES, wiring: Wiring = wire) -> RunSummary:
-    """Run a seed and return the outcome. `wiring` may build a different arbiter, as in `arbiter.bootstrap.wire`."""
-    evidence = play_out(draw(seed, matches), wiring)
+def simulate(seed: int, matches: int = MATCHES, wiring: Wiring = wire, replicas: int = 1) -> RunSummary:
+    """Run a seed and return the outcome. `replicas`: how many servers share the store. `wiring` may build a different arbiter, as in `arbiter.bootstrap.wire`."""
+    evidence = play_out(draw(seed, matches, replicas), wiring)
     case = RunEvidence(evidence)
     ends = Counter(entries[-1].event.get("reason", "unfinished") for entries in case.matches.values())
     return RunSummary(
         seed=seed,
         matches=matches,
+        replicas=replicas,
         moves=evidence.moves,
         events=len(evidence.records),
         answers=len(evidence.history.given),

@@ -9,12 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from arbiter.testing.simulation.invariants import clocks, ends, replays, requests, streams
+from arbiter.testing.simulation.invariants import clocks, ends, replays, requests, servers, streams
 from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
 
 Check = Callable[[RunEvidence], Iterator[Violation]]
 
-CHECKS: Final[tuple[Check, ...]] = (*requests.CHECKS, *streams.CHECKS, *clocks.CHECKS, *ends.CHECKS, *replays.CHECKS)
+CHECKS: Final[tuple[Check, ...]] = (
+    *requests.CHECKS,
+    *streams.CHECKS,
+    *clocks.CHECKS,
+    *servers.CHECKS,
+    *ends.CHECKS,
+    *replays.CHECKS,
+)
 
 
 def violations(case: RunEvidence) -> list[Violation]:

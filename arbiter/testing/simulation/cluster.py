@@ -1,0 +1,224 @@
+"""Servers that share a store: each has a machine with its own clock, a line to the store, and processes that may die.
+
+Whatever servers do to be one arbiter is their own code: they follow the log, write heartbeats, clean up after dead
+ones, keep their clocks level with the store's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, TypeVar, cast
+
+import structlog
+
+from arbiter.bootstrap import Store, sharing_duties, started
+from arbiter.runtime.clock import FollowingClock
+from arbiter.service.matches.live import DRAINING
+from arbiter.service.play.stalls import watch_for_stalls
+from arbiter.service.ports.directory import Directory
+from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.replicas import Replicas
+from arbiter.testing.memory import MemoryReplicas
+from arbiter.testing.processes import Process
+from arbiter.testing.simulation.disk import Chance
+from arbiter.testing.simulation.observations import LostServer, RunObservations
+from arbiter.testing.simulation.plan import Plan
+from arbiter.testing.simulation.server import AWAY, Server, StoredData, Wiring
+from arbiter.testing.simulation.store_line import Line, Machine, OverLine, SharedDisk, StoreTime
+
+T = TypeVar("T")
+BEGINS_S: Final = 30.0  #: a process that does not serve after this time is killed, and the next one begins
+DRAINS_S: Final = 20.0  #: the same, for one that drains
+FAREWELL_S: Final = 2.0  #: of streams that a server that drains has ended
+ANSWERS_S: Final = 10.0  #: how long a client waits for the answer to a unary call
+PAUSES_S: Final = (0.0, 0.1, 3.0, 25.0)  #: until a dead server begins again, at most
+
+
+class RecordedReplicas(MemoryReplicas):
+    """The rows of the replicas. It is recorded when the row of a dead one was removed."""
+
+    def __init__(self, history: RunObservations) -> None:
+        super().__init__()
+        self._history = history
+
+    async def forget(self, replica: str) -> None:
+        """Remove a replica and its Play streams."""
+        await super().forget(replica)
+        self._history.forgotten_s.setdefault(replica, asyncio.get_running_loop().time())
+
+    def players_at(self, replica: str) -> tuple[str, ...]:
+        """Return the players whose Play stream is on a replica by their row."""
+        return tuple(sorted(name for name, row in self._sessions.items() if row.replica == replica))
+
+
+class Rows(OverLine):
+    """The rows of the replicas at the other end of a line. replica: the last id by which this process entered."""
+
+    replica = ""
+
+    async def enter(self, replica: str) -> None:
+        """Add a replica."""
+        self.replica = replica
+        await self.call("enter", replica)
+
+
+class SharedData(NamedTuple):
+    """What all servers of a store share."""
+
+    stored: StoredData
+    replicas: RecordedReplicas
+
+
+class SharingServer(Server):
+    """One of the servers of a store. `process` is the one that runs now, or the last one."""
+
+    def __init__(
+        self, number: int, plan: Plan, history: RunObservations, chance: Chance, wiring: Wiring, shared: SharedData
+    ) -> None:
+        super().__init__(plan, history, chance, wiring, shared.stored, f"disk {number}")
+        self.number = number
+        self.line = Line(plan.dice(f"line {number}"), chance)
+        self.machine = Machine(plan.dice(f"machine {number}"))
+        self.time = StoreTime(self.line, self.machine, plan.dice(f"time {number}"))
+        self.rows = Rows(self.line, shared.replicas)
+        self.process = Process()
+        self.processes: list[Process] = []
+        self._replicas = shared.replicas
+        self._lives = plan.dice(f"lives {number}")
+        self.fine_since_s = 0.0  #: since when it runs, and reaches the store
+        self._past: list[object] = []  # dead arbiters: their tasks are never done
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it serves, and reaches the store."""
+        return self.is_up and self.process.runs and not self.line.is_cut
+
+    def players_here(self) -> list[str]:
+        """Return the players whose Play stream is live here."""
+        return [name for name in self.data.secrets if self.arbiter.sessions.of(name) is not None]
+
+    # -- lifecycle -----------------------------------------------------------------------------------------------
+
+    async def keep_up(self) -> None:
+        """Run processes one after the other, until cancelled."""
+        while True:
+            await self._begin()
+            await asyncio.wait((self.process.died,))
+            self._died()
+            await asyncio.sleep(self._lives.choice(PAUSES_S) * self._lives.random())
+
+    async def _begin(self) -> None:
+        while not self.is_up:
+            self.process = process = Process()
+            self.processes.append(process)
+            serving = self.run(self._serve_calls())
+            await asyncio.wait((serving, process.died), timeout=BEGINS_S, return_when=asyncio.FIRST_COMPLETED)
+            if not serving.done() or serving.exception() is not None:
+                process.kill()
+                self._past.append(serving)
+                await asyncio.sleep(1.0)
+            else:
+                self.is_up = True
+                self.fine()
+
+    def fine(self) -> None:
+        """Note that a fault of it is over."""
+        self.fine_since_s = asyncio.get_running_loop().time()
+
+    async def _serve_calls(self) -> None:
+        """Do what the real server does at its start (`arbiter.bootstrap.serving`)."""
+        clock = FollowingClock(await self.time.readings(), self.machine.monotonic_ns)
+        self.disk = disk = SharedDisk(self.stored, self._dice, self.line)
+        directory = cast(Directory, OverLine(self.line, self.data.directory))
+        store = Store(disk, directory, replicas=cast(Replicas, self.rows), time=self.time)
+        world = self._world(store, cast(Clock, clock))._replace(following=clock)
+        self._wire(world)
+        await started(self.arbiter)
+        log = structlog.get_logger("arbiter.stalls")
+        self.run(watch_for_stalls(self.arbiter.sessions, self.arbiter.matches, self.settings.limits, log))
+        self._duties = [self.run(work) for work in sharing_duties(self.arbiter, world)]
+
+    def _died(self) -> None:
+        self._break_off()
+        self._past.append((self.arbiter, self.gate, dict(self._tasks)))
+        self._lost("killed")
+        self._leave()
+
+    def _lost(self, how: str, until_s: float | None = None) -> None:
+        now_s, replica = asyncio.get_running_loop().time(), self.rows.replica
+        self.history.lost.append(
+            LostServer(how, self.number, replica, now_s, until_s, self._replicas.players_at(replica))
+        )
+
+    def kill(self, steps: int) -> None:
+        """Kill the process once it has done so many steps more, if it serves."""
+        if self.is_up:
+            self.process.kill_after(steps)
+
+    def shut_down(self) -> None:
+        """Drain as on SIGTERM, if it serves."""
+        if self.is_up:
+            self.run(self._drain(self.process))
+            asyncio.get_running_loop().call_later(DRAINS_S, self.process.kill)
+
+    async def _drain(self, process: Process) -> None:
+        arbiter = self.arbiter
+        await arbiter.tournaments.stop()
+        await arbiter.matches.drain()
+        arbiter.sessions.end_all(DRAINING)
+        self.gate.streams.end_all(DRAINING)
+        await asyncio.sleep(FAREWELL_S)
+        for duty in self._duties:
+            duty.cancel()
+        await asyncio.gather(*self._duties, return_exceptions=True)
+        if arbiter.replica is not None:
+            with suppress(StoreFailed):
+                await arbiter.replica.stop()
+        process.kill()
+
+    def stop(self, seconds: float) -> None:
+        """Stop the process for a while, if it serves."""
+        if self.is_up and self.process.runs:
+            loop = asyncio.get_running_loop()
+            self._lost("stopped", loop.time() + seconds)
+            self.process.stop()
+            loop.call_later(seconds, self._go_on, self.process)
+
+    def _go_on(self, process: Process) -> None:
+        process.go_on()
+        self.fine()
+
+    def cut_off(self, seconds: float, refuses: bool) -> None:
+        """Cut the line to the store for a while."""
+        self.line.cut(refuses)
+        asyncio.get_running_loop().call_later(seconds, self.mend)
+
+    def mend(self) -> None:
+        """Mend the line to the store."""
+        self.line.mend()
+        self.fine()
+
+    def heal(self) -> None:
+        """End what faults are left."""
+        self.mend()
+        self._go_on(self.process)
+
+    # -- work ----------------------------------------------------------------------------------------------------
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run a coroutine of this process, until the process dies."""
+        task = asyncio.create_task(work, context=self.process.context)
+        self._tasks[task] = None
+        task.add_done_callback(lambda done: self._tasks.pop(done, None))
+        return task
+
+    async def ask(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have the process do something, and return the result. Raises Refusal."""
+        task: asyncio.Task[T] = self.run(work)
+        await asyncio.wait((task, self.process.died), timeout=ANSWERS_S, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise AWAY
+        return task.result()

@@ -1,0 +1,70 @@
+"""The faults of a run with several servers: of one of them each time, or of a player who moves between them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from arbiter.testing.simulation.cluster import SharingServer
+from arbiter.testing.simulation.fault_injector import FaultInjector
+from arbiter.testing.simulation.observations import RunObservations
+from arbiter.testing.simulation.others import Observer
+from arbiter.testing.simulation.plan import Fault, Plan
+from arbiter.testing.simulation.player import SimulatedBot
+
+MOST_STEPS = 300  #: of a process that is killed: it dies after so many callbacks at most
+STOPS_S = (0.3, 1.9, 2.4, 6.0, 15.0)  #: how long a process is stopped; it counts as dead after two seconds
+
+
+class ClusterFaults(FaultInjector):
+    """The faults of a plan with several servers. Set `servers` before `inject`."""
+
+    def __init__(self, plan: Plan, history: RunObservations) -> None:
+        super().__init__(plan, history)
+        self.servers: Sequence[SharingServer] = ()
+
+    async def inject(self, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
+        """Inject faults until `faulty_ms` have passed; then end those that last."""
+        await super().inject(players, observers)
+        for each in self.servers:
+            each.heal()
+
+    async def _strike(self, fault: Fault, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
+        dice = self._dice
+        struck = dice.choice(self.servers)
+        match fault:
+            case Fault.CRASH:
+                struck.kill(dice.choice((0, dice.randint(0, MOST_STEPS))))
+            case Fault.DRAIN:
+                struck.shut_down()
+            case Fault.STOP:
+                struck.stop(dice.choice(STOPS_S))
+            case Fault.CUT_OFF:
+                struck.cut_off(dice.choice((0.2, 1.0, 3.0, 12.0)), dice.random() < 0.5)
+            case Fault.MOVE:
+                _move(dice.choice(players), dice.random())
+            case Fault.RACE:
+                self._race(dice.choice(players), players)
+            case _:
+                await super()._strike(fault, players, observers)
+
+    def _race(self, player: SimulatedBot, players: Sequence[SimulatedBot]) -> None:
+        """Have both players of a match act at this instant."""
+        if not player.matches:
+            return
+        match_id = self._dice.choice(player.matches)
+        for each in players:
+            if match_id in each.matches:
+                asyncio.get_running_loop().call_soon(each.hurry, match_id)
+
+
+def _move(player: SimulatedBot, chance: float) -> None:
+    """Have a player connect to another server: with its old connection open, after it has ended, or several times."""
+    if chance < 0.5 or player.link is None:
+        player.connect()
+    elif chance < 0.8:
+        player.link.cut(below_after_s=0.0)
+    else:  # it hurries on, so that a server hardly knows of it
+        player.connect()
+        for after_s in (0.01, 0.05):
+            asyncio.get_running_loop().call_later(after_s, player.connect)

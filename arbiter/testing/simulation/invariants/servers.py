@@ -1,0 +1,114 @@
+"""Several servers are one arbiter: nobody is charged for one that is lost, and all of them know and tell the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from arbiter.testing.clock import NOON_MS
+from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
+from arbiter.testing.simulation.observations import LostServer
+
+OUTAGE: Final = "The outage is charged to nobody"
+SAME_MS: Final = 5  #: by so much a server's clock may be wrong
+SLACK_MS: Final = 20  #: a charge for less than this of an outage is not looked at
+NOTICED_S: Final = 2.5  #: a server that was stopped for less need not be noticed
+KNOWN_MS: Final = 1_000  #: so long after a player has opened a stream, every server knows it
+TWICE_S: Final = 3.0  #: for so long a player may have a stream on two servers that are fine
+
+
+def lost_servers_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]:
+    """Check that no thought is charged for the time between the loss of a player's server and its next stream.
+
+    A match in which the player was to move is interrupted before anything is charged. Once others have cleaned up after
+    the server, its players are known to be away. Who moves by a unary call instead needs no stream.
+    """
+    for lost in case.history.lost:
+        if lost.until_s is not None and lost.until_s - lost.at_s < NOTICED_S:
+            continue
+        for player in lost.players:
+            began, ended = _instant(lost.at_s), _back(case, lost, player)
+            for match_id, entries in case.matches.items():
+                for charged_ms, what in _charges(case, player, match_id, began, ended):
+                    if charged_ms > SLACK_MS:
+                        yield Violation(
+                            OUTAGE, f"{match_id}: {player} is charged {charged_ms:.0f} ms of {lost}: {what}"
+                        )
+
+
+def _instant(at_s: float) -> float:
+    """Return virtual time as an instant of the record."""
+    return NOON_MS + at_s * 1_000
+
+
+def _back(case: RunEvidence, lost: LostServer, player: str) -> float:
+    """Return when a player was served again, or known to be away: an instant of the record."""
+    back = [
+        stream.called_s
+        for stream in case.history.streams
+        if stream.player == player and stream.called_s > lost.at_s and stream.server != lost.server
+    ]
+    known = case.history.forgotten_s.get(lost.replica)
+    ends = [min(back, default=None), known, lost.until_s]
+    return min((_instant(end) for end in ends if end is not None), default=float("inf"))
+
+
+def _charges(
+    case: RunEvidence, player: str, match_id: str, began: float, ended: float
+) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Yield what a player was charged of the time between two instants, and the event that says so."""
+    since, interrupted = 0, False  # when the clock began to run; whether it was stopped after `began`
+    for entry in case.matches[match_id]:
+        event, kind = entry.event, entry.kind
+        if event["at"] >= began - SAME_MS and kind == "interrupted":
+            interrupted = True
+        ledger = event.get("ledger") or event.get("late", {}).get("ledger")
+        flag = kind == "ended" and event["cause"] == "time"
+        if (
+            (ledger is not None or flag)
+            and not interrupted
+            and case.player(match_id, event["seat"]) == player
+            and not _came_by_a_unary_call(case, player, match_id, event, ended)
+        ):
+            until, credited = (ledger["arrived"], ledger["credited"]) if ledger is not None else (event["at"], 0)
+            yield min(until, ended) - max(since, began) - credited, event
+        if kind in ("started", "resumed", "moved"):
+            since = event["at"]
+
+
+def _came_by_a_unary_call(case: RunEvidence, player: str, match_id: str, event: dict[str, Any], ended: float) -> bool:
+    """Return whether a move came by a unary call before all servers could know that its player has a new stream."""
+    ledger = event.get("ledger")
+    return ledger is not None and any(
+        not asked.streamed and asked.at_ms == ledger["arrived"] < ended + KNOWN_MS
+        for asked in case.history.asked
+        if (asked.player, asked.ask.match_id, asked.ask.request) == (player, match_id, event["request"])
+    )
+
+
+def clocks_agree(case: RunEvidence) -> Iterator[Violation]:
+    """Check that all servers have the time of the store: whatever they measure is the same on each."""
+    if case.plan.replicas == 1:
+        return
+    for asked in case.history.asked:
+        if abs(asked.at_ms - NOON_MS - asked.true_ms) > SAME_MS:
+            yield Violation("Fair clocks", f"a server's clock is wrong: {asked}")
+    for handed in case.history.handed:
+        if abs(handed.at_ms - NOON_MS - handed.true_ms) > SAME_MS:
+            yield Violation("Fair clocks", f"a server's clock is wrong: {handed}")
+
+
+def a_player_has_one_stream(case: RunEvidence) -> Iterator[Violation]:
+    """Check that a player's older Play stream ends soon after it has opened another one, on whichever server."""
+    for twice in case.history.two_streams:
+        if twice.seconds > TWICE_S:
+            yield Violation("One live Play stream a player", f"{twice}")
+
+
+def servers_know_the_same(case: RunEvidence) -> Iterator[Violation]:
+    """Check that no two servers had different states of a match, and that at the end none was behind."""
+    for difference in case.history.differences:
+        yield Violation("Every server knows the same", difference)
+
+
+CHECKS = (lost_servers_are_charged_to_nobody, clocks_agree, a_player_has_one_stream, servers_know_the_same)

@@ -1,0 +1,156 @@
+"""The connection of a simulated server to the store that it shares with others: slow, failing, and sometimes cut.
+
+Every call of the process to the store goes over its line: the log (`SharedDisk`), players and notices, the rows of the
+replicas, and the store's time. What the store has done stays done if the answer is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+from arbiter.service.ports.environment import TimeReading
+from arbiter.service.ports.journal import StoredRecord, StoreFailed
+from arbiter.testing.clock import NOON_MS
+from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.simulation.disk import Chance, Disk
+from arbiter.testing.simulation.plan import Fault
+
+GIVES_UP_S: Final = 5.0  #: after this time without an answer, a connection counts as lost
+ROUND_TRIPS: Final = 5  #: readings of the store's clock at once, as by `arbiter.store.timing`
+CUT_OFF: Final = "the line to the store is cut"
+
+
+class Line:
+    """A line to the store. A cut one is silent, as when packets are lost, or refuses every call at once."""
+
+    def __init__(self, dice: Random, chance: Chance) -> None:
+        self._dice = dice
+        self.chance = chance
+        self._whole = asyncio.Event()
+        self._whole.set()
+        self._refuses = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether nothing passes."""
+        return not self._whole.is_set()
+
+    def cut(self, refuses: bool) -> None:
+        """Let nothing pass from now on."""
+        self._whole.clear()
+        self._refuses = refuses
+
+    def mend(self) -> None:
+        """Let everything pass again."""
+        self._whole.set()
+
+    async def passed(self) -> None:
+        """Wait until a question, or an answer, has passed. Raises StoreFailed."""
+        if self.is_cut:
+            if not self._refuses:
+                try:
+                    async with asyncio.timeout(GIVES_UP_S):
+                        await self._whole.wait()
+                except TimeoutError:
+                    raise StoreFailed(CUT_OFF) from None
+                return
+            raise StoreFailed(CUT_OFF)
+
+    async def asked(self) -> None:
+        """Carry a question to the store, which takes a while. Raises StoreFailed."""
+        slow = self.chance(Fault.SLOW)
+        await asyncio.sleep(self._dice.uniform(0.01, 0.5) if slow else self._dice.uniform(0.0002, 0.002))
+        await self.passed()
+        if self.chance(Fault.DEAF):
+            raise StoreFailed("a fault of the simulation")
+
+
+class OverLine:
+    """A port of the store whose calls go over a line: of any class, with methods that are coroutines."""
+
+    def __init__(self, line: Line, port: object) -> None:
+        self._line = line
+        self._port = port
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        return partial(self.call, name)
+
+    async def call(self, name: str, *arguments: Any, **named: Any) -> Any:
+        """Call a method of the port. Raises StoreFailed."""
+        await self._line.asked()
+        answer = await getattr(self._port, name)(*arguments, **named)
+        await self._line.passed()
+        return answer
+
+
+class SharedDisk(Disk):
+    """The log at the other end of a line. A commit of a cut line is lost, or its answer is."""
+
+    def __init__(self, stored: MemoryJournal, dice: Random, line: Line) -> None:
+        super().__init__(stored, dice, line.chance)
+        self._line = line
+
+    async def before_reading(self) -> None:
+        """Carry a read to the store, or make it fail."""
+        await self._line.asked()
+
+    async def read_all(self, after: int, most: int) -> list[StoredRecord]:
+        """Return new records of the log: what others have written may be late."""
+        if self._chance(Fault.LATE_NEWS):
+            await asyncio.sleep(self._dice.uniform(0.1, 3.0))
+        return await super().read_all(after, most)
+
+    def _commit(self) -> None:
+        if not self._line.is_cut or self._dead:
+            super()._commit()
+            return
+        group, self._writing = self._writing, []
+        arrived = self._dice.random() < 0.3  # before the line was cut; the answer did not
+        for job in group:
+            self._store(job, refused=not arrived, lied=arrived)
+        if self._waiting:
+            self._begin()
+
+
+class Machine:
+    """The clock of a server's machine: wrong by seconds, and a little too fast or too slow."""
+
+    def __init__(self, dice: Random) -> None:
+        self._ahead_s = dice.choice((-1.0, 0.0, 1.0)) * dice.random() + 10.0
+        self._pace = 1.0 + dice.uniform(-1e-4, 1e-4)
+
+    def monotonic_ns(self) -> int:
+        """Return what the machine's clock shows, in nanoseconds."""
+        return int((asyncio.get_running_loop().time() * self._pace + self._ahead_s) * 1e9)
+
+
+class StoreTime:
+    """The store's clock, read over a line, by a machine with a clock of its own."""
+
+    def __init__(self, line: Line, machine: Machine, dice: Random) -> None:
+        self._line = line
+        self._machine = machine
+        self._dice = dice
+
+    async def readings(self) -> list[TimeReading]:
+        """Read the store's clock several times in a row. Raises StoreFailed."""
+        await self._line.passed()
+        found = []
+        for _ in range(ROUND_TRIPS):
+            asked = self._machine.monotonic_ns()
+            await asyncio.sleep(self._dice.uniform(0.0001, 0.001))
+            theirs = store_now_ns()
+            await asyncio.sleep(self._dice.uniform(0.0001, 0.001))
+            told = self._machine.monotonic_ns()
+            found.append(TimeReading(theirs, (asked + told) // 2, told - asked))
+        await self._line.passed()
+        return found
+
+
+def store_now_ns() -> int:
+    """Return the store's time: virtual time, UTC nanoseconds since 1970."""
+    return NOON_MS * 1_000_000 + int(asyncio.get_running_loop().time() * 1e9)

@@ -1,0 +1,78 @@
+"""Watches several servers during a run: players with two streams, and servers that know different things."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Final, NoReturn
+
+from arbiter.matches.match import Match
+from arbiter.testing.simulation.cluster import SharingServer
+from arbiter.testing.simulation.observations import RunObservations, TwoStreams
+
+LOOK_S: Final = 0.25  #: between two looks
+COMPARED: Final = 20  #: looks between two comparisons of what servers know
+STATE: Final = ("phase", "digest", "text", "moves", "turn", "clocks", "banks", "since", "strikes", "result")
+"""What two servers that know a match at the same revision must agree on."""
+
+
+class Watch:
+    """Writes into the observations what it sees: only at servers that run and reach the store."""
+
+    def __init__(self, servers: Sequence[SharingServer], history: RunObservations) -> None:
+        self._servers = servers
+        self._history = history
+        self._since_s: dict[tuple[str, tuple[int, ...]], float] = {}  # a player, and the servers of its streams
+
+    async def keep_watching(self) -> NoReturn:
+        """Look again and again, until cancelled."""
+        looks = 0
+        while True:
+            await asyncio.sleep(LOOK_S)
+            looks += 1
+            self._look_at_streams()
+            if not looks % COMPARED:
+                self._history.differences += differences(self._servers)
+
+    def _look_at_streams(self) -> None:
+        now_s = asyncio.get_running_loop().time()
+        places: dict[str, list[int]] = {}
+        for server in self._servers:
+            if server.is_fine:
+                for player in server.players_here():
+                    places.setdefault(player, []).append(server.number)
+        seen = {(player, tuple(numbers)) for player, numbers in places.items() if len(numbers) > 1}
+        for key, since_s in list(self._since_s.items()):
+            if key not in seen:
+                del self._since_s[key]
+                fine_s = max(self._servers[number].fine_since_s for number in key[1])
+                self._history.two_streams.append(TwoStreams(*key, since_s, now_s - max(since_s, fine_s)))
+        for key in sorted(seen):
+            self._since_s.setdefault(key, now_s)
+
+
+def differences(servers: Sequence[SharingServer]) -> Iterator[str]:
+    """Yield the differences between the states that servers have of the same match at the same revision."""
+    known: dict[tuple[str, int], tuple[int, Match]] = {}
+    for server in servers:
+        if not server.is_up:
+            continue
+        for live in server.arbiter.matches.live:
+            match = live.durable
+            if match is None:
+                continue
+            number, other = known.setdefault((match.id, match.revision), (server.number, match))
+            wrong = next((name for name in STATE if getattr(match, name) != getattr(other, name)), "")
+            if wrong:
+                yield f"{wrong} of {match.id} at {match.revision} is another at server {server.number} than at {number}"
+
+
+def differences_at_the_end(servers: Sequence[SharingServer]) -> Iterator[str]:
+    """Yield what servers do not know when nothing has happened for a while."""
+    for server in servers:
+        if not server.is_fine:
+            yield f"server {server.number} does not serve"
+            continue
+        for live in server.arbiter.matches.live:
+            yield f"{live.newest.id} goes on at server {server.number}, at revision {live.newest.revision}"
+    yield from differences(servers)
