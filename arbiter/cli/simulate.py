@@ -17,6 +17,7 @@ from arbiter.matches.canonical import digest
 from arbiter.testing.simulation.summary import MATCHES, RunSummary, simulate
 
 SEEDS: Final = 25  #: number of runs, unless a seed or a number is given
+MOST_REPLICAS: Final = 16  #: in one run
 MOST_MATCHES: Final = 2_000  #: maximum in one run, which is held in memory
 
 
@@ -25,6 +26,7 @@ def run(
     seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
     seeds: Annotated[int | None, Parameter(validator=validators.Number(gte=1))] = None,
     matches: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=MOST_MATCHES))] = MATCHES,
+    replicas: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=MOST_REPLICAS))] = 1,
     minutes: Annotated[float | None, Parameter(validator=validators.Number(gt=0))] = None,
 ) -> int:
     """Play many matches with faults in virtual time, and check all observations against the arbiter's guarantees.
@@ -32,18 +34,26 @@ def run(
     Players, observers, network, disk and clock are simulated in this process, and all of it depends only on the seed:
     the same seed leaves the same journal, byte for byte. Messages are lost, duplicated, delayed and reordered,
     connections are cut, the server crashes, appends fail or succeed without saying so, clocks jump. Every eighth seed
-    has no faults. If a seed breaks a guarantee, it is printed with the command that repeats it, and the exit code is 1.
+    has no faults.
+
+    With several servers (`--replicas`), these share a store, as `arbiter serve` does that is started several times on
+    one PostgreSQL database. Their clocks are wrong, players and observers move between them, and both players of a
+    match act at the same instant on different servers. One server at a time is killed between any two steps, stopped
+    and continued, or cut off from the store; what others have stored reaches it late.
+
+    If a seed breaks a guarantee, it is printed with the command that repeats it, and the exit code is 1.
 
     :param seed: The (first) seed. [default: 1]
     :param seeds: How many seeds to run, from the first one on. [default: 1 if a seed is given, else 25]
     :param matches: Number of matches in each run.
+    :param replicas: Number of servers in each run.
     :param minutes: Start no further run after this time.
     """
     first = 1 if seed is None else seed
     count = seeds if seeds is not None else SEEDS if seed is None else 1
     began = time.monotonic()
     ends = began + minutes * 60 if minutes is not None else math.inf
-    outcomes = _outcomes(range(first, first + count), matches, ends)
+    outcomes = _outcomes(range(first, first + count), matches, replicas, ends)
     _report(outcomes, time.monotonic() - began)
     broken = [outcome for outcome in outcomes if outcome.violations]
     for outcome in broken:
@@ -53,13 +63,13 @@ def run(
     return FAILED if broken else 0
 
 
-def _outcomes(seeds: range, matches: int, ends: float) -> list[RunSummary]:
+def _outcomes(seeds: range, matches: int, replicas: int, ends: float) -> list[RunSummary]:
     """Run seeds: always the first one, then more until the time limit (by the monotonic clock)."""
     columns = (TextColumn("seeds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(), transient=True, disable=not on_terminal()) as progress:
         outcomes: list[RunSummary] = []
         for seed in progress.track(seeds):
-            outcomes.append(simulate(seed, matches))
+            outcomes.append(simulate(seed, matches, replicas=replicas))
             if time.monotonic() >= ends:
                 break
         return outcomes

@@ -227,6 +227,25 @@ class TestDeadServer:
         assert [each.ledger.charged for each in moved[1:]] == [0]
 
     @virtually
+    async def test_a_single_call_to_a_third_server_waits_as_well(self) -> None:
+        one, other, third = await servers(3)
+        alice = await one.connect("alice")
+        await other.connect("bob")
+        match = await one.create("pondlife", time="4s", policy=AT_ONCE)
+        await asyncio.sleep(3)
+        assert (await alice.turn()).match.ply == 0
+        await one.die()
+        await asyncio.sleep(0.1)
+        await other.connect("alice")
+        await asyncio.sleep(2 * BEAT_S)
+        now, move = third.clock.now_ms(), min(match.game.moves(match.position))
+        answer = third.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, move, now))
+        await asyncio.sleep(NOTICED_S)
+        assert isinstance(answer.result(), Receipt)
+        moved = next(event for event in await events(other, match.id) if isinstance(event, Moved))
+        assert moved.ledger.charged == 0
+
+    @virtually
     async def test_a_player_who_changes_servers_in_a_turn_is_charged_for_all_of_it(self) -> None:
         """The first server lives: this is known within a second, and then the move is taken as of its arrival."""
         one, other = await servers(2)
