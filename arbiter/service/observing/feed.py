@@ -24,8 +24,10 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, WakeOrder
 from arbiter.service.observing.history import History, ReadingTurn
 from arbiter.service.ports.journal import Journal, StoredRecord
+from arbiter.service.record.matches import event_of
 from arbiter.service.record.published import Published
 
+LAST_REVISION: Final = 2**31 - 1  #: the highest one that a store can look for
 MOST_IN_MESSAGE: Final = 200  #: published events in one message, so that an unread message takes little memory
 
 
@@ -255,9 +257,7 @@ class Feed:
         Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that does not exist yet, RATE_LIMITED (too many
         observers). The stream raises READER_TOO_SLOW (fact resume_from: a revision).
         """
-        match = await self._matches.match(match_id)
-        check_revision(after, match)
-        over = match.phase is Phase.ENDED and after == match.revision
+        over = await self._is_last(match_id, after)
         with self.history.reader(reader) as page, self._subscription(self._of_match, match_id, reader) as subscription:
             source = _source("revision", page, match_id)
             yield Stream(source, subscription, after, over)
@@ -291,7 +291,7 @@ class Feed:
 
         Raises Refusal MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that does not exist yet.
         """
-        check_revision(after, await self._matches.match(match_id))
+        await self._is_last(match_id, after)
         with self.history.reader(reader) as page:
             async with aclosing(_past(_source("revision", page, match_id), after, until)) as past:
                 async for events in past:
@@ -307,6 +307,20 @@ class Feed:
             async with aclosing(_past(_source("sequence", page, ""), after, until)) as past:
                 async for events in past:
                     yield events
+
+    async def _is_last(self, match_id: str, after: int) -> bool:
+        """Return whether nothing follows a revision of a match, because it has ended there.
+
+        Another server may have told the reader of a revision that is not known here yet. Raises Refusal
+        MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that does not exist yet.
+        """
+        match = await self._matches.match(match_id)
+        if 0 <= after <= match.revision:
+            return match.phase is Phase.ENDED and after == match.revision
+        stored = await self._journal.read(match_id, after - 1, 1) if 0 < after <= LAST_REVISION else []
+        if not stored:
+            raise argument_invalid(after, "after_revision", f"0 to {match.revision}")
+        return isinstance(event_of(stored[0]), Ended)
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -340,12 +354,6 @@ class Feed:
                 del those[subscription]
                 if not those and subscriptions.get(match_id) is those:
                     del subscriptions[match_id]
-
-
-def check_revision(after: int, match: Match) -> None:
-    """Raise Refusal ARGUMENT_INVALID for a revision that a match does not have yet."""
-    if not 0 <= after <= match.revision:
-        raise argument_invalid(after, "after_revision", f"0 to {match.revision}")
 
 
 def check_place(after: int, head: int) -> None:

@@ -88,7 +88,7 @@ class SharingServer(Server):
         self.processes: list[Process] = []
         self._replicas = shared.replicas
         self._lives = plan.dice(f"lives {number}")
-        self.fine_since_s = 0.0  #: since when it runs, and reaches the store
+        self.ill_until_s = 0.0  #: when it last could not run, or not reach the store
         self._past: list[object] = []  # dead arbiters: their tasks are never done
 
     @property
@@ -122,11 +122,14 @@ class SharingServer(Server):
                 await asyncio.sleep(1.0)
             else:
                 self.is_up = True
-                self.fine()
+                self._recovered()
 
-    def fine(self) -> None:
-        """Note that a fault of it is over."""
-        self.fine_since_s = asyncio.get_running_loop().time()
+    def _recovered(self) -> None:
+        self.ill_until_s = asyncio.get_running_loop().time()
+
+    def fine_since(self, at_s: float) -> bool:
+        """Return whether nothing has kept the server from its work since an instant of virtual time."""
+        return self.is_fine and self.ill_until_s <= at_s
 
     async def _serve_calls(self) -> None:
         """Do what the real server does at its start (`arbiter.bootstrap.serving`)."""
@@ -189,7 +192,7 @@ class SharingServer(Server):
 
     def _go_on(self, process: Process) -> None:
         process.go_on()
-        self.fine()
+        self._recovered()
 
     def cut_off(self, seconds: float, refuses: bool) -> None:
         """Cut the line to the store for a while."""
@@ -199,7 +202,7 @@ class SharingServer(Server):
     def mend(self) -> None:
         """Mend the line to the store."""
         self.line.mend()
-        self.fine()
+        self._recovered()
 
     def heal(self) -> None:
         """End what faults are left."""

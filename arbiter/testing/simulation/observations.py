@@ -129,7 +129,7 @@ class EndedStream(NamedTuple):
 
     held: whether a message waited that the client did not read, then or later: a Play stream is ended with its last
     messages. counted_s: how long the stream counted as open after that, open_s: how long until its call was over; None:
-    for ever. silence_s: the patience of the server.
+    for ever. silence_s: the patience of the server. elsewhere: another server has shut the client out.
     """
 
     reader: str
@@ -139,6 +139,7 @@ class EndedStream(NamedTuple):
     counted_s: float | None
     open_s: float | None
     silence_s: float
+    elsewhere: bool = False
 
 
 class Outage(NamedTuple):

@@ -32,6 +32,7 @@ KINDS: Final = ("Play", "Observe a match", "Observe all")
 ENDINGS: Final = ("revoked", "suspended")
 LOOK_S: Final = 0.05  #: between two looks at whether a stream is over
 LONGER_S: Final = 6.0  #: than the server's patience: a stream that it has ended and that is not over then never is
+ELSEWHERE_S: Final = 2.0  #: more, if another server has shut the client out
 TWO_BATCHES: Final = "a call was given a second batch while one was under way (TOO_MANY_OPERATIONS)"
 
 
@@ -175,7 +176,7 @@ class StoppingReader:
             else:
                 await operated.ask(accounts.suspend(self._name, True))
             if server.arbiter is arbiter and server.is_up:
-                await self._watch(call, kind, ending)
+                await self._watch(call, kind, ending, operated is not server)
         finally:
             if not call.is_over:  # the client goes at last
                 task.cancel()
@@ -184,10 +185,10 @@ class StoppingReader:
             if ending == "suspended":
                 await self._let_in()
 
-    async def _watch(self, call: HeldCall, kind: str, ending: str) -> None:
+    async def _watch(self, call: HeldCall, kind: str, ending: str, elsewhere: bool) -> None:
         """Note how long the stream counts, and how long its call is open, after it was ended."""
         server, arbiter, loop = self._server, self._server.arbiter, asyncio.get_running_loop()
-        limit_s = server.settings.limits.silence_ms / 1000
+        limit_s = server.settings.limits.silence_ms / 1000 + ELSEWHERE_S * elsewhere
         began, counted = loop.time(), None
         while not (call.is_over and counted is not None) and loop.time() - began < limit_s + LONGER_S:
             if counted is None and not server.gate.streams.held_by(self._name):
@@ -195,8 +196,12 @@ class StoppingReader:
             await asyncio.sleep(LOOK_S)
             if server.arbiter is not arbiter or not server.is_up:
                 return  # a process that is gone holds nothing
+        if not server.fine_since(began):
+            return  # it could not hear of it, or was stopped
         open_s = loop.time() - began if call.is_over else None
-        server.history.ended.append(EndedStream(self._name, kind, ending, call.held, counted, open_s, limit_s))
+        limit_s = server.settings.limits.silence_ms / 1000
+        ended = EndedStream(self._name, kind, ending, call.held, counted, open_s, limit_s, elsewhere)
+        server.history.ended.append(ended)
 
     async def _let_in(self) -> None:
         while True:

@@ -188,6 +188,10 @@ class Server:
         task.add_done_callback(lambda done: self._links.pop(link, None))
         link.on_loss_above = lambda: _cancel(task)
 
+    def fine_since(self, at_s: float) -> bool:
+        """Return whether nothing has kept the server from its work since an instant of virtual time."""
+        return self.is_up
+
     async def ask(self, work: Coroutine[Any, Any, T]) -> T:
         """Have the process do something, and return the result. Raises Refusal."""
         return await work

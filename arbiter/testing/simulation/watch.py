@@ -45,7 +45,7 @@ class Watch:
         for key, since_s in list(self._since_s.items()):
             if key not in seen:
                 del self._since_s[key]
-                fine_s = max(self._servers[number].fine_since_s for number in key[1])
+                fine_s = max(self._servers[number].ill_until_s for number in key[1])
                 self._history.two_streams.append(TwoStreams(*key, since_s, now_s - max(since_s, fine_s)))
         for key in sorted(seen):
             self._since_s.setdefault(key, now_s)

@@ -12,6 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from arbiter.bootstrap import Store
+from arbiter.errors import Refusal
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Abort, Resign
 from arbiter.matches.events import Created, Ended
@@ -53,6 +54,29 @@ async def observed(stream: Stream, to: list[int]) -> None:
     async for batch in stream:
         if not isinstance(batch, Reached):
             to += [event.sequence for event in batch]
+
+
+@virtually
+async def test_an_observer_goes_on_at_a_server_that_is_behind() -> None:
+    one, other = await servers(2)
+    match = await one.create("pondlife", policy=AT_ONCE)
+    await asyncio.sleep(SOON_S)
+    other.journal.mute = True
+    await asyncio.sleep(2 * SOON_S)
+    await one.arbiter.matches.act(match.id, Resign(1, "r1"))
+    last = (await one.arbiter.matches.match(match.id)).revision
+    other.journal.mute = False
+    behind = await other.arbiter.matches.match(match.id)
+    assert behind.revision < last, "it has not read the end yet"
+    async with other.arbiter.feed.of_match(match.id, last) as stream:
+        assert [batch async for batch in stream if not isinstance(batch, Reached)] == []
+    async with other.arbiter.feed.of_match(match.id, last - 1) as stream:
+        batches = [batch async for batch in stream if not isinstance(batch, Reached)]
+        assert [event.revision for batch in batches for event in batch] == [last]
+    for wrong in (last + 1, 2**40, -1):
+        with pytest.raises(Refusal, match="after_revision"):
+            async with other.arbiter.feed.of_match(match.id, wrong):
+                pass
 
 
 @virtually
