@@ -13,6 +13,9 @@ from arbiter.testing.simulation.plan import Fault, Plan
 from arbiter.testing.simulation.player import SimulatedBot
 
 MOST_STEPS = 300  #: of a process that is killed: it dies after so many callbacks at most
+LOOK_S = 0.01  #: between two looks whether a player has come to another server
+COMES_LOOKS = 300  #: how often to look
+MOST_STAY_S = 0.5  #: at a server that is killed next
 STOPS_S = (0.3, 1.9, 2.4, 6.0, 15.0)  #: how long a process is stopped; it counts as dead after two seconds
 
 
@@ -45,6 +48,8 @@ class ClusterFaults(FaultInjector):
                 _move(dice.choice(players), dice.random())
             case Fault.RACE:
                 self._race(dice.choice(players), players)
+            case Fault.CHASE:
+                await self._chase(dice.choice(players).name)
             case _:
                 await super()._strike(fault, players, observers)
 
@@ -56,6 +61,20 @@ class ClusterFaults(FaultInjector):
         for each in players:
             if match_id in each.matches:
                 asyncio.get_running_loop().call_soon(each.hurry, match_id)
+
+    async def _chase(self, player: str) -> None:
+        """Kill the server of a player, and soon after it has come to another one that too."""
+        for _ in range(2):
+            for _ in range(COMES_LOOKS):
+                there = [server for server in self.servers if server.is_up and player in server.players_here()]
+                if there:
+                    break
+                await asyncio.sleep(LOOK_S)
+            else:
+                return
+            await asyncio.sleep(self._dice.uniform(0.0, MOST_STAY_S))
+            there[0].kill(0)
+            await asyncio.sleep(LOOK_S)
 
 
 def _move(player: SimulatedBot, chance: float) -> None:

@@ -78,10 +78,11 @@ class Fault(StrEnum):
     CUT_OFF = "cut off"  #: a server can't reach the store for a while
     MOVE = "move"  #: a player connects to another server
     RACE = "race"  #: both players of a match act at the same instant
+    CHASE = "chase"  #: the server of a player is killed, and the next one that it takes too
     LATE_NEWS = "late news"  #: a server reads what others have stored up to three seconds late
 
 
-AMONG_SERVERS: Final = frozenset({Fault.STOP, Fault.CUT_OFF, Fault.MOVE, Fault.RACE, Fault.LATE_NEWS})
+AMONG_SERVERS: Final = frozenset({Fault.STOP, Fault.CUT_OFF, Fault.MOVE, Fault.RACE, Fault.CHASE, Fault.LATE_NEWS})
 """Faults that only several servers have. They have no `LEAP`: the clock of a server follows that of the store."""
 
 HAPPENING: Final = (
@@ -100,6 +101,7 @@ HAPPENING: Final = (
     Fault.CUT_OFF,
     Fault.MOVE,
     Fault.RACE,
+    Fault.CHASE,
 )
 """Faults that happen now and then; the rates of the others are chances."""
 
@@ -279,6 +281,7 @@ def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:
         Fault.MOVE: (4.0, 30.0),
         Fault.RACE: (4.0, 30.0),
         Fault.LATE_NEWS: (0.0005, 0.01),
+        Fault.CHASE: (1.0, 4.0),
     }
     drawn = {fault: dice.choice(rates) for fault, rates in often.items() if dice.random() < 0.5}
     return {fault: rate for fault, rate in faults.items() if fault is not Fault.LEAP} | (drawn or {Fault.MOVE: 10.0})
