@@ -201,6 +201,7 @@ async def started(arbiter: Arbiter) -> tuple[str | None, int]:
         admin_token, matches = await arbiter.accounts.first_admin(), await arbiter.matches.start()
         if replica is not None:
             await replica.beat()  # what servers have left behind that are gone
+            arbiter.matches.watch_flags()
         await arbiter.tournaments.start()
     except StoreDamaged as damage:
         raise OperatorError(

@@ -1,4 +1,4 @@
-"""Several processes in one event loop in virtual time: each can be killed between any two steps, or stopped for a while.
+"""Several processes in one event loop in virtual time: each can be killed between any two steps, or be stopped.
 
 A process is a context (`contextvars`): whatever code of the process starts, its tasks, callbacks and timers, runs in
 this context, and the loop asks the process before each of them. Nothing of a dead process runs any more. What a stopped
@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextvars import Context, ContextVar
 from enum import Enum
-from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 from arbiter.testing.clock import VirtualLoop
 
@@ -125,7 +125,7 @@ class ProcessLoop(VirtualLoop):
     """An event loop in virtual time that asks processes whether their callbacks may run."""
 
     def call_soon(
-        self, callback: Callable[[Unpack[Ts]], object], *args: Unpack[Ts], context: Context | None = None
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         """Have a callback called soon; see the base class."""
         process = _OF.get(None) if context is None else context.get(_OF)
@@ -136,7 +136,7 @@ class ProcessLoop(VirtualLoop):
         return handle
 
     def call_at(
-        self, when: float, callback: Callable[[Unpack[Ts]], object], *args: Unpack[Ts], context: Context | None = None
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Have a callback called at an instant; see the base class. `call_later` comes here too."""
         process = _OF.get(None) if context is None else context.get(_OF)

@@ -96,7 +96,8 @@ class MatchRegistry:
         """Read the unfinished matches, and interrupt them, so that nobody is charged for the outage.
 
         If the store is shared, the matches are not interrupted, because other servers may serve them. The matches of a
-        dead server are interrupted by the server that cleans up after it (`arbiter.service.play.replica`).
+        dead server are interrupted by the server that cleans up after it (`arbiter.service.play.replica`). Call
+        `watch_flags` once it is known which servers are there.
 
         Matches whose record is damaged are set aside; the log names them. Returns how many matches continue. Raises
         StoreFailed.
@@ -104,14 +105,17 @@ class MatchRegistry:
         self._began = await self._journal.head()
         matches, damages = await unfinished_matches(self._journal)
         for match in matches:
-            live = self._live.enter(match)
-            if self._shared:
-                self._live.watch(live)
+            self._live.enter(match)
         for damage in damages:
             self._log.error("match_set_aside", error=damage.why)
         if not self._shared:
             await self._live.interrupt_all(Interruption.RESTART)
         return len(matches)
+
+    def watch_flags(self) -> None:
+        """Let the flags of all matches fall, from now on, when their time is up."""
+        for live in self._live:
+            self._live.watch(live)
 
     async def interrupt_for_stall(self) -> None:
         """Interrupt all matches because the server itself stood still, and resume those whose players are present.

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from arbiter.matches.commands import Interrupt, Interruption, Leave
+from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.events import EventKind
 from arbiter.matches.requests import Receipt
 from arbiter.service.matches.live_match import LiveMatch
@@ -74,6 +74,7 @@ class Replica:
         self._log = log
         self._news = news
         self.failovers = 0  #: dead replicas that this one has cleaned up after
+        self._cleaning: set[str] = set()  # the dead replicas that it cleans up after now
         self._heard = 0.0  # when the last heartbeat was sent that the store took, by the event loop's time
         self._alone = False  # there was no other replica then
 
@@ -90,14 +91,17 @@ class Replica:
     async def run(self) -> NoReturn:
         """Write heartbeats and read notices, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._say())
+            group.create_task(self._say(group))
             group.create_task(self._hear_always())
         raise AssertionError("neither of them ends")
 
-    async def _say(self) -> NoReturn:
+    async def _say(self, group: asyncio.TaskGroup) -> NoReturn:
         while True:
             try:
-                await self.beat()
+                for gone in await self._beat():
+                    if gone not in self._cleaning:  # this may take longer than a server may be silent
+                        self._cleaning.add(gone)
+                        group.create_task(self._clean_up(gone))
             except StoreFailed as failure:
                 self._log.warning("heartbeat_failed", error=failure.message)
                 self.expire(failure)
@@ -126,6 +130,16 @@ class Replica:
         """Hand over no turn of the log's news if this replica may be dead. It is the first listener."""
         self.expire(StoreFailed(TAKEN_FOR_GONE))
 
+    async def _clean_up(self, gone: str) -> None:
+        try:
+            await self._inherit(gone)
+        except StoreFailed as failure:
+            self._log.warning("clean_up_failed", replica=gone, error=failure.message)
+        except Exception:  # our code has an error
+            self._log.exception("clean_up_failed", replica=gone)
+        finally:
+            self._cleaning.discard(gone)
+
     async def stop(self) -> None:
         """Stop being a replica, so that no other replica has to clean up. Raises StoreFailed.
 
@@ -142,7 +156,12 @@ class Replica:
         return self._alone
 
     async def beat(self) -> None:
-        """Write a heartbeat, and act on its answer. Raises StoreFailed."""
+        """Write a heartbeat, act on its answer, and clean up after dead replicas. Raises StoreFailed."""
+        for gone in await self._beat():
+            await self._inherit(gone)
+
+    async def _beat(self) -> Sequence[str]:
+        """Write a heartbeat, and act on its answer; return the dead replicas to clean up after. Raises StoreFailed."""
         open_before = list(self._connections)
         if self._membership.cut_off:  # the turns that it had handed over were cut, as those of a dead server
             await self._membership.enter()
@@ -154,7 +173,7 @@ class Replica:
             self._log.warning("taken_for_gone", replica=self._membership.replica)
             self._sessions.end_all(StoreFailed(TAKEN_FOR_GONE))
             await self._membership.enter()
-            return
+            return ()
         self._alone = heartbeat.alone
         rows = {row.player: row for row in heartbeat.sessions if row.replica}
         for session in open_before:
@@ -166,8 +185,7 @@ class Replica:
         self._connections.elsewhere = {
             player: row for player, row in rows.items() if row.replica != self._membership.replica
         }
-        for gone in heartbeat.gone:
-            await self._inherit(gone)
+        return heartbeat.gone
 
     async def _hear_always(self) -> NoReturn:
         while True:
@@ -211,18 +229,24 @@ class Replica:
         """Clean up after a dead replica. Raises StoreFailed: then the next heartbeat does it again."""
         lost = await self._membership.lost_players(gone)
         await self._follower.look()  # its last commits
-        interrupted = 0
-        for player, left_ms in lost:
-            row = self._connections.elsewhere.get(player)
-            if row is not None and row.replica == gone:
-                del self._connections.elsewhere[player]
-            for live in self._matches.live.of_player(player):
-                interrupted += await self._interrupt_turn(live, player, left_ms)
-                if not self._connections.is_anywhere(player):
-                    self._matches.live.note_presence(live, player, Leave)
+        turns = [
+            self._interrupt_turn(live, player, left_ms)
+            for player, left_ms in lost
+            for live in self._matches.live.of_player(player)
+        ]
+        interrupted = sum(await asyncio.gather(*turns))  # in one commit
+        for player, _ in lost:  # no earlier: as long as their server is not known to be dead, no flag of them falls
+            self._note_absence(player, gone)
         await self._membership.forget(gone)
         self.failovers += 1
         self._log.warning("replica_gone", replica=gone, players=len(lost), interrupted=interrupted)
+
+    def _note_absence(self, player: str, gone: str) -> None:
+        row = self._connections.elsewhere.get(player)
+        if row is not None and row.replica == gone:
+            del self._connections.elsewhere[player]
+        if not self._connections.is_anywhere(player):
+            self._matches.player_absent(player)
 
     async def _interrupt_turn(self, live: LiveMatch, player: str, left_ms: int | None) -> bool:
         """Interrupt a match if it is the turn of a player who has lost it; return whether it was."""

@@ -19,9 +19,9 @@ from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.service.ports.replicas import Replicas
-from arbiter.testing.memory import MemoryReplicas
+from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from arbiter.testing.processes import Process
 from arbiter.testing.simulation.disk import Chance
 from arbiter.testing.simulation.observations import LostServer, RunObservations
@@ -51,7 +51,21 @@ class RecordedReplicas(MemoryReplicas):
 
     def players_at(self, replica: str) -> tuple[str, ...]:
         """Return the players whose Play stream is on a replica by their row."""
-        return tuple(sorted(name for name, row in self._sessions.items() if row.replica == replica))
+        return tuple(sorted(name for name, there in self._players.items() if there.session.replica == replica))
+
+
+class TimedJournal(MemoryJournal):
+    """The log. It is recorded when each record was stored."""
+
+    def __init__(self, history: RunObservations) -> None:
+        super().__init__()
+        self._history = history
+
+    def store(self, append: Append) -> int:
+        """Store records now; see the base class."""
+        place = super().store(append)
+        self._history.stored_s += [asyncio.get_running_loop().time()] * len(append.records)
+        return place
 
 
 class Rows(OverLine):
@@ -89,6 +103,7 @@ class SharingServer(Server):
         self._replicas = shared.replicas
         self._lives = plan.dice(f"lives {number}")
         self.ill_until_s = 0.0  #: when it last could not run, or not reach the store
+        self._stopped: LostServer | None = None
         self._past: list[object] = []  # dead arbiters: their tasks are never done
 
     @property
@@ -150,11 +165,11 @@ class SharingServer(Server):
         self._lost("killed")
         self._leave()
 
-    def _lost(self, how: str, until_s: float | None = None) -> None:
+    def _lost(self, how: str, until_s: float | None = None) -> LostServer:
         now_s, replica = asyncio.get_running_loop().time(), self.rows.replica
-        self.history.lost.append(
-            LostServer(how, self.number, replica, now_s, until_s, self._replicas.players_at(replica))
-        )
+        lost = LostServer(how, self.number, replica, now_s, until_s, self._replicas.players_at(replica))
+        self.history.lost.append(lost)
+        return lost
 
     def kill(self, steps: int) -> None:
         """Kill the process once it has done so many steps more, if it serves."""
@@ -170,14 +185,14 @@ class SharingServer(Server):
     async def _drain(self, process: Process) -> None:
         arbiter = self.arbiter
         await arbiter.tournaments.stop()
-        await arbiter.matches.drain()
+        drained = await arbiter.matches.drain()
         arbiter.sessions.end_all(DRAINING)
         self.gate.streams.end_all(DRAINING)
         await asyncio.sleep(FAREWELL_S)
         for duty in self._duties:
             duty.cancel()
         await asyncio.gather(*self._duties, return_exceptions=True)
-        if arbiter.replica is not None:
+        if arbiter.replica is not None and drained:
             with suppress(StoreFailed):
                 await arbiter.replica.stop()
         process.kill()
@@ -186,11 +201,14 @@ class SharingServer(Server):
         """Stop the process for a while, if it serves."""
         if self.is_up and self.process.runs:
             loop = asyncio.get_running_loop()
-            self._lost("stopped", loop.time() + seconds)
+            self._stopped = self._lost("stopped", loop.time() + seconds)
             self.process.stop()
             loop.call_later(seconds, self._go_on, self.process)
 
     def _go_on(self, process: Process) -> None:
+        if not process.runs and self._stopped is not None:
+            self._stopped.until_s = None if process.is_dead else asyncio.get_running_loop().time()
+            self._stopped = None
         process.go_on()
         self._recovered()
 

@@ -149,7 +149,8 @@ class Outage(NamedTuple):
     graceful: bool
 
 
-class LostServer(NamedTuple):
+@dataclass(slots=True)
+class LostServer:
     """One of several servers is no longer there: its process was killed, or stopped.
 
     replica: the id in its row. at_s, until_s: virtual time; None: for ever. players: whose Play stream was there.
@@ -189,6 +190,8 @@ class RunObservations:
     opened_s: dict[tuple[str, int], float] = field(default_factory=dict)
     """When the last Play call of a player reached a server, in virtual time."""
     lost: list[LostServer] = field(default_factory=list)
+    stored_s: list[float] = field(default_factory=list)
+    """When each record was stored, in virtual time, if there are several servers."""
     forgotten_s: dict[str, float] = field(default_factory=dict)
     """When the row of a dead server was removed, by its id, in virtual time."""
     two_streams: list[TwoStreams] = field(default_factory=list)

@@ -113,7 +113,8 @@ class PlayerPlan:
     think_ms: its usual maximum thinking time. blunder: the chance of a request that must be refused. unary: the chance
     that a request is sent as a unary call. chatty: the chance of a draw offer. sleepy: the chance that it never answers
     another turn of a match. patience_ms: the time after which it repeats a request. rtt_ms: the minimum round-trip time
-    of its network. comes_ms: when it first connects.
+    of its network. comes_ms: when it first connects. exact: it never moves back to an earlier position where the game
+    forbids this.
     """
 
     name: str
@@ -125,6 +126,7 @@ class PlayerPlan:
     patience_ms: int
     rtt_ms: int
     comes_ms: int
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,7 @@ def _player(dice: Random, n: int, faulty_ms: int, calm: bool) -> PlayerPlan:
         patience_ms=dice.choice((400, 2_000, 6_000)),
         rtt_ms=dice.choice((0, 2, 50, 200)),
         comes_ms=comes_ms,
+        exact=calm,
     )
 
 

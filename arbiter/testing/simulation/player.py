@@ -12,6 +12,9 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from arbiter.games.contract import Game
+from arbiter.matches.match import with_position
+from arbiter.service.record.matches import load_match
 from arbiter.testing.simulation.address import Address
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.observations import Request, SentResult
@@ -24,6 +27,7 @@ TRY_AGAIN_ON_WIRE: Final = tuple(
 )
 SILENCE_S: Final = 9.0  #: after this time without a message from the server, a player considers its connection dead
 PONDERING_MS: Final = 15_000  #: the longest thinking time of a player that errs
+WITH_HISTORY: Final = ("pondlife",)  #: games that forbid positions of earlier moves
 BLUNDERS: Final = ("malformed", "illegal", "stale", "early", "foreign", "endless", "claim", "answer", "reuse")
 
 
@@ -238,8 +242,16 @@ class SimulatedBot:
 
     def _choice(self, turn: pb.Turn) -> str:
         rules = registry.game(turn.game)
-        moves = rules.moves(rules.parse(turn.position))
+        moves = rules.moves(self._position(rules, turn))
         return moves[self._dice.randrange(len(moves))]
+
+    def _position(self, rules: Game[Any], turn: pb.Turn) -> Any:
+        """Return the position of a turn. Who is exact takes it from the record, if its text leaves out what was."""
+        if self._plan.exact and rules.facts.id in WITH_HISTORY:
+            match = load_match(self._server.stored.of_match(turn.match_id))
+            if match.ply == turn.ply:
+                return with_position(match).position
+        return rules.parse(turn.position)
 
     def _blunder(self, turn: pb.Turn, board: _Board) -> None:
         """Send a request that must be refused, or may be."""

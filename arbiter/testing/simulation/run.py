@@ -20,10 +20,10 @@ from arbiter.config import Limits
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import StoredRecord
 from arbiter.testing.clock import VirtualClock, run
-from arbiter.testing.memory import CountingIds, MemoryDirectory, MemoryJournal
+from arbiter.testing.memory import CountingIds, MemoryDirectory
 from arbiter.testing.processes import end_all, run_processes
 from arbiter.testing.simulation.address import Address, Addresses
-from arbiter.testing.simulation.cluster import RecordedReplicas, SharedData, SharingServer
+from arbiter.testing.simulation.cluster import RecordedReplicas, SharedData, SharingServer, TimedJournal
 from arbiter.testing.simulation.cluster_faults import ClusterFaults
 from arbiter.testing.simulation.fault_injector import FaultInjector, ServerFaults
 from arbiter.testing.simulation.network import Delays
@@ -68,10 +68,8 @@ class Evidence:
 def play_out(plan: Plan, wiring: Wiring = wire) -> Evidence:
     """Execute a plan and return the evidence. `wiring` may build a different arbiter, to test the invariants."""
     with structlog.testing.capture_logs() as logs:
-        if plan.replicas == 1:
-            evidence = run(_Run(plan, wiring).go())
-        else:
-            evidence = run_processes(_ClusterRun(plan, wiring).go())
+        alone = plan.replicas == 1
+        evidence = run(_Run(plan, wiring).go()) if alone else run_processes(_ClusterRun(plan, wiring).go())
     for entry in logs:
         if entry["log_level"] in ERRORS and entry["event"] not in EXPECTED:
             evidence.history.unforeseen.append(f"the arbiter logged an error: {entry}")
@@ -206,7 +204,7 @@ class _ClusterRun(_Run):
     async def _open(self) -> FaultInjector:
         plan, history = self._plan, self._history
         injector = ClusterFaults(plan, history)
-        data = StoredData(MemoryJournal(), MemoryDirectory(), CountingIds(), {})
+        data = StoredData(TimedJournal(history), MemoryDirectory(), CountingIds(), {})
         clock, limits = VirtualClock(), Limits(**plan.limits)
         accounts = Accounts(data.directory, data.ids, clock, "open", limits)
         await register(accounts, [player.name for player in plan.players], data.secrets)

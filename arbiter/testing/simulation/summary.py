@@ -42,7 +42,11 @@ class RunSummary:
 
 
 def simulate(seed: int, matches: int = MATCHES, wiring: Wiring = wire, replicas: int = 1) -> RunSummary:
-    """Run a seed and return the outcome. `replicas`: how many servers share the store. `wiring` may build a different arbiter, as in `arbiter.bootstrap.wire`."""
+    """Run a seed and return the outcome.
+
+    `replicas`: how many servers share the store. `wiring` may build a different arbiter, as in
+    `arbiter.bootstrap.wire`.
+    """
     evidence = play_out(draw(seed, matches, replicas), wiring)
     case = RunEvidence(evidence)
     ends = Counter(entries[-1].event.get("reason", "unfinished") for entries in case.matches.values())

@@ -31,6 +31,7 @@ from arbiter.service.play.session import (
 )
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.replicas import Heartbeat
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -51,6 +52,15 @@ async def servers(number: int) -> list[InMemoryArbiter]:
     for server in made:
         await server.share()
     return made
+
+
+class RemoteReplicas(MemoryReplicas):
+    """The rows of replicas in a store that takes a moment to answer."""
+
+    async def beat(self, replica: str, silence_ms: int) -> Heartbeat | None:
+        """Say that a replica is alive."""
+        await asyncio.sleep(0.01)
+        return await super().beat(replica, silence_ms)
 
 
 async def events(server: InMemoryArbiter, match_id: str) -> list[Event]:
@@ -412,6 +422,41 @@ class TestDeadServer:
         assert (await other.arbiter.matches.match(next_hers.id)).ply == 1
         assert [item for item in await alice.receive() if isinstance(item, TurnItem)] == []
         assert alice.session.ended is not None
+
+    @virtually
+    async def test_no_flag_falls_for_the_time_in_which_no_server_was_there(self) -> None:
+        one = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=RemoteReplicas()))
+        await one.share()
+        alice = await one.connect("alice")
+        match = await one.create("pondlife", time="4s", policy=AT_ONCE)
+        assert (await alice.turn()).match.ply == 0
+        await one.die()
+        await asyncio.sleep(60)
+        new = one.beside()
+        await new.share()
+        again = await new.connect("alice")
+        request = again.reply(await again.turn())
+        await again.receive()
+        assert isinstance(again.answer(request), Receipt)
+        assert (await kinds(new, match.id)).count("interrupted") == 1
+
+    @virtually
+    async def test_a_server_goes_on_with_its_heartbeats_while_it_handles_a_dead_one(self) -> None:
+        """However long this takes, it is not declared dead itself."""
+        one, other, third = await servers(3)
+        await one.connect("alice")
+        match = await other.create("pondlife", time="4s", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        await one.die()
+        other.journal.hold = third.journal.hold = True
+        await asyncio.sleep(NOTICED_S + 3)
+        with capture_logs() as logs:
+            other.journal.release()
+            third.journal.release()
+            await asyncio.sleep(1)
+        assert "taken_for_gone" not in [entry["event"] for entry in logs]
+        assert len([entry for entry in logs if entry["event"] == "replica_gone"]) == 1
+        assert (await kinds(other, match.id))[-1] == "interrupted"
 
     @virtually
     async def test_a_server_that_was_taken_for_dead_ends_its_streams_and_serves_again(self) -> None:

@@ -29,8 +29,9 @@ def lost_servers_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]
             continue
         for player in lost.players:
             began, ended = _instant(lost.at_s), _back(case, lost, player)
-            for match_id, entries in case.matches.items():
-                for charged_ms, what in _charges(case, player, match_id, began, ended):
+            for match_id in case.matches:
+                known_s = case.history.forgotten_s.get(lost.replica, float("inf"))
+                for charged_ms, what in _charges(case, player, match_id, began, ended, known_s):
                     if charged_ms > SLACK_MS and not _read_at_once(lost, what):
                         yield Violation(
                             OUTAGE, f"{match_id}: {player} is charged {charged_ms:.0f} ms of {lost}: {what}"
@@ -61,10 +62,13 @@ def _back(case: RunEvidence, lost: LostServer, player: str) -> float:
 
 
 def _charges(
-    case: RunEvidence, player: str, match_id: str, began: float, ended: float
+    case: RunEvidence, player: str, match_id: str, began: float, ended: float, known_s: float
 ) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Yield what a player was charged of the time between two instants, and the event that says so."""
-    since, interrupted = 0, False  # when the clock began to run; whether it was stopped after `began`
+    """Yield what a player was charged of the time between two instants, and the event that says so.
+
+    A turn whose beginning was stored only after `known_s` could not be interrupted.
+    """
+    since, stored_s, interrupted = 0, 0.0, False  # the beginning of the turn; whether it was stopped after `began`
     for entry in case.matches[match_id]:
         event, kind = entry.event, entry.kind
         if event["at"] >= began - SAME_MS and kind == "interrupted":
@@ -74,13 +78,14 @@ def _charges(
         if (
             (ledger is not None or flag)
             and not interrupted
+            and stored_s < known_s
             and case.player(match_id, event["seat"]) == player
             and not _came_by_a_unary_call(case, player, match_id, event, ended)
         ):
             until, credited = (ledger["arrived"], ledger["credited"]) if ledger is not None else (event["at"], 0)
             yield min(until, ended) - max(since, began) - credited, event
         if kind in ("started", "resumed", "moved"):
-            since = event["at"]
+            since, stored_s = event["at"], case.history.stored_s[entry.sequence - 1]
 
 
 def _came_by_a_unary_call(case: RunEvidence, player: str, match_id: str, event: dict[str, Any], ended: float) -> bool:
