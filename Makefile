@@ -84,6 +84,7 @@ SHORT_COMPILED := tests/boards tests/games tests/matches tests/wire tests/runtim
   --ignore tests/games/test_console.py --ignore tests/games/test_registry.py --ignore tests/matches/test_canonical.py
 LONG_COMPILED := --kills 4 --seeds 8 tests/simulation tests/service/matches/test_exactly_once.py \
   tests/service/matches/test_exactly_once_machine.py tests/e2e/test_kill.py tests/e2e/test_dist.py \
+  --ignore tests/simulation/test_servers.py \
   --deselect tests/simulation/test_seeds.py::test_everything_happens
 test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs
@@ -153,6 +154,7 @@ soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 S
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
+	$(BIN)/arbiter simulate --replicas 3 --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/pytest --soak -m soak --timeout 0
 	$(if $(NATIVE),$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) tests/e2e/test_kill.py --kills 13 --timeout 0)
 	$(BIN)/pytest --soak tests/e2e/test_kill.py tests/store/test_kill.py tests/store/test_failover.py --kills $(KILLS) --timeout 0

@@ -33,12 +33,22 @@ def test_a_violated_invariant_is_printed_with_its_seed(arbiter: Arbiter, monkeyp
     assert "--matches 10\n  Exactly once: request " in ran.out
 
 
+@pytest.mark.long
+def test_the_command_that_repeats_a_run_names_its_servers(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Requests, "find", lambda self, caller, request: None)
+    ran = arbiter("simulate", "--seed", "3", "--matches", "8", "--replicas", "2")
+    assert ran.code == 1
+    assert "again: arbiter simulate --seed 3 --matches 8 --replicas 2\n" in ran.out
+
+
 def test_numbers_have_limits(arbiter: Arbiter) -> None:
     for option, wrong in (
         ("--seed", "-1"),
         ("--seeds", "0"),
         ("--matches", "0"),
         ("--matches", "2001"),
+        ("--replicas", "0"),
+        ("--replicas", "17"),
         ("--minutes", "0"),
     ):
         ran = arbiter("simulate", option, wrong)

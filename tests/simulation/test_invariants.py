@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from arbiter.testing.clock import NOON_MS
 from arbiter.testing.guarantees import Bookmarked
 from arbiter.testing.simulation.invariants import RunEvidence, violations
-from arbiter.testing.simulation.observations import EndedStream
+from arbiter.testing.simulation.observations import EndedStream, LostServer, TwoStreams
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
 
@@ -30,7 +32,7 @@ def evidence() -> Evidence:
 def copied(evidence: Evidence) -> Evidence:
     """Return evidence that can be changed; answers and events stay the same objects, because they are immutable."""
     history = evidence.history
-    lists = {
+    lists: dict[str, Any] = {
         name: list(getattr(history, name)) for name in history.__slots__ if isinstance(getattr(history, name), list)
     }
     lists["readings"] = [
@@ -161,6 +163,55 @@ def leave_a_stream_open(evidence: Evidence) -> None:
 )
 def test_a_manipulation_is_found(evidence: Evidence, tamper: Tamper, promise: str) -> None:
     changed = copied(evidence)
+    tamper(changed)
+    assert promise in {violation.promise for violation in violations(RunEvidence(changed))}
+
+
+def lose_a_server(evidence: Evidence) -> None:
+    """Say that a server with all players was lost before the first thought that took long, and found by nobody."""
+    for record in evidence.records:
+        event = json.loads(record.body)
+        if event["kind"] == "moved" and event["ledger"]["charged"] > 1_000:
+            at_s = (event["ledger"]["started"] - NOON_MS) / 1_000 + 0.1
+            players = tuple(sorted({stream.player for stream in evidence.history.streams}))
+            evidence.history.lost.append(LostServer("killed", 0, "s1", at_s, None, players))
+            return
+    raise AssertionError("nobody thinks for a second")
+
+
+def set_a_clock_wrong(evidence: Evidence) -> None:
+    handed = evidence.history.handed
+    handed[-1] = handed[-1]._replace(true_ms=handed[-1].true_ms + 6)
+
+
+@pytest.fixture(scope="module")
+def evidence_of_servers() -> Evidence:
+    """Return the evidence of a run of two servers without faults."""
+    made = play_out(draw(8, 6, replicas=2))
+    assert violations(RunEvidence(made)) == []
+    return made
+
+
+@pytest.mark.parametrize(
+    ("tamper", "promise"),
+    [
+        (lose_a_server, "The outage is charged to nobody"),
+        (set_a_clock_wrong, "Fair clocks"),
+        (
+            lambda evidence: evidence.history.two_streams.append(TwoStreams("bot0", (0, 1), 5.0, 3.1)),
+            "One live Play stream a player",
+        ),
+        (lambda evidence: evidence.history.differences.append("m000001 goes on"), "Every server knows the same"),
+        (
+            lambda evidence: evidence.history.ended.append(
+                EndedStream("reader0", "Play", "revoked", False, None, None, 4.0, elsewhere=True)
+            ),
+            "Revocation is heard",
+        ),
+    ],
+)
+def test_a_manipulation_is_found_among_servers(evidence_of_servers: Evidence, tamper: Tamper, promise: str) -> None:
+    changed = copied(evidence_of_servers)
     tamper(changed)
     assert promise in {violation.promise for violation in violations(RunEvidence(changed))}
 

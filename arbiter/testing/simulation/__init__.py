@@ -3,10 +3,16 @@
     outcome = simulate(seed=7, matches=40)     # arbiter.testing.simulation.summary
     assert not outcome.violations, str(outcome)
 
+    outcome = simulate(seed=7, matches=40, replicas=3)     # three servers that share a store
+
 `plan` derives from the seed what shall happen. `run` executes it: `server` (an arbiter's use cases that crash, drain
 and restart, on the `disk`), `player` and `others` (organiser, observers) at the other end of the `network`, and
 `fault_injector`. Each part writes what it sees into the `observations`. The `invariants` judge the
 observations and the journal, and nothing else.
+
+Where several servers share a store, each is a process of `arbiter.testing.processes`, so that it can be killed between
+any two steps, or stopped. `cluster` starts it as `arbiter serve` does, `store_line` connects it to the store, `address`
+leads clients to one of them, `cluster_faults` strikes, and `watch` compares what the servers know.
 
 All randomness comes from generators seeded by that one seed, a separate one for each part, and nothing depends on the
 order of a set or on an object's address. So a seed gives the same run in any process. A seed that found a bug is kept

@@ -1,0 +1,70 @@
+"""Simulated servers that share a store keep all invariants, whatever happens to one of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from arbiter.testing.simulation.plan import AMONG_SERVERS, Fault, draw
+from arbiter.testing.simulation.summary import RunSummary, simulate
+
+pytestmark = pytest.mark.long
+
+SERVERS = 3
+MATCHES = 8  #: in a run
+SHARE = 5  #: one seed in so many is run, of those of one server
+ENOUGH = 20  #: runs until every fault has happened
+
+FIXED = [
+    # The seed, the number of matches, and the error that it found.
+    # After an outage of all servers, the flags fell whose time had passed meanwhile: the first server that started set
+    # its timers before it knew that the others were dead.
+    (12, 10),
+]
+
+
+@pytest.fixture(scope="module")
+def outcomes(seeds: int) -> list[RunSummary]:
+    """Return the outcomes of the seeds that every run of the suite tries."""
+    return [simulate(seed, MATCHES, replicas=SERVERS) for seed in range(5, 5 + max(4, seeds // SHARE))]
+
+
+def test_every_invariant_holds(outcomes: list[RunSummary]) -> None:
+    assert not [str(outcome) for outcome in outcomes if outcome.violations]
+
+
+@pytest.mark.parametrize(("seed", "matches"), FIXED)
+def test_fixed_errors_stay_fixed(seed: int, matches: int) -> None:
+    assert simulate(seed, matches, replicas=SERVERS).violations == ()
+
+
+def test_every_fault_happens(outcomes: list[RunSummary]) -> None:
+    if len(outcomes) < ENOUGH:
+        pytest.skip(f"in fewer than {ENOUGH} runs not everything happens")
+    faults = sum((outcome.faults for outcome in outcomes), Counter())
+    assert set(faults) == set(Fault) - {Fault.LEAP}
+
+
+def test_only_several_servers_have_their_faults(outcomes: list[RunSummary]) -> None:
+    assert any(outcome.faults.keys() & AMONG_SERVERS for outcome in outcomes)
+    assert not any(draw(seed, MATCHES).faults.keys() & AMONG_SERVERS for seed in range(100))
+    assert not any(outcome.faults for outcome in outcomes if draw(outcome.seed, MATCHES, SERVERS).calm)
+
+
+def test_the_same_seed_gives_the_same_journal_in_any_process() -> None:
+    """Two processes have different hashes of strings, so the test would notice a dependence on the order of a set."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "arbiter", "simulate", "--seed", "7", "--matches", "5", "--replicas", "3"],
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    outcome = simulate(7, 5, replicas=SERVERS)
+    assert outcome.faults
+    assert f"journals, SHA-256\t{outcome.digest}\n" in ran.stdout
