@@ -15,6 +15,7 @@ from arbiter.games import registry
 from arbiter.matches.commands import Create
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.policy import ClockStart, NoShow, Policy
+from arbiter.tournaments.spec import Format, Options, Spec
 
 ORGANISER: Final = "org"
 GAMES: Final = (
@@ -43,6 +44,7 @@ TIME_CONTROLS: Final = (
 )
 
 
+TOURNAMENTS: Final = 0.35  #: the chance that several servers have a tournament
 ALONE: Final = 0.05  #: the chance that a match is one of a player against itself
 OPENED: Final = 0.2  #: the chance that a match begins with an opening
 
@@ -143,6 +145,15 @@ class MatchPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class TournamentPlan:
+    """A tournament: when it is created, and who enters it."""
+
+    after_ms: int
+    spec: Spec
+    players: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A run. Durations are milliseconds; `faults` are events per virtual minute, or probabilities.
 
@@ -160,6 +171,7 @@ class Plan:
     limits: dict[str, int]
     readers: int = 0
     replicas: int = 1
+    tournaments: tuple[TournamentPlan, ...] = ()
 
     def dice(self, of: str) -> Random:
         """Return the random generator of one part of the run: no part's draws depend on how many another makes."""
@@ -176,7 +188,8 @@ def draw(seed: int, matches: int, replicas: int = 1) -> Plan:
     alone = _draw(seed, matches)
     if replicas == 1:
         return alone
-    return replace(alone, replicas=replicas, faults=_among_servers(seed, alone.faults) if alone.faults else {})
+    faults = _among_servers(seed, alone.faults) if alone.faults else {}
+    return replace(alone, replicas=replicas, faults=faults, tournaments=_tournaments(seed, alone))
 
 
 def _draw(seed: int, matches: int) -> Plan:
@@ -288,6 +301,29 @@ def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:
     }
     drawn = {fault: dice.choice(rates) for fault, rates in often.items() if dice.random() < 0.5}
     return {fault: rate for fault, rate in faults.items() if fault is not Fault.LEAP} | (drawn or {Fault.MOVE: 10.0})
+
+
+def _tournaments(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
+    """Return the tournaments of a run with several servers: one in every third run."""
+    dice = Random(f"{seed} tournaments")
+    if dice.random() > TOURNAMENTS:
+        return ()
+    format_ = dice.choice((Format.ROUND_ROBIN, Format.SWISS, Format.KNOCKOUT))
+    names = [player.name for player in plan.players]
+    players = tuple(dice.sample(names, min(len(names), 4)))
+    options = Options(rounds=2) if format_ is Format.SWISS and len(players) > 2 else Options()
+    if format_ is Format.SWISS and len(players) <= 2:
+        format_ = Format.ROUND_ROBIN
+    spec = Spec(
+        name="the cup",
+        format=format_,
+        games=("circle-of-life(target=1)",),
+        time="1m+1s",
+        paired=False,
+        options=options,
+        policy={"no_show_ms": 5_000, "abandon_ms": 6_000},
+    )
+    return (TournamentPlan(dice.randint(0, plan.faulty_ms // 2), spec, players),)
 
 
 def _faults(dice: Random) -> dict[Fault, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from arbiter.testing.simulation.invariants import clocks, ends, replays, requests, servers, streams
+from arbiter.testing.simulation.invariants import clocks, ends, replays, requests, servers, streams, tournaments
 from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
 
 Check = Callable[[RunEvidence], Iterator[Violation]]
@@ -19,6 +19,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *streams.CHECKS,
     *clocks.CHECKS,
     *servers.CHECKS,
+    *tournaments.CHECKS,
     *ends.CHECKS,
     *replays.CHECKS,
 )

@@ -122,7 +122,9 @@ def _absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> s
 
 
 def _organised(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
-    return "" if entries[-1].event["by"] == ORGANISER else "was not ended by the organiser"
+    return (
+        "" if entries[-1].event["by"] in (ORGANISER, entries[0].event["creator"]) else "was not ended by the organiser"
+    )
 
 
 BORNE_OUT: dict[str, Callable[[RunEvidence, str, list[RecordedEvent]], str]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.testing.simulation.observations import Request
 from arbiter.testing.simulation.run import Evidence
 
@@ -38,16 +39,23 @@ class RecordedEvent(NamedTuple):
 
 
 class RunEvidence:
-    """A run's evidence. `matches`: the records of each match, in order. `asked`: the request behind each request id."""
+    """A run's evidence. `matches`, `tournaments`: the records of each, in order. `asked`: the request behind each request id."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.plan = evidence.plan
         self.history = evidence.history
         self.records = evidence.records
         self.matches: dict[str, list[RecordedEvent]] = {}
+        self.tournaments: dict[str, list[StoredRecord]] = {}
+        self._entries: dict[str, list[RecordedEvent]] = {}  # of matches and tournaments
         for record in evidence.records:
             entry = RecordedEvent(record.sequence, record.revision, record.body, json.loads(record.body))
-            self.matches.setdefault(record.match_id, []).append(entry)
+            entries = self._entries.setdefault(record.match_id, [])
+            entries.append(entry)
+            if record.subject is Subject.MATCH:
+                self.matches[record.match_id] = entries
+            else:
+                self.tournaments.setdefault(record.match_id, []).append(record)
         self.asked: dict[tuple[str, str, str], list[Request]] = {}
         for asked in self.history.asked:
             key = asked.player, asked.ask.match_id, asked.ask.request
@@ -56,8 +64,8 @@ class RunEvidence:
                 known.append(asked.ask)
 
     def entry(self, match_id: str, revision: int) -> RecordedEvent | None:
-        """Return the record of a match at a revision, or None."""
-        entries = self.matches.get(match_id, [])
+        """Return the record of a match or tournament at a revision, or None."""
+        entries = self._entries.get(match_id, [])
         return entries[revision - 1] if 0 < revision <= len(entries) else None
 
     def player(self, match_id: str, seat: int) -> str:

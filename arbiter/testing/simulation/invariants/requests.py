@@ -9,6 +9,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.requests import Receipt
 from arbiter.testing.simulation.invariants.evidence import ANSWERS, RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.observations import Request, SentAnswer
+from arbiter.testing.simulation.plan import ORGANISER
 
 NO_ANSWERS = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: these ask the client to send the same request again
 STRIKES = (Reason.MOVE_ILLEGAL, Reason.MOVE_MALFORMED)
@@ -135,18 +136,19 @@ def _fits(ask: Request, event: dict[str, Any]) -> bool:
 
 def matches_are_made_once(case: RunEvidence) -> Iterator[Violation]:
     """Check that a request created one match, and that its creator got the answer only after it was stored."""
-    made: dict[str, str] = {}
+    made: dict[tuple[str, str], str] = {}
     for match_id, entries in case.matches.items():
-        request = entries[0].event["request"]
+        created = entries[0].event
+        request = created["creator"], created["request"]
         if request in made:
             yield Violation("Exactly once", f"request {request!r} made {made[request]} and {match_id}")
         made[request] = match_id
     for told in case.history.made:
         entry = case.entry(told.match_id, 1)
-        if entry is None or entry.sequence > told.head or made.get(told.request) != told.match_id:
+        if entry is None or entry.sequence > told.head or made.get((ORGANISER, told.request)) != told.match_id:
             yield Violation("No acknowledged match is lost", f"{told} is not in the record")
     for plan in case.plan.matches:
-        if plan.create.request not in made:
+        if (ORGANISER, plan.create.request) not in made:
             yield Violation("No request is lost", f"{plan.create.request!r} was repeated until the end, and not done")
 
 

@@ -86,6 +86,8 @@ def _check(case: RunEvidence, reading: ObservedEvents) -> None:
 def _is_wanted(case: RunEvidence, reading: ObservedEvents, match_id: str) -> bool:
     if reading.match_id:
         return match_id == reading.match_id
+    if match_id not in case.matches:  # a tournament
+        return not reading.label
     return not reading.label or case.matches[match_id][0].event.get("label", "") == reading.label
 
 

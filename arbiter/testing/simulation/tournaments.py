@@ -1,0 +1,52 @@
+"""The organiser of a simulated tournament: it makes each call at any of the servers, until it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from random import Random
+from typing import Any, Final, TypeVar
+
+from arbiter.errors import Refusal
+from arbiter.testing.simulation.cluster import SharingServer
+from arbiter.testing.simulation.plan import ORGANISER, TournamentPlan
+from arbiter.testing.simulation.player import TRY_AGAIN
+from arbiter.tournaments import commands as do
+
+T = TypeVar("T")
+PAUSE_S: Final = 0.5  #: until a call is repeated
+
+
+class TournamentOrganiser:
+    """Creates a tournament, enters its players, and starts it. is_done: whether all of this is done."""
+
+    def __init__(self, plan: TournamentPlan, servers: Sequence[SharingServer], dice: Random) -> None:
+        self._plan = plan
+        self._servers = servers
+        self._dice = dice
+        self.is_done = False
+
+    async def organise(self) -> None:
+        """Do so, at the time that is planned."""
+        plan = self._plan
+        await asyncio.sleep(plan.after_ms / 1000)
+        made = await self._call(lambda server: server.arbiter.tournaments.create(plan.spec, ORGANISER, plan.spec.name))
+        for player in plan.players:
+            await self._act(made.id, do.Enter(player, ORGANISER, f"enter {player}"))
+        await self._act(made.id, do.Start(ORGANISER, "start"))
+        self.is_done = True
+
+    async def _act(self, tournament_id: str, command: do.Request) -> None:
+        await self._call(lambda server: server.arbiter.tournaments.act(tournament_id, command))
+
+    async def _call(self, call: Callable[[SharingServer], Coroutine[Any, Any, T]]) -> T:
+        """Make a call until it has an answer. Raises Refusal if this is a refusal that is final."""
+        while True:
+            server = self._dice.choice(self._servers)
+            if server.is_up:
+                try:
+                    return await server.ask(call(server))
+                except Refusal as refusal:
+                    if refusal.reason not in TRY_AGAIN:
+                        raise
+            await asyncio.sleep(PAUSE_S)
