@@ -24,8 +24,12 @@ class MemoryBroker:
     def bus(self) -> MemoryBus:
         """Return the bus of one more server."""
         made = MemoryBus(self)
-        self._buses.append(made)
+        self.add(made)
         return made
+
+    def add(self, bus: MemoryBus) -> None:
+        """Carry messages to one more server."""
+        self._buses.append(bus)
 
     def pass_on(self, message: Message, sender: MemoryBus) -> None:
         """Deliver a message to all other servers, or not."""

@@ -17,11 +17,12 @@ from arbiter.bootstrap import Store, sharing_duties, started
 from arbiter.runtime.clock import FollowingClock
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
+from arbiter.service.ports.bus import Message
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.service.ports.replicas import Replicas
-from arbiter.testing.memory import MemoryJournal, MemoryReplicas
+from arbiter.testing.memory import MemoryBroker, MemoryBus, MemoryJournal, MemoryReplicas
 from arbiter.testing.processes import Process
 from arbiter.testing.simulation.disk import Chance
 from arbiter.testing.simulation.observations import LostServer, RunObservations
@@ -79,11 +80,24 @@ class Rows(OverLine):
         await self.call("enter", replica)
 
 
+class ProcessBus(MemoryBus):
+    """The bus of one process: messages arrive in it, and no longer once it is dead."""
+
+    def __init__(self, broker: MemoryBroker, process: Process) -> None:
+        super().__init__(broker)
+        self._process = process
+
+    def deliver(self, message: Message) -> None:
+        """Have a message arrive."""
+        asyncio.get_running_loop().call_soon(super().deliver, message, context=self._process.context)
+
+
 class SharedData(NamedTuple):
-    """What all servers of a store share."""
+    """What all servers of a store share. broker: carries the bus between them, if there is one."""
 
     stored: StoredData
     replicas: RecordedReplicas
+    broker: MemoryBroker | None = None
 
 
 class SharingServer(Server):
@@ -101,6 +115,8 @@ class SharingServer(Server):
         self.process = Process()
         self.processes: list[Process] = []
         self._replicas = shared.replicas
+        self._broker = shared.broker
+        self._bus: ProcessBus | None = None
         self._lives = plan.dice(f"lives {number}")
         self.ill_until_s = 0.0  #: when it last could not run, or not reach the store
         self._stopped: LostServer | None = None
@@ -152,12 +168,16 @@ class SharingServer(Server):
         self.disk = disk = SharedDisk(self.stored, self._dice, self.line)
         directory = cast(Directory, OverLine(self.line, self.data.directory))
         store = Store(disk, directory, replicas=cast(Replicas, self.rows), time=self.time)
-        world = self._world(store, cast(Clock, clock))._replace(following=clock)
+        if self._broker is not None:
+            self._bus = ProcessBus(self._broker, self.process)
+            self._broker.add(self._bus)
+        world = self._world(store, cast(Clock, clock))._replace(following=clock, bus=self._bus)
         self._wire(world)
+        heard = [self.run(self.arbiter.news.run())] if self.arbiter.news is not None else []
         await started(self.arbiter)
         log = structlog.get_logger("arbiter.stalls")
         self.run(watch_for_stalls(self.arbiter.sessions, self.arbiter.matches, self.settings.limits, log))
-        self._duties = [self.run(work) for work in sharing_duties(self.arbiter, world)]
+        self._duties = heard + [self.run(work) for work in sharing_duties(self.arbiter, world)]
 
     def _died(self) -> None:
         self._break_off()
@@ -185,7 +205,7 @@ class SharingServer(Server):
     async def _drain(self, process: Process) -> None:
         arbiter = self.arbiter
         await arbiter.tournaments.stop()
-        drained = await arbiter.matches.drain()
+        drained = await arbiter.matches.drain(arbiter.replica is not None and await arbiter.replica.is_last())
         arbiter.sessions.end_all(DRAINING)
         self.gate.streams.end_all(DRAINING)
         await asyncio.sleep(FAREWELL_S)
@@ -213,13 +233,17 @@ class SharingServer(Server):
         self._recovered()
 
     def cut_off(self, seconds: float, refuses: bool) -> None:
-        """Cut the line to the store for a while."""
+        """Cut the line to the store for a while. If it refuses calls, the bus is cut too."""
         self.line.cut(refuses)
+        if self._bus is not None:
+            self._bus.cut = refuses
         asyncio.get_running_loop().call_later(seconds, self.mend)
 
     def mend(self) -> None:
         """Mend the line to the store."""
         self.line.mend()
+        if self._bus is not None:
+            self._bus.cut = False
         self._recovered()
 
     def heal(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from arbiter.testing.memory import MemoryBroker
 from arbiter.testing.simulation.cluster import SharingServer
 from arbiter.testing.simulation.fault_injector import FaultInjector
 from arbiter.testing.simulation.observations import RunObservations
@@ -20,15 +21,20 @@ STOPS_S = (0.3, 1.9, 2.4, 6.0, 15.0)  #: how long a process is stopped; it count
 
 
 class ClusterFaults(FaultInjector):
-    """The faults of a plan with several servers. Set `servers` before `inject`."""
+    """The faults of a plan with several servers. Set `servers`, and `broker` if they have a bus, before `inject`."""
 
     def __init__(self, plan: Plan, history: RunObservations) -> None:
         super().__init__(plan, history)
         self.servers: Sequence[SharingServer] = ()
+        self.broker: MemoryBroker | None = None
 
     async def inject(self, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
         """Inject faults until `faulty_ms` have passed; then end those that last."""
+        if self.broker is not None and self._plan.bus is not None:
+            self.broker.lost, self.broker.doubled, self.broker.longest_s = self._plan.bus
         await super().inject(players, observers)
+        if self.broker is not None:
+            self.broker.lost = self.broker.doubled = 0.0
         for each in self.servers:
             each.heal()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from arbiter.games import registry
 from arbiter.matches.commands import Create
@@ -153,6 +153,14 @@ class TournamentPlan:
     players: tuple[str, ...]
 
 
+class BusPlan(NamedTuple):
+    """The bus of a run with several servers: the shares of lost and of doubled messages, and the longest delay."""
+
+    lost: float
+    doubled: float
+    longest_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A run. Durations are milliseconds; `faults` are events per virtual minute, or probabilities.
@@ -172,6 +180,7 @@ class Plan:
     readers: int = 0
     replicas: int = 1
     tournaments: tuple[TournamentPlan, ...] = ()
+    bus: BusPlan | None = None
 
     def dice(self, of: str) -> Random:
         """Return the random generator of one part of the run: no part's draws depend on how many another makes."""
@@ -189,7 +198,8 @@ def draw(seed: int, matches: int, replicas: int = 1) -> Plan:
     if replicas == 1:
         return alone
     faults = _among_servers(seed, alone.faults) if alone.faults else {}
-    return replace(alone, replicas=replicas, faults=faults, tournaments=_tournaments(seed, alone))
+    cups, bus = _tournaments(seed, alone), _bus(seed, bool(faults))
+    return replace(alone, replicas=replicas, faults=faults, tournaments=cups, bus=bus)
 
 
 def _draw(seed: int, matches: int) -> Plan:
@@ -301,6 +311,16 @@ def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:
     }
     drawn = {fault: dice.choice(rates) for fault, rates in often.items() if dice.random() < 0.5}
     return {fault: rate for fault, rate in faults.items() if fault is not Fault.LEAP} | (drawn or {Fault.MOVE: 10.0})
+
+
+def _bus(seed: int, faulty: bool) -> BusPlan | None:
+    """Return the bus of a run with several servers: every second one has one."""
+    dice = Random(f"{seed} bus")
+    if dice.random() < 0.5:
+        return None
+    if not faulty:
+        return BusPlan(0.0, 0.0, 0.002)
+    return BusPlan(dice.choice((0.0, 0.02, 0.5)), dice.choice((0.0, 0.1)), dice.choice((0.002, 0.05, 1.0)))
 
 
 def _tournaments(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:

@@ -20,7 +20,7 @@ from arbiter.config import Limits
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import StoredRecord
 from arbiter.testing.clock import VirtualClock, run
-from arbiter.testing.memory import CountingIds, MemoryDirectory
+from arbiter.testing.memory import CountingIds, MemoryBroker, MemoryDirectory
 from arbiter.testing.processes import end_all, run_processes
 from arbiter.testing.simulation.address import Address, Addresses
 from arbiter.testing.simulation.cluster import RecordedReplicas, SharedData, SharingServer, TimedJournal
@@ -219,7 +219,8 @@ class _ClusterRun(_Run):
         clock, limits = VirtualClock(), Limits(**plan.limits)
         accounts = Accounts(data.directory, data.ids, clock, "open", limits)
         await register(accounts, [player.name for player in plan.players], data.secrets)
-        shared = SharedData(data, RecordedReplicas(history))
+        broker = injector.broker = MemoryBroker(plan.dice("bus")) if plan.bus is not None else None
+        shared = SharedData(data, RecordedReplicas(history), broker)
         self._cluster = [
             SharingServer(number, plan, history, injector.chance, self._wiring, shared)
             for number in range(plan.replicas)

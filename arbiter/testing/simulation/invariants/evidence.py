@@ -39,7 +39,10 @@ class RecordedEvent(NamedTuple):
 
 
 class RunEvidence:
-    """A run's evidence. `matches`, `tournaments`: the records of each, in order. `asked`: the request behind each request id."""
+    """A run's evidence. `matches`, `tournaments`: the records of each, in order.
+
+    `asked`: the request behind each request id.
+    """
 
     def __init__(self, evidence: Evidence) -> None:
         self.plan = evidence.plan

@@ -16,7 +16,7 @@ ONE_GAME = "No game is lost or played twice"
 
 
 def tournaments_are_legal(case: RunEvidence) -> Iterator[Violation]:
-    """Check each tournament by its log: that it has ended, that its rounds are legal, and that its games are matches."""
+    """Check each tournament by its log: it has ended, its rounds are legal, and its games are matches."""
     if len(case.tournaments) != len(case.plan.tournaments):
         yield Violation("Exactly once", f"{len(case.tournaments)} tournaments, of {len(case.plan.tournaments)}")
     for tournament_id, records in case.tournaments.items():
