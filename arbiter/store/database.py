@@ -171,7 +171,7 @@ def _may_be_added_to(engine: Engine) -> bool:
     from arbiter.store.migrations.run import only_add
 
     with _named_version(engine):
-        return only_add(version)
+        return only_add(version, newest())
 
 
 def _bring_up_to_date(engine: Engine) -> None:
@@ -203,7 +203,7 @@ def _upgrade(engine: Engine) -> None:
 
     with _named_version(engine), kind_of(engine).starting(engine):
         if version_of(engine) != newest():  # else another server that starts has been quicker
-            upgrade(engine, kind_of(engine).MIGRATION)
+            upgrade(engine, kind_of(engine).MIGRATION, newest())
 
 
 @contextmanager

@@ -25,13 +25,13 @@ def upgrade(engine: Engine, begin: Sequence[str] = (), version: str = "head") ->
         command.upgrade(config, version)
 
 
-def only_add(version: str) -> bool:
-    """Return whether all migrations after a version only add to the tables.
+def only_add(version: str, newest: str) -> bool:
+    """Return whether all migrations after a version, up to another one, only add to the tables.
 
     Such a migration says so (`ONLY_ADDS = True`): servers of the version before it do not notice it, and go on beside
     servers of the version with it. Raises CommandError for a version that there never was.
     """
-    steps = ScriptDirectory.from_config(_config()).iterate_revisions("head", version)
+    steps = ScriptDirectory.from_config(_config()).iterate_revisions(newest, version)
     return all(getattr(step.module, "ONLY_ADDS", False) for step in steps)
 
 
