@@ -11,6 +11,10 @@ import pytest
 
 from arbiter.bench.capacity import DESIGNS
 from tests.cli.command import Arbiter
+from tests.documents import ROOT, block
+
+PAGE = "deploy/CAPACITY.md"
+KEPT = ROOT / "deploy" / "cluster.json"
 
 
 def kept(**spent: tuple[float, float]) -> dict[str, Any]:
@@ -60,3 +64,20 @@ def test_another_file_is_refused(arbiter: Arbiter, tmp_path: Path, content: str,
     ran = arbiter("bench", "capacity", str(file))
     assert ran.code == 1
     assert said in ran.err
+
+
+def test_the_page_has_what_the_command_says_and_its_picture(arbiter: Arbiter, tmp_path: Path) -> None:
+    text, picture = (ROOT / PAGE).read_text(encoding="utf-8"), tmp_path / "capacity.svg"
+    program, *words = block(PAGE, "arbiter bench capacity").replace("cluster.json", str(KEPT)).split()
+    assert program == "arbiter"
+    ran = arbiter(*words, "--svg", str(picture))
+    assert ran.code == 0, ran.err
+    rows = [line.split("\t") for line in ran.out.splitlines() if "\t" in line]
+    assert len(rows) == 2 + 2 * len(DESIGNS) + 2
+    shown = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")
+    ]
+    assert [row for row in rows if row not in shown] == []
+    fresh = "run arbiter bench capacity deploy/cluster.json --svg deploy/pictures/capacity.svg"
+    assert fresh.removeprefix("run ") in text
+    assert (ROOT / "deploy/pictures/capacity.svg").read_text(encoding="utf-8") == picture.read_text(), fresh
