@@ -151,6 +151,15 @@ async def test_an_animation_shows_every_ply_and_the_result(page: Site) -> None:
     assert f'href="/matches/{match.id}/animation.svg"' in (await page.get(f"/matches/{match.id}")).text
 
 
+async def test_the_sums_of_times_are_shown_once_the_match_is_over(page: Site) -> None:
+    live = await played(page.server, "hop-it", 2)  # moves that come later would not be in them
+    words = Elements((await page.get(f"/matches/{live.id}")).text).words
+    assert "The bars of alice point upwards" in words
+    assert "in 1 moves" not in words
+    over = await played(page.server, "hop-it", 2, resign=True)
+    assert "in 1 moves, the longest" in Elements((await page.get(f"/matches/{over.id}")).text).words
+
+
 async def test_expected_scores_are_shown_once_the_match_is_over(page: Site) -> None:
     match = await played(page.server, "hop-it", 4, comments=[Comment(510), Comment(400), None, Comment(125)])
     path = f"/matches/{match.id}"
