@@ -179,7 +179,7 @@ class Workload:
 
     async def hold_cup(self) -> None:
         """Start a tournament of some of the players."""
-        async with arb.Client(self.addresses, token=self.token) as client:
+        async with arb.Client(self.addresses, token=self.token, patience_s=LONGEST_S) as client:
             self.cup = (await client.create_tournament(CUP, "cup")).tournament_id
             for name in CUP_PLAYERS:
                 await client.enter_tournament(self.cup, name, request_id=f"enter {name}")
@@ -187,7 +187,7 @@ class Workload:
 
     async def end_of_cup(self) -> arb.Tournament:
         """Wait until the tournament has ended; return it as another server sees it."""
-        async with arb.Client(self.servers[-1].address, token=self.token) as client:
+        async with arb.Client(self.servers[-1].address, token=self.token, patience_s=LONGEST_S) as client:
             async with asyncio.timeout(LONGEST_S):
                 while (cup := await client.get_tournament(self.cup)).phase is not arb.TournamentPhase.ENDED:
                     await self.until(lambda: True)
@@ -196,7 +196,7 @@ class Workload:
 
     @asynccontextmanager
     async def playing(self) -> AsyncIterator[None]:
-        async with arb.Client(self.addresses, token=self.token) as client:
+        async with arb.Client(self.addresses, token=self.token, patience_s=LONGEST_S) as client:
             for number, name in enumerate(PLAYERS):
                 secret = (await client.create_token(name)).secret
                 self.roamers.append(Roamer(name, secret, number, self))
@@ -211,7 +211,7 @@ class Workload:
 
     async def _make(self) -> None:
         """Make matches, so that so many are always open."""
-        async with arb.Client(self.addresses, token=self.token) as client:
+        async with arb.Client(self.addresses, token=self.token, patience_s=LONGEST_S) as client:
             while not self.last:
                 request = str(len(self.made))
                 dice = random.Random(request)
@@ -224,7 +224,7 @@ class Workload:
     async def _watch(self) -> None:
         """Observe everything from the first event on, at whichever server answers."""
         backwards = ",".join(server.address for server in reversed(self.servers))
-        async with arb.Client(backwards, token=self.token) as client:
+        async with arb.Client(backwards, token=self.token, patience_s=LONGEST_S) as client:
             async for event in client.observe_all("0", with_record=True):
                 self.seen.append(event)
                 self.exchanges.changed.set()
@@ -386,7 +386,6 @@ async def cut_off(workload: Workload, cable: Cable) -> None:
     await workload.answers()
 
 
-@pytest.mark.soak
 @pytest.mark.timeout(0)  # each step has its own limit
 async def test_play_goes_on_whatever_happens_to_one_of_three_servers(
     cluster: Cluster, postgres: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, kills: int
@@ -440,7 +439,7 @@ def test_arbiter_serve_starts_any_number_of_times_on_one_store(postgres: str, tm
 async def check(workload: Workload) -> None:
     """Compare the record with what everybody received."""
     cup = await workload.end_of_cup()
-    async with arb.Client(workload.addresses, token=workload.token) as client:
+    async with arb.Client(workload.addresses, token=workload.token, patience_s=LONGEST_S) as client:
         info = await client.server_info()
         known = await client.list_matches(most=2 * len(workload.made) + 100)
         lines = {match.match_id: await client.transcript(match.match_id) for match in known}
