@@ -21,7 +21,7 @@ def migrate(
 ) -> None:
     """Bring the tables of a store up to the version of this arbiter, in one transaction.
 
-    No server may be using it, unless the migrations only add to the tables, and the store is PostgreSQL.
+    No server may be using it, unless it is PostgreSQL and the migrations can run beside servers.
 
     `arbiter serve` does the same as it starts. Tables of every earlier version are brought up to date; there is no way
     back, so make a backup first (`arbiter store backup`).

@@ -30,8 +30,8 @@ def opened(url: str, alone: bool = False, existing: bool = False, shared: bool =
     `sqlite:///FILE` keeps everything in one file; `postgresql://USER@HOST/DATABASE` takes libpq's other parameters
     after a `?`. `alone` locks out other servers, which would otherwise take over this server's matches; `shared` locks
     out whoever needs the store alone, and lets in other servers (see `may_be_shared`). Both check at once that the
-    store is writable. Tables are migrated only while nobody else holds the store, unless the migrations only add to
-    them and the store may be shared. `existing` refuses to create a new store.
+    store is writable. Tables are migrated only while nobody else holds the store, unless the migrations can
+    run beside servers and the store may be shared. `existing` refuses to create a new store.
 
     Raises OperatorError for a store that cannot be used, StoreTooNew for one that a newer arbiter has written.
     """
@@ -49,7 +49,7 @@ def opened(url: str, alone: bool = False, existing: bool = False, shared: bool =
                 if version_of(engine) == newest():
                     break
                 try:
-                    with nullcontext() if alone else kind.held(engine, shared=_may_be_added_to(engine)):
+                    with nullcontext() if alone else kind.held(engine, shared=_may_be_changed_beside_servers(engine)):
                         _bring_up_to_date(engine)
                 except failure.HeldElsewhere:  # maybe by a server that starts too, and does the same
                     if not patience and version_of(engine) != newest():
@@ -163,15 +163,15 @@ def _check_writable(engine: Engine) -> None:
         connection.rollback()
 
 
-def _may_be_added_to(engine: Engine) -> bool:
+def _may_be_changed_beside_servers(engine: Engine) -> bool:
     """Return whether the tables can be brought up to date beside running servers."""
     version = version_of(engine)
     if version is None or not kind_of(engine).SHARED:
         return False
-    from arbiter.store.migrations.run import only_add
+    from arbiter.store.migrations.run import run_beside_servers
 
     with _named_version(engine):
-        return only_add(version, newest())
+        return run_beside_servers(version, newest())
 
 
 def _bring_up_to_date(engine: Engine) -> None:

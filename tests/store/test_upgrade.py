@@ -24,8 +24,8 @@ from tests.e2e.crashing_server import crashing_server
 from tests.store.postgres import Cluster
 from tests.store.test_failover import Workload, check
 
-BEFORE = "2fd8190a6041"  #: the version before: a commit
-TABLES = "0014"  #: the version of its tables
+BEFORE = "b283fc6eac1d"  #: the version before: a commit
+TABLES = "0012"  #: the version of its tables
 SERVERS = 2
 
 

@@ -25,14 +25,15 @@ def upgrade(engine: Engine, begin: Sequence[str] = (), version: str = "head") ->
         command.upgrade(config, version)
 
 
-def only_add(version: str, newest: str) -> bool:
-    """Return whether all migrations after a version, up to another one, only add to the tables.
+def run_beside_servers(version: str, newest: str) -> bool:
+    """Return whether all migrations after a version, up to another one, can run beside running servers.
 
-    Such a migration says so (`ONLY_ADDS = True`): servers of the version before it do not notice it, and go on beside
-    servers of the version with it. Raises CommandError for a version that there never was.
+    Such a migration says so (`BESIDE_SERVERS = True`): it only adds to the tables, or keeps every column under its name
+    and in its type. So servers of the version before it go on beside servers of the version with it. Raises
+    CommandError for a version that there never was.
     """
     steps = ScriptDirectory.from_config(_config()).iterate_revisions(newest, version)
-    return all(getattr(step.module, "ONLY_ADDS", False) for step in steps)
+    return all(getattr(step.module, "BESIDE_SERVERS", False) for step in steps)
 
 
 def _config() -> Config:

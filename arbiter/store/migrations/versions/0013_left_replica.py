@@ -10,7 +10,7 @@ from alembic import op
 revision = "0013"
 down_revision = "0012"
 
-ONLY_ADDS = True
+BESIDE_SERVERS = True
 NAME = sa.String(40).with_variant(sa.String(40, collation="C"), "postgresql")
 
 

@@ -1,4 +1,8 @@
-"""On PostgreSQL, the event log in partitions by match: to vacuum each alone, and to put them on several disks."""
+"""On PostgreSQL, the event log in partitions by match: to vacuum each alone, and to put them on several disks.
+
+Servers of the version before may run: the table keeps its name and its columns. Their queries of the log wait while it
+is copied.
+"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,6 +10,7 @@ from alembic import op
 revision = "0014"
 down_revision = "0013"
 
+BESIDE_SERVERS = True
 PARTITIONS = 8
 NAME = sa.String(40, collation="C")
 
