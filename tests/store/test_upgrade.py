@@ -1,7 +1,7 @@
 """A rolling upgrade: servers of the version before and of this one share a store, while matches go on.
 
 The version before is a commit of this repository, because nothing is released yet. Migrations since then, if there are
-any, only add to the tables.
+any, can run beside servers.
 """
 
 from __future__ import annotations

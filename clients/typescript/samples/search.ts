@@ -1,7 +1,7 @@
 // A bot with a simple search and no rules of its own: the server plays the moves for it.
 //
 // It looks at its own moves and at the opponent's answers to the best of them, and counts pieces.
-import { Bot, type Line, main, type Turn, then } from "game-arbiter-client";
+import { Bot, extended, type Line, main, type Turn } from "game-arbiter-client";
 
 const WIDTH = 8; // own moves to try
 const DEPTH_WIDTH = 2; // of these, how many to try with the opponent's answers
@@ -14,11 +14,11 @@ class Search extends Bot {
   async choose(turn: Turn): Promise<string> {
     const { line } = turn;
     const moves = await this.some(turn, line, WIDTH);
-    const worths = await Promise.all(moves.map((move) => this.worth(turn, then(line, move))));
+    const worths = await Promise.all(moves.map((move) => this.worth(turn, extended(line, move))));
     const rated = moves.map((move, index) => ({ move, worth: worths[index] ?? 0 }));
     const best = rated.sort((a, b) => b.worth - a.worth).slice(0, DEPTH_WIDTH);
     if (best[0] && best[0].worth < WIN) {
-      const afterwards = await Promise.all(best.map(({ move }) => this.worst(turn, then(line, move))));
+      const afterwards = await Promise.all(best.map(({ move }) => this.worst(turn, extended(line, move))));
       for (const [index, each] of best.entries()) each.worth = afterwards[index] ?? 0;
       best.sort((a, b) => b.worth - a.worth);
     }
@@ -29,7 +29,9 @@ class Search extends Bot {
   async worst(turn: Turn, line: Line): Promise<number> {
     const answers = await this.some(turn, line, ANSWERS);
     if (answers.length === 0) return this.worth(turn, line);
-    return Math.min(...(await Promise.all(answers.map((answer) => this.worth(turn, then(line, answer))))));
+    return Math.min(
+      ...(await Promise.all(answers.map((answer) => this.worth(turn, extended(line, answer))))),
+    );
   }
 
   /** Returns what the end of a line is worth to the bot's seat: ±100 for a win, or the difference in pieces. */

@@ -234,6 +234,6 @@ export function scoreOf(result: Result, seat: number): number | undefined {
 }
 
 /** Returns a line with more moves at its end. */
-export function then(line: Line, ...moves: string[]): Line {
+export function extended(line: Line, ...moves: string[]): Line {
   return { ...line, moves: [...line.moves, ...moves] };
 }

@@ -210,3 +210,8 @@ test("the generated code is fresh", () => {
     assert(same, `${name} is not as the protocol is now: npm run generate`);
   }
 });
+
+test("the package can be imported while a program runs", async () => {
+  const client = await import("game-arbiter-client"); // an export named `then` would be called here
+  assert.deepEqual(client.extended({ game: "pods", moves: ["a1"] }, "b2").moves, ["a1", "b2"]);
+});
