@@ -247,7 +247,7 @@ class OwnPostgres:
 
     def _state(self) -> tuple[int, str]:
         """Return the number of its process, as its file says, and its state; 0 if there is none."""
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, IndexError):  # PostgreSQL makes the file empty, and writes it then
             lines = (self._data / "postmaster.pid").read_text().splitlines()
             return int(lines[0]), lines[7].strip() if len(lines) > 7 else ""
         return 0, ""

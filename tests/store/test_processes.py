@@ -223,6 +223,14 @@ class TestOwnPostgres:
         with pytest.raises(OperatorError, match=f"is of PostgreSQL {version + 1}, .* is only {version}: install"):
             OwnPostgres(folder, programs, "nobody")
 
+    def test_a_file_of_its_process_that_is_not_written_yet_says_nothing(self, folder: Path, programs: Path) -> None:
+        (folder / "data").mkdir()
+        postgres = OwnPostgres(folder, programs, "nobody")
+        for text in ("", "\n", "12", "999999999\n"):
+            (folder / "data" / "postmaster.pid").write_text(text)
+            assert not postgres.is_ready
+            assert not postgres.runs
+
     def test_one_process_at_a_time_uses_a_folder_and_a_broken_one_says_why(self, folder: Path, programs: Path) -> None:
         postgres = OwnPostgres(folder / "pg", programs, "nobody")
         with postgres.held():
