@@ -27,7 +27,7 @@ from arbiter.matches.requests import Receipt
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.connections import Connections
-from arbiter.service.play.membership import TAKEN_FOR_GONE, Membership
+from arbiter.service.play.membership import NO_ANSWER, TAKEN_FOR_GONE, Membership
 from arbiter.service.play.sessions import Sessions, superseded
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
@@ -93,7 +93,8 @@ class Replica:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._say(group))
             group.create_task(self._hear_always())
-        raise AssertionError("neither of them ends")
+            group.create_task(self._expire_in_time())
+        raise AssertionError("none of them ends")
 
     async def _say(self, group: asyncio.TaskGroup) -> NoReturn:
         while True:
@@ -125,6 +126,12 @@ class Replica:
         self._log.warning("taken_for_gone", replica=self._membership.replica, silent_s=round(silent_s, 1))
         self._membership.cut_off = True
         self._sessions.cut_all(reason)
+
+    async def _expire_in_time(self) -> NoReturn:
+        """Call `expire` again and again, also while every call to the store hangs."""
+        while True:
+            await asyncio.sleep(BEAT_S)
+            self.expire(StoreFailed(NO_ANSWER))
 
     def log_grown(self, _news: Sequence[StoredRecord]) -> None:
         """Hand over no turn of the log's news if this replica may be dead. It is the first listener."""

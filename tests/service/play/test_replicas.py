@@ -404,6 +404,27 @@ class TestDeadServer:
         assert other.arbiter.replica is not None
         assert other.arbiter.replica.failovers == 1  # as the metrics show it
 
+    @pytest.mark.parametrize("call", ["beat", "give_back"])
+    @virtually
+    async def test_a_server_sends_its_players_away_in_time_whichever_call_to_the_store_hangs(
+        self, call: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        one, _ = await servers(2)
+        alice = await one.connect("alice")
+        await one.connect("bob")
+        await asyncio.sleep(1)
+
+        async def hang(*_: object) -> None:
+            await asyncio.sleep(600)
+
+        del one.arbiter.sessions._connections.by_player["bob"]  # the next heartbeat removes the row
+        monkeypatch.setattr(MemoryReplicas, call, hang)
+        monkeypatch.setattr(one.journal, "before_reading", hang)
+        await asyncio.sleep(SILENCE_MS / 1_000 + 3 * BEAT_S)
+        assert alice.session.ended is not None
+        with pytest.raises(StoreFailed):
+            await one.connect("carol")
+
     @virtually
     async def test_a_server_that_may_count_as_dead_hands_no_turn_over(self) -> None:
         """If it is killed then, nobody would know that its player has thought there."""

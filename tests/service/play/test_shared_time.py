@@ -113,6 +113,7 @@ async def played(reader: StreamReader) -> None:
     if not any(isinstance(item, AnswerItem) for item in await reader.receive()):
         await asyncio.sleep(2 * BEAT_S)  # until it is known that the server from which the player came is alive
         await reader.receive()
+        await asyncio.sleep(0.1)
     assert isinstance(reader.answer(request), Receipt)
 
 
