@@ -43,10 +43,11 @@ def test_fixed_errors_stay_fixed(seed: int, matches: int) -> None:
 
 
 def test_every_fault_happens(outcomes: list[RunSummary]) -> None:
-    if len(outcomes) < ENOUGH:
-        pytest.skip(f"in fewer than {ENOUGH} runs not everything happens")
+    """In few runs some of them do."""
     faults = sum((outcome.faults for outcome in outcomes), Counter())
-    assert set(faults) == set(Fault) - {Fault.LEAP}
+    possible = set(Fault) - {Fault.LEAP}
+    assert faults
+    assert set(faults) == possible if len(outcomes) >= ENOUGH else set(faults) <= possible
 
 
 def test_only_several_servers_have_their_faults(outcomes: list[RunSummary]) -> None:

@@ -15,7 +15,8 @@ from arbiter.games import registry
 from arbiter.matches.commands import Create
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.policy import ClockStart, NoShow, Policy
-from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.formats import PAIRERS
+from arbiter.tournaments.spec import Options, Spec
 
 ORGANISER: Final = "org"
 GAMES: Final = (
@@ -328,12 +329,10 @@ def _tournaments(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
     dice = Random(f"{seed} tournaments")
     if dice.random() > TOURNAMENTS:
         return ()
-    format_ = dice.choice((Format.ROUND_ROBIN, Format.SWISS, Format.KNOCKOUT))
     names = [player.name for player in plan.players]
     players = tuple(dice.sample(names, min(len(names), 4)))
-    options = Options(rounds=2) if format_ is Format.SWISS and len(players) > 2 else Options()
-    if format_ is Format.SWISS and len(players) <= 2:
-        format_ = Format.ROUND_ROBIN
+    format_, pairer = dice.choice([each for each in PAIRERS.items() if each[1].by_round or each[1].has_bracket])
+    options = Options(rounds=len(players) // 2) if "rounds" in pairer.options else Options()
     spec = Spec(
         name="the cup",
         format=format_,
