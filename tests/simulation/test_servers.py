@@ -24,6 +24,9 @@ FIXED = [
     # After an outage of all servers, the flags fell whose time had passed meanwhile: the first server that started set
     # its timers before it knew that the others were dead.
     (12, 10),
+    # A server sent the end of a match that it had decided before an earlier one that another server had decided. The
+    # bot acknowledged the later one, and lost its stream: it never got the earlier one.
+    (1017, 10),
 ]
 
 

@@ -208,6 +208,7 @@ class Session:
         self.moves_sent: dict[str, int] = {}  #: by match, how many of its moves were sent on this stream
         self.announced: set[str] = set()  #: tournaments whose call the bot has got
         self.last_result = 0  #: the cursor of the last result on this stream
+        self.unacknowledged: set[int] = set()  #: cursors of results on this stream
         self._ends: set[str] = set()  # matches whose end was among the first items
         self._challenges: set[str] = set()  # challenges and seeks that were among the first items
 
@@ -255,6 +256,7 @@ class Session:
     def _note(self, item: Item) -> None:
         if isinstance(item, EndedItem):
             self.last_result = max(self.last_result, item.cursor)
+            self.unacknowledged.add(item.cursor)
 
     def request_arrived(self) -> None:
         """Count a request that needs an answer."""

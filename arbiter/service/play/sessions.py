@@ -13,7 +13,7 @@ from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.games import registry
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.play.catch_up import CatchUp
+from arbiter.service.play.catch_up import PAGE, CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery, note_state
 from arbiter.service.play.membership import Membership
@@ -257,16 +257,33 @@ class Sessions:
     def acknowledge(self, session: Session, cursor: str) -> None:
         """Note which results the bot has seen. A cursor after the last result that this stream has sent is ignored."""
         if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18 and int(cursor) <= session.last_result:
-            self._spawn(self._acknowledge(session.player, int(cursor)))
+            self._spawn(self._acknowledge(session, int(cursor)))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _acknowledge(self, player: str, cursor: int) -> None:
+    async def _acknowledge(self, session: Session, cursor: int) -> None:
         with suppress(StoreFailed):  # the results are sent again
-            await self._directory.acknowledge(player, cursor)
+            if self._membership is not None:
+                cursor = await self._last_told(session, cursor)
+            await self._directory.acknowledge(session.player, cursor)
+            session.unacknowledged = {told for told in session.unacknowledged if told > cursor}
+
+    async def _last_told(self, session: Session, cursor: int) -> int:
+        """Return the cursor up to which a stream has sent every result, at most a given one.
+
+        The end of a match that another server has decided may come after a later one that was decided here.
+        """
+        player = await self._directory.player(session.player)
+        last = player.acknowledged if player is not None else 0
+        while rows := await self._matches.results(session.player, last, PAGE):
+            for row in rows:
+                if row.ended_sequence > cursor or row.ended_sequence not in session.unacknowledged:
+                    return last
+                last = row.ended_sequence
+        return last
 
     def _check(self, hello: Hello) -> None:
         if len(hello.games) > MOST_GAMES:

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from arbiter.bootstrap import Store
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt
-from arbiter.matches.commands import Play
+from arbiter.matches.commands import Play, Resign
 from arbiter.matches.events import Ended, Event, Moved
 from arbiter.matches.match import Phase, deadline
 from arbiter.matches.policy import ClockStart, Policy
@@ -116,6 +116,31 @@ class TestOneStreamAPlayer:
             await asyncio.sleep(1)
             assert not any(each.arbiter.sessions.is_live("alice") for each in (one, other))
         assert [kind for kind in await kinds(one, match.id) if kind in ("arrived", "left")] == ["arrived", "left"] * 3
+
+    @virtually
+    async def test_an_acknowledgement_does_not_cover_a_result_that_was_not_sent_yet(self) -> None:
+        """The end of a match that another server has decided comes later than one that was decided here."""
+        one, other = await servers(2)
+        alice = await one.connect("alice")
+        matches = [await one.create("pondlife", policy=AT_ONCE) for _ in range(2)]
+        await asyncio.sleep(1)
+        one.journal.mute = True  # it does not follow the log
+        await other.arbiter.matches.act(matches[0].id, Resign(1, "r1"))
+        await one.arbiter.matches.act(matches[1].id, Resign(1, "r2"))
+        await alice.receive()
+        [told] = alice.results
+        assert told.match_id == matches[1].id
+        one.journal.mute = False
+        one.arbiter.sessions.acknowledge(alice.session, str(told.cursor))
+        alice.leave()
+        again = await other.connect("alice")
+        await again.receive()
+        assert [item.match_id for item in again.results] == [match.id for match in matches]
+        one.arbiter.sessions.acknowledge(alice.session, str(told.cursor))
+        other.arbiter.sessions.acknowledge(again.session, str(told.cursor))
+        await asyncio.sleep(1)
+        player = await one.arbiter.accounts.player("alice")
+        assert player.acknowledged == told.cursor
 
     @virtually
     async def test_a_tournament_sees_players_on_any_server(self) -> None:
