@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -19,12 +20,16 @@ from arbiter.service.ports.notices import Notice
 from arbiter.service.ports.replicas import Taken
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
-from arbiter.testing.simulation.summary import simulate
+from arbiter.testing.simulation.invariants import RunEvidence, violations
+from arbiter.testing.simulation.plan import Fault, draw
+from arbiter.testing.simulation.run import play_out
 
 pytestmark = pytest.mark.long
 
 Inject = Callable[[pytest.MonkeyPatch], None]
 SERVERS = 3
+MATCHES = 8
+SEEDS = 6  #: that are tried
 OUTAGE = "The outage is charged to nobody"
 
 
@@ -99,19 +104,29 @@ def remembers_one_earlier_server(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
-    ("inject", "seed", "matches", "invariants"),
+    ("inject", "faults", "seed", "invariants"),
     [
-        (ticks_twice, 2, 8, {"Typed ends", "Proof"}),
-        (answers_a_lost_race_as_it_was_decided, 3, 8, {"No acknowledged move is lost"}),
-        (lets_an_older_stream_live, 5, 8, {"One live Play stream a player"}),
-        (tells_no_turn_that_began_elsewhere, 2, 8, {"Every turn is received"}),
-        (hears_of_no_revocation, 4, 8, {"Revocation is heard"}),
-        (remembers_one_earlier_server, 198, 8, {OUTAGE}),
+        (ticks_twice, {Fault.RACE: 60.0}, 2, {"Typed ends", "Proof"}),
+        (answers_a_lost_race_as_it_was_decided, {Fault.RACE: 60.0}, 1, {"No acknowledged move is lost"}),
+        (lets_an_older_stream_live, {Fault.MOVE: 30.0}, 1, {"One live Play stream a player"}),
+        (tells_no_turn_that_began_elsewhere, {Fault.MOVE: 2.0}, 1, {"Every turn is received", "Every match ends"}),
+        (hears_of_no_revocation, {Fault.MOVE: 2.0}, 4, {"Revocation is heard"}),
+        (remembers_one_earlier_server, {Fault.CHASE: 20.0}, 7, {OUTAGE}),
     ],
 )
 def test_the_fault_is_found(
-    inject: Inject, seed: int, matches: int, invariants: set[str], monkeypatch: pytest.MonkeyPatch
+    inject: Inject,
+    faults: dict[Fault, float],
+    seed: int,
+    invariants: set[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """By this seed; a change of the arbiter that asks the store once more may need one of the next seeds."""
     inject(monkeypatch)
-    outcome = simulate(seed, matches, replicas=SERVERS)
-    assert invariants & {violation.promise for violation in outcome.violations}, f"{outcome}"
+    assert any(invariants & promises_broken(each, faults) for each in range(seed, seed + SEEDS))
+
+
+def promises_broken(seed: int, faults: dict[Fault, float]) -> set[str]:
+    """Return the promises that a run of three servers breaks, with these faults alone."""
+    plan = replace(draw(seed, MATCHES, SERVERS), faults=faults)
+    return {violation.promise for violation in violations(RunEvidence(play_out(plan)))}
