@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import json
+import math
 import shlex
 import socket
 import sqlite3
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from arbiter import __version__
-from arbiter.bootstrap import open_record
+from arbiter.bootstrap import examination, open_record
 from arbiter.config import Settings, load
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Cause
@@ -295,7 +296,7 @@ def test_the_command_of_the_runbook(
 
 
 @pytest.mark.long
-def test_the_bus(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+def test_the_bus(arbiter: Arbiter, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = ("--store", "postgresql://arbiter@127.0.0.1:1/arbiter")  # it is not there, which is said of the store
 
     def bus(*options: str) -> tuple[str, str, str]:
@@ -303,8 +304,11 @@ def test_the_bus(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
         return found(arbiter, "--config", str(tmp_path / "arbiter.toml"), *store)[1]["bus"]
 
     with Nats() as server:
-        grade, text, _ = bus(f'bus = "nats://me:secret@{server.address}"')
-        assert (grade, text.partition(" answers in ")[0]) == ("good", server.url)
+        for most_ms, expected in ((math.inf, ("good", "")), (0.0, ("note", "move NATS nearer to the server"))):
+            monkeypatch.setattr(examination, "SLOW_ROUND_TRIP_MS", most_ms)
+            grade, text, advice = bus(f'bus = "nats://me:secret@{server.address}"')
+            assert (grade, advice) == expected
+            assert text.startswith(f"{server.url} answers in ")
     grade, text, advice = bus(f'bus = "{server.url}"')
     assert grade == "note"
     assert server.url in text
