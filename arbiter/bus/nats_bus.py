@@ -80,6 +80,7 @@ class NatsBus:
                 self.trouble = self.trouble or "the connection has ended"
                 self._waiting.clear()
                 await self._close(client)
+            _end_if_cancelled()
             await asyncio.sleep(RETRY_S)
 
     async def round_trip_ms(self) -> float:
@@ -123,6 +124,7 @@ class NatsBus:
     async def _send(self, client: Client) -> None:
         """Send what is published, until the connection ends."""
         while client.is_connected:
+            _end_if_cancelled()
             await self._more.wait()
             self._more.clear()
             while self._waiting and client.is_connected:
@@ -141,3 +143,10 @@ class NatsBus:
 
     async def _closed(self) -> None:
         self._more.set()
+
+
+def _end_if_cancelled() -> None:
+    """Raise CancelledError if this task was cancelled: some calls of the library swallow that, so a server never ended."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

@@ -231,3 +231,21 @@ async def test_the_commands_of_the_runbook() -> None:
         assert await here.round_trip_ms() > 0
         with pytest.raises(NatsBus.FAILURES):
             await bus(server.url).round_trip_ms()
+
+
+async def test_it_ends_whenever_it_is_cancelled() -> None:
+    """The library swallows a cancellation in some of its calls."""
+    with Nats() as server:
+        for step in range(150):
+            one = bus(server.url)
+            running = asyncio.create_task(one.run())
+            for _ in range(step % 50):
+                await asyncio.sleep(0)
+            if step >= 50:
+                await until(lambda: not one.trouble)  # noqa: B023
+                one.publish(REPORT)
+                for _ in range(step % 50):
+                    await asyncio.sleep(0)
+            running.cancel()
+            async with asyncio.timeout(WAIT_S):
+                await asyncio.gather(running, return_exceptions=True)
