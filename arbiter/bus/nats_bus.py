@@ -146,7 +146,7 @@ class NatsBus:
 
 
 def _end_if_cancelled() -> None:
-    """Raise CancelledError if this task was cancelled: some calls of the library swallow that, so a server never ended."""
+    """Raise CancelledError if this task was cancelled: some calls of the library swallow the error."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

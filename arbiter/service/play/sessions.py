@@ -267,11 +267,11 @@ class Sessions:
     async def _acknowledge(self, session: Session, cursor: int) -> None:
         with suppress(StoreFailed):  # the results are sent again
             if self._membership is not None:
-                cursor = await self._last_told(session, cursor)
+                cursor = await self._last_sent(session, cursor)
             await self._directory.acknowledge(session.player, cursor)
-            session.unacknowledged = {told for told in session.unacknowledged if told > cursor}
+            session.unacknowledged = {each for each in session.unacknowledged if each > cursor}
 
-    async def _last_told(self, session: Session, cursor: int) -> int:
+    async def _last_sent(self, session: Session, cursor: int) -> int:
         """Return the cursor up to which a stream has sent every result, at most a given one.
 
         The end of a match that another server has decided may come after a later one that was decided here.
