@@ -337,6 +337,7 @@ class TestReconnecting:
                 await sly.say(move_of(turn))
                 await sly.until(lambda sly=sly: len(sly.ledgers) == 1)  # type: ignore[misc]
                 ledgers += sly.ledgers
+                await sly.turn()  # on this stream: the next one answers a turn that it did not receive first
         assert [ledger.round_trip_ms for ledger in ledgers] == [0, 0, 0]
         assert ledgers[0].credited_ms == 0
         assert all(ledger.credited_ms <= 100 for ledger in ledgers)
