@@ -18,7 +18,7 @@ from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.lookup import findable
 from arbiter.service.matches.live import DRAINING
-from arbiter.service.matches.unfinished import CUT
+from arbiter.service.matches.unfinished import CUT, still_listed
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import (
     Append,
@@ -83,31 +83,39 @@ class TournamentRegistry:
         Tournaments with a damaged log are set aside; the server's log names them. Raises StoreFailed.
         """
         journal = self._dependencies.journal
+        self._began = await journal.head()
         unfinished = await journal.unfinished_tournaments()
-        aside: set[str] = set()
+        damages: dict[str, StoreDamaged] = {}
+        wrong: dict[str, str] = {}  # what contradicts the list, by tournament
         for tournament_id in unfinished:
             try:
                 log, last = await self._read(tournament_id)
                 gap = await journal.last_gap(last)
                 if gap:
                     raise RecordDamaged(tournament_id, log.chain.revision, CUT.format(gap=gap), "tournament")
-                if log.tournament.phase is TournamentPhase.ENDED:
-                    raise StoreDamaged(f"tournament {tournament_id} has ended, but is listed as unfinished")
-            except (StoreDamaged, Refusal) as damage:
-                if not isinstance(damage, StoreDamaged) and damage.reason is not Reason.TOURNAMENT_NOT_FOUND:
+            except StoreDamaged as damage:
+                damages[tournament_id] = damage
+            except Refusal as refusal:
+                if refusal.reason is not Reason.TOURNAMENT_NOT_FOUND:
                     raise
-                aside.add(tournament_id)
-                self._log.error("tournament_set_aside", tournament=tournament_id, error=damage.message)
+                wrong[tournament_id] = "has no record"
             else:
-                self._admit(log)
-        self._began = await journal.head()
+                if log.tournament.phase is TournamentPhase.ENDED:
+                    wrong[tournament_id] = "has ended"
+                else:
+                    self._admit(log)
+        for tournament_id in await still_listed(wrong, journal.unfinished_tournaments):
+            what = f"tournament {tournament_id} {wrong[tournament_id]}"
+            damages[tournament_id] = StoreDamaged(f"{what}, but is listed as unfinished")
+        for tournament_id, error in damages.items():
+            self._log.error("tournament_set_aside", tournament=tournament_id, error=error.message)
         for live in self._dependencies.matches.live:
             match = live.newest
             made_by = tournament_of(match)
             driver = self._drivers.get(made_by)
-            if made_by and made_by not in aside and (driver is None or not driver.expects(match)):
+            if made_by and made_by not in damages and (driver is None or not driver.expects(match)):
                 await abort(self._dependencies.matches, match.id, made_by)  # a crash came before its end was stored
-        return len(unfinished) - len(aside)
+        return len(unfinished) - len(damages.keys() | wrong.keys())
 
     async def stop(self) -> None:
         """Stop all drivers. After the next start, the tournaments continue from their logs."""
