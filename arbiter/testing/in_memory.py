@@ -143,6 +143,7 @@ class InMemoryArbiter:
         policy: Policy | None = None,
         label: str = "",
         opening: tuple[str, ...] = (),
+        rated: bool = False,
     ) -> Match:
         """Create a match as the organiser `org`."""
         self._requests += 1
@@ -154,7 +155,7 @@ class InMemoryArbiter:
             "org",
             request or f"r{self._requests}",
             policy or self.arbiter.policy,
-            False,
+            rated,
             label,
             opening=opening,
         )

@@ -16,6 +16,7 @@ from arbiter.service.gate.tournaments import TournamentQuery
 from arbiter.web.boards import board, ground_of, shown, sprite, style_sheet
 from arbiter.web.callers import call_of
 from arbiter.web.grids import MOST, grid
+from arbiter.web.rating_pages import places
 from arbiter.web.rendering import HERE, Templates
 from arbiter.web.rules import rules_page
 from arbiter.web.tournament_pages import PHASES
@@ -47,6 +48,7 @@ class Pages:
             tournaments=tournaments.items,
             phases=PHASES,
             leaders=leaders.rows,
+            places=places(leaders.rows, first_page=True, last_page=not leaders.next_token),
         )
 
     async def keys(self, request: Request) -> Response:

@@ -70,13 +70,14 @@ async def played(
     comments: Sequence[Comment | None] = (),
     players: Sequence[str] = ("alice", "bob"),
     offers: bool = False,
+    rated: bool = False,
 ) -> Match:
     """Return a match of two players after some moves, with comments.
 
     offers: each player offers a draw after its move, so that other events stand between the moves.
     resign: alice resigns at the end.
     """
-    matches, match_id = server.arbiter.matches, (await server.create(game, players, time="10m")).id
+    matches, match_id = server.arbiter.matches, (await server.create(game, players, time="10m", rated=rated)).id
     active = asyncio.Event()
 
     def changed(match: Match, events: object) -> None:

@@ -266,3 +266,11 @@ def test_places_whose_order_is_not_established_are_a_range(
         for place, group in enumerate(groups, 1)
     ]
     assert places(rows, first, last) == expected
+
+
+async def test_the_front_page_shows_an_order_that_is_not_established_as_the_leaderboard_does(page: Site) -> None:
+    await played(page.server, "hop-it", 6, resign=True, rated=True)
+    for path in ("/", "/leaderboard"):
+        shown = Elements((await page.get(path)).text).found
+        assert len([name for name, given in shown if given.get("class") == "places"]) == 2, path
+        assert (await page.get(path)).text.count(">1–2<") == 2, path
