@@ -4,7 +4,8 @@ Three advisory locks of the database keep order (`pg_locks` shows them). The fir
 hash, so that several stores can share a database.
 
 - SERVING is held by a session from the start of a server to its end. Servers share it; whoever needs the store alone,
-  to bring its tables up to date, to rebuild or to fill it, holds it alone.
+  to bring its tables up to date, to rebuild or to fill it, holds it alone. If a server's process is killed, the
+  database ends this session at once: that is how the other servers see so early that it is dead.
 - STARTING is held by a transaction while a server checks the store and its signing keys, one server after another.
 - NUMBERING is held by a transaction that appends to the log, from before it reads the last number until its commit.
 With numbers from a database sequence, records could become visible in another order than their numbers, and a reader
@@ -19,6 +20,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, Row, create_engine, event
 from sqlalchemy.engine import URL
@@ -68,11 +70,12 @@ INSERT: Final = (
     "FROM unnest(%s::bigint[], %s::varchar[], %s::bigint[], %s::bytea[], %s::varchar[], %s::boolean[], "
     "%s::bytea[]) AS new (sequence, match_id, revision, body, subject, known, seal)"
 )
-_HOLDERS: Final = (
-    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND objid = 1 "
+_HELD_BY: Final = (
+    "FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND objid = 1 "
     f"AND classid::bigint = ({_SCHEMA}::bigint & 4294967295) "
     "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
+SERVING: Final = f"SELECT pid {_HELD_BY}"  #: the query for the database's process ids of the sessions that hold SERVING
 _SAFETY: Final = ("fsync", "full_page_writes")
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
@@ -165,7 +168,7 @@ def held(made: Engine, shared: bool = False) -> Iterator[None]:
     session of the lock is ended, the engine notices when it next connects; until then the condition of each append
     prevents a fork by two servers. Raises HeldElsewhere.
     """
-    hold = _Hold(made.url, shared)
+    hold = _HOLDS[made] = _Hold(made.url, shared)
 
     def check(connection: Any, _record: object) -> None:
         try:
@@ -186,11 +189,29 @@ def held(made: Engine, shared: bool = False) -> Iterator[None]:
     finally:
         if event.contains(made, "connect", check):
             event.remove(made, "connect", check)
+        del _HOLDS[made]
         hold.close()
 
 
+def serving_session(made: Engine, renewed: bool = False) -> tuple[int, int]:
+    """Return the database's process id of the session that holds SERVING for an engine, and since when it does.
+
+    The instant is in the database's time, in milliseconds since the epoch. Both are 0 if the store is not held. The
+    session may have ended meanwhile: if `renewed`, there is a new one then. Raises HeldElsewhere, DBAPIError.
+    """
+    hold = _HOLDS.get(made)
+    if hold is None:
+        return 0, 0
+    if renewed:
+        hold.take()
+    return hold.session
+
+
 class _Hold:
-    """The session that holds the lock SERVING, `shared` with others or alone."""
+    """The session that holds the lock SERVING, `shared` with others or alone.
+
+    session: its process id in the database, and since when it holds the lock; see `serving_session`.
+    """
 
     def __init__(self, place: URL, shared: bool = False) -> None:
         self._shared = shared
@@ -198,6 +219,7 @@ class _Hold:
         self._mutex = threading.Lock()
         self._connection: Connection | None = None
         self._session: Row[Any] | None = None  # the session's database process id, and its start time
+        self.session = 0, 0
 
     def take(self) -> None:
         """Take the lock. Raises HeldElsewhere if another session is in the way, DBAPIError."""
@@ -235,6 +257,8 @@ class _Hold:
             self._session = connection.exec_driver_sql(
                 "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
             ).one()
+            since_ms = connection.exec_driver_sql(NOW_MS).scalar_one()
+            self.session = int(self._session[0]), int(since_ms)
         except OperationalError as error:
             connection.close()
             if getattr(error.orig, "sqlstate", "") == _LOCK_NOT_AVAILABLE:
@@ -252,6 +276,9 @@ class _Hold:
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = %s AND backend_start = %s",
                 tuple(self._session),
             )
+
+
+_HOLDS: Final[WeakKeyDictionary[Engine, _Hold]] = WeakKeyDictionary()
 
 
 class Files:
@@ -276,7 +303,7 @@ def is_there(made: Engine) -> bool:
 def holders(made: Engine) -> int:
     """Return how many servers hold the store; a program that needs it alone counts as one. Raises DBAPIError."""
     with made.connect() as connection:
-        return int(connection.exec_driver_sql(_HOLDERS).scalar() or 0)
+        return int(connection.exec_driver_sql(f"SELECT count(*) {_HELD_BY}").scalar() or 0)
 
 
 @contextmanager

@@ -1,7 +1,15 @@
-"""Replicas and their Play streams in a database, whose clock counts."""
+"""Replicas and their Play streams in a database, whose clock counts.
+
+A replica that is killed is dead before it has been silent for long, because the database ends the session that holds
+the store for it (`arbiter.store.postgres`). Two conditions keep this from being said of a replica that lives. A session
+may be cut while its server lives: the server then writes a heartbeat with a new one within ENDED_MS. And when the
+database itself has restarted, all sessions are gone: so a replica believes this only of one that has written a
+heartbeat since its own session began.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, text
@@ -11,12 +19,17 @@ from arbiter.store.database import kind_of
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
-_ENTER: Final = "INSERT INTO replica (replica, seen_ms, heir) VALUES (:replica, ({now}), '')"
-_BEAT: Final = "UPDATE replica SET seen_ms = ({now}) WHERE replica = :replica AND heir = ''"
+ENDED_MS: Final = 750  #: silence after which a replica without a session is dead: one heartbeat is missing
+_ENTER: Final = "INSERT INTO replica (replica, seen_ms, heir, session) VALUES (:replica, ({now}), '', :session)"
+_BEAT: Final = "UPDATE replica SET seen_ms = ({now}), session = :session WHERE replica = :replica AND heir = ''"
+_IS_DEAD: Final = (
+    "(seen_ms < ({now}) - :silence_ms OR (session <> 0 AND seen_ms > :since_ms AND seen_ms < ({now}) - :ended_ms "
+    "AND session NOT IN ({serving})))"
+)
 _INHERIT: Final = (
-    "UPDATE replica SET heir = :replica WHERE replica <> :replica AND seen_ms < ({now}) - :silence_ms AND "
+    f"UPDATE replica SET heir = :replica WHERE replica <> :replica AND {_IS_DEAD} AND "
     "(heir = '' OR heir NOT IN (SELECT alive.replica FROM replica AS alive WHERE alive.replica = :replica "
-    "OR alive.seen_ms >= ({now}) - :silence_ms))"
+    f"OR NOT {_IS_DEAD}))"
 )
 _OTHERS: Final = text("SELECT replica FROM replica WHERE replica <> :replica AND heir = '' ORDER BY replica")
 _MINE: Final = text("SELECT replica FROM replica WHERE heir = :replica ORDER BY replica")
@@ -84,26 +97,35 @@ class SqlReplicas:
     """
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
-        now = kind_of(engine).NOW_MS
+        kind = kind_of(engine)
         self._enter, self._beat, self._inherit, self._leave, self._take = (
-            text(statement.format(now=now)) for statement in (_ENTER, _BEAT, _INHERIT, _LEAVE, _TAKE)
+            text(statement.format(now=kind.NOW_MS, serving=kind.SERVING))
+            for statement in (_ENTER, _BEAT, _INHERIT, _LEAVE, _TAKE)
         )
+        self._session_of = partial(kind.serving_session, engine)
         self._writer = writer
         self._reader = reader
 
     async def enter(self, replica: str) -> None:
         """Add a replica."""
-        await self._writer.write(lambda connection: connection.execute(self._enter, {"replica": replica}).rowcount)
+
+        def write(connection: Connection) -> None:
+            session, _ = self._session_of(renewed=True)
+            connection.execute(self._enter, {"replica": replica, "session": session}).close()
+
+        await self._writer.write(write)
 
     async def beat(self, replica: str, silence_ms: int) -> Heartbeat | None:
         """Say that a replica is alive."""
         me = {"replica": replica}
 
         def write(connection: Connection) -> Heartbeat | None:
-            if not connection.execute(self._beat, me).rowcount:
+            session, since_ms = self._session_of()
+            if not connection.execute(self._beat, {**me, "session": session}).rowcount:
                 return None
             connection.execute(_ALIVE, me).close()
-            connection.execute(self._inherit, {**me, "silence_ms": silence_ms}).close()
+            silences = {"silence_ms": silence_ms, "ended_ms": ENDED_MS, "since_ms": since_ms}
+            connection.execute(self._inherit, {**me, **silences}).close()
             gone = connection.execute(_MINE, me).scalars()
             sessions = _sessions(connection)
             return Heartbeat(tuple(gone), sessions, tuple(connection.execute(_OTHERS, me).scalars()))

@@ -209,13 +209,15 @@ challenge = Table(
     Index("challenge_open", "state", "opponent"),
 )
 
-#: A server that shares the store. seen_ms: when it said so last, in the database's time; heir: who deals with its end.
+#: A server that shares the store. seen_ms: when it said so last, in the database's time; heir: who deals with its end;
+#: session: the database's process id of the session that holds the store for it, 0 for a server of a version before.
 replica = Table(
     "replica",
     metadata,
     Column("replica", Name, primary_key=True),
     Column("seen_ms", BigInteger, nullable=False),
     Column("heir", Name, nullable=False),
+    Column("session", Integer, nullable=False, server_default="0"),
 )
 
 #: The Play stream of each player, on whichever replica. previous: the replica of the stream that it has replaced at

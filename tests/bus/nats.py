@@ -23,6 +23,10 @@ class Nats:
     def url(self) -> str:
         return f"nats://{self.address}"
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None
+
     def start(self) -> None:
         """Start it, and wait until it accepts connections."""
         host, _, port = self.address.partition(":")
@@ -51,5 +55,5 @@ class Nats:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._process is not None:
+        if self.runs:
             self.kill()

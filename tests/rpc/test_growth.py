@@ -18,6 +18,7 @@ from arbiter.config import Limits, Settings
 from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.ended import MOST
+from arbiter.service.play.session import RESULTS_KEPT
 from arbiter.service.play.stream_ends import PLAYERS_KEPT
 from arbiter.service.token_bucket import NAMES_KEPT
 from arbiter.testing.server import memory_world, served
@@ -31,6 +32,7 @@ BOUNDED = {
     "Accounts._callers": 100_000,
     "Accounts._admitted": 100_000,
     "EndedMatches._matches": MOST,
+    "Session.unacknowledged": RESULTS_KEPT,  # of each stream
     "StreamEnds._of_player": PLAYERS_KEPT,
     "TokenBuckets._buckets": NAMES_KEPT,  # names of the last period
 }

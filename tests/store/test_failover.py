@@ -1,7 +1,8 @@
 """Three server processes on one PostgreSQL, with wrong clocks: whatever happens to one, play goes on at the others.
 
-Servers are killed, stopped and continued, cut off from the database, and told to stop; the database is restarted. No
-move that was acknowledged is lost or there twice, nobody is charged for an outage, and observers miss nothing.
+Servers are killed, stopped and continued, cut off from the database, and told to stop; the database is restarted. With
+a bus, it is killed, cut and started again meanwhile. No move that was acknowledged is lost or there twice, nobody is
+charged for an outage, and observers miss nothing.
 """
 
 from __future__ import annotations
@@ -31,15 +32,18 @@ from arbiter.runtime.keys import holds
 from arbiter.runtime.loopback import free_port
 from arbiter.testing.crashing import CrashPlan
 from arbiter.testing.guarantees import Received, kept
+from tests.bus.changing import ChangingBus, changing_bus
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, check_received, events_of
 from tests.e2e.processes import Server
 from tests.e2e.recording_bot import Exchanges, RecordingBot
 from tests.processes import until
 from tests.store.postgres import Cluster
+from tests.store.test_bus import Servers
 
 PLAYERS = ("anna", "ben", "cleo", "dan", "eva", "finn")
 GAMES = ("circle-of-life(target=1)", "hop-it", "pondlife")
+NAMES = ("server-0", "server-1", "server-2")
 WRONG_MS = (1_000, -1_000, 0)  #: how far the clocks of the three servers are ahead
 AT_ONCE = 4  #: matches
 THINKS_MS = 120
@@ -255,9 +259,14 @@ class Workload:
         await self.until(lambda: not streams or any(roamer.moved > number for roamer, number in streams.items()))
 
 
-async def kill_in_turn(workload: Workload, kills: int) -> None:
-    """Kill two servers, the second one before anybody knows of the first death, while the third goes on; then again."""
+async def kill_in_turn(workload: Workload, kills: int, bus: ChangingBus | None) -> None:
+    """Kill two servers, the second one before anybody knows of the first death, while the third goes on; then again.
+
+    Each time something has happened to the bus.
+    """
     for _ in range(kills // 2):
+        if bus is not None:
+            bus.change()
         starting, affected, dead = [], [], None
         for _ in range(2):
             dead = max({0, 1, 2} - {dead}, key=lambda number: (len(workload.on(number)), -number))
@@ -387,28 +396,39 @@ async def cut_off(workload: Workload, cable: Cable) -> None:
 
 
 @pytest.mark.timeout(0)  # each step has its own limit
+@pytest.mark.parametrize("with_bus", [True, pytest.param(False, marks=pytest.mark.soak)])
 async def test_play_goes_on_whatever_happens_to_one_of_three_servers(
-    cluster: Cluster, postgres: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, kills: int
+    cluster: Cluster, postgres: str, tmp_path: Path, kills: int, with_bus: bool
 ) -> None:
     folder = cluster.folder / "cable"
     folder.mkdir(exist_ok=True)
     async with AsyncExitStack() as stack:
         cable = await stack.enter_async_context(Cable(folder, cluster.folder / ".s.PGSQL.5432"))
         stores = (postgres, postgres, postgres.replace(f"host={cluster.folder}", f"host={folder}"))
+        bus = await stack.enter_async_context(changing_bus()) if with_bus else None
+        buses = (bus.url, bus.cut_url, bus.url) if bus is not None else ("", "", "")
+        metrics = [f"127.0.0.1:{free_port()}" for _ in stores]
         servers = [
-            await stack.enter_async_context(crashing_server(tmp_path, store, True, f"server-{number}", wrong))
-            for number, (store, wrong) in enumerate(zip(stores, WRONG_MS, strict=True))
+            await stack.enter_async_context(crashing_server(tmp_path, store, True, name, wrong, bus=url, metrics=shown))
+            for name, store, wrong, url, shown in zip(NAMES, stores, WRONG_MS, buses, metrics, strict=True)
         ]
         assert all(await asyncio.gather(*(server.begin(CrashPlan()) for server in servers)))
         workload = Workload(servers, random.Random(kills))
         async with workload.playing():
             await workload.answers()
             await workload.hold_cup()
-            await kill_in_turn(workload, min(KILLS_EACH * kills, MOST_KILLS))
+            await kill_in_turn(workload, min(KILLS_EACH * kills, MOST_KILLS), bus)
             await stop_and_continue(workload, cluster, postgres)
             await cut_off(workload, cable)
             await restart_database(workload, cluster)
             await drain(workload)
+            if bus is not None:
+                bus.mend()
+                logs = [tmp_path / f"{name}.log" for name in NAMES]
+                reached = Servers(servers, [f"http://{shown}/metrics" for shown in metrics], logs)
+                await reached.hear_each_other()
+                assert reached.said("log_listener_failed") == [0, 0, 0]
+                await workload.answers()
             workload.last = True
             workload.exchanges.changed.set()
             await workload.until(lambda: not workload.untold)

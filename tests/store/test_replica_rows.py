@@ -7,14 +7,20 @@ import itertools
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from random import Random
+from signal import SIGQUIT
+from typing import NamedTuple
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from arbiter.bootstrap import open_store
+from arbiter.service.play.replica import BEAT_S
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player
 from arbiter.service.ports.notices import Notice, NoticeKind
 from arbiter.service.ports.replicas import LostPlayer, PlaySession, Replicas
+from arbiter.store.replicas import ENDED_MS
 from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
+from tests.store.postgres import Cluster
 from tests.store.test_directory import ALICE, CHALLENGE, TOKEN
 
 A_LONG_TIME_MS = 600_000
@@ -65,6 +71,80 @@ async def test_the_next_replica_takes_over_from_one_that_dies_while_it_handles_a
     await replicas.enter("c")
     assert set(await gone(replicas, "c", 2)) == {"a", "b"}
     assert await replicas.beat("b", A_LONG_TIME_MS) is None
+
+
+class Two(NamedTuple):
+    """Two servers on one PostgreSQL, each with a replica of its name, `a` and `b`."""
+
+    a: Replicas
+    b: Replicas
+    cluster: Cluster
+    database: str
+
+    def session(self, replica: str) -> int:
+        """Return the session by which a replica says that it holds the store."""
+        [(session,)] = self.cluster.ask(f"SELECT session FROM replica WHERE replica = '{replica}'", self.database)
+        return int(session)
+
+    async def silence(self, replica: str) -> None:
+        """Wait until a replica has been silent for so long that it is dead if it has no session."""
+        query = f"SELECT 1 FROM replica WHERE replica = '{replica}' AND {ENDED_MS + 50} < "
+        async with asyncio.timeout(LONGEST_S):
+            while not self.cluster.ask(f"{query} extract(epoch FROM now()) * 1000 - seen_ms", self.database):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+    async def others(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the dead and the other replicas as `b` sees them, by their sessions alone."""
+        heartbeat = await self.b.beat("b", A_LONG_TIME_MS)
+        assert heartbeat is not None
+        return heartbeat.gone, heartbeat.others
+
+
+@pytest.fixture
+async def two(cluster: Cluster, postgres: str) -> AsyncIterator[Two]:
+    async with open_store(postgres, shared=True) as one, open_store(postgres, shared=True) as other:
+        assert one.replicas is not None
+        assert other.replicas is not None
+        made = Two(one.replicas, other.replicas, cluster, str(make_url(postgres).database))
+        for name, replicas in (("a", made.a), ("b", made.b)):
+            await replicas.enter(name)
+            await replicas.beat(name, A_LONG_TIME_MS)
+        yield made
+
+
+async def test_a_replica_whose_session_has_ended_is_dead_once_a_heartbeat_is_missing(two: Two) -> None:
+    assert ENDED_MS > BEAT_S * 1_000, "a replica that lives and lost its session writes a heartbeat in time"
+    await two.silence("a")
+    assert await two.others() == ((), ("a",)), "it is silent, and its session is there"
+    await two.a.beat("a", A_LONG_TIME_MS)
+    before = two.session("a")
+    assert two.cluster.ask(f"SELECT pg_terminate_backend({before}, {LONGEST_S * 1_000})") == [(True,)]
+    await two.silence("a")
+    assert await two.others() == (("a",), ())
+    assert await two.a.beat("a", A_LONG_TIME_MS) is None
+    await two.a.enter("a2")
+    assert two.session("a2") not in (0, before), "a new replica has a session"
+    await two.silence("a2")
+    assert await two.others() == (("a",), ("a2",))
+
+
+async def test_the_restart_of_the_database_makes_no_replica_dead(two: Two) -> None:
+    two.cluster.stop(SIGQUIT)
+    two.cluster.start()
+    await two.silence("a")
+    assert await two.others() == ((), ("a",)), "no session has outlived the database"
+    before = two.session("a")
+    await two.a.beat("a", A_LONG_TIME_MS)
+    assert two.session("a") != before
+    assert two.cluster.ask(f"SELECT pg_terminate_backend({two.session('a')}, {LONGEST_S * 1_000})") == [(True,)]
+    await two.silence("a")
+    assert await two.others() == (("a",), ())
+
+
+async def test_a_server_of_the_version_before_has_no_session_and_is_dead_by_silence_alone(two: Two) -> None:
+    two.cluster.ask("UPDATE replica SET session = 0 WHERE replica = 'a'", two.database)
+    await two.silence("a")
+    assert await two.others() == ((), ("a",))
 
 
 async def sessions(replicas: Replicas, replica: str) -> tuple[PlaySession, ...]:

@@ -1,9 +1,10 @@
 """The duties of a server that shares its store: heartbeats, and cleaning up after dead servers.
 
 Twice a second each replica writes its row and reads those of all Play streams. A replica that has written nothing for
-two seconds is dead. The first replica that notices cleans up after it. It interrupts the matches in which a player of
-the dead replica is to move, so that this player's interrupted thinking time is not charged. In the other matches of
-such players it records that they have left, unless they have connected again.
+two seconds is dead; if its process was killed, the store knows it, and the replica is dead as soon as a heartbeat is
+missing. The first replica that notices cleans up after it. It interrupts the matches in which a player of the dead
+replica is to move, so that this player's interrupted thinking time is not charged. In the other matches of such players
+it records that they have left, unless they have connected again.
 
 A player who connects again before anybody has noticed is `doubtful`. Its answer to a turn that began before waits until
 it is known whether the other replica is dead (see `arbiter.service.matches.certainty`).

@@ -22,6 +22,7 @@ from arbiter.tournaments.events import Created
 from arbiter.tournaments.tournament import TournamentPhase
 
 ROUND_TRIPS_KEPT = 8  #: the minimum of this many counts, so a bot gains nothing by delaying one pong
+RESULTS_KEPT = 1_000  #: results on a stream that are not acknowledged; later ones are sent on the next stream again
 WRITE_MS = 10  #: a write that takes longer waits for its reader
 
 
@@ -208,7 +209,7 @@ class Session:
         self.moves_sent: dict[str, int] = {}  #: by match, how many of its moves were sent on this stream
         self.announced: set[str] = set()  #: tournaments whose call the bot has got
         self.last_result = 0  #: the cursor of the last result on this stream
-        self.unacknowledged: set[int] = set()  #: cursors of results on this stream
+        self.unacknowledged: set[int] = set()  #: cursors of results on this stream, the first ones
         self._ends: set[str] = set()  # matches whose end was among the first items
         self._challenges: set[str] = set()  # challenges and seeks that were among the first items
 
@@ -256,7 +257,8 @@ class Session:
     def _note(self, item: Item) -> None:
         if isinstance(item, EndedItem):
             self.last_result = max(self.last_result, item.cursor)
-            self.unacknowledged.add(item.cursor)
+            if len(self.unacknowledged) < RESULTS_KEPT:
+                self.unacknowledged.add(item.cursor)
 
     def request_arrived(self) -> None:
         """Count a request that needs an answer."""

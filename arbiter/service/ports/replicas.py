@@ -69,8 +69,9 @@ class Replicas(Protocol):
     async def beat(self, replica: str, silence_ms: int) -> Heartbeat | None:
         """Record that a replica is alive. Returns None if another replica already cleans up after it.
 
-        A replica that has been silent for `silence_ms` is dead. The first replica that notices cleans up after it
-        (`gone`), and then calls `forget`. If that replica dies before this, the next one does the same.
+        A replica that has been silent for `silence_ms` is dead, or sooner if the store knows that its process has
+        ended. The first replica that notices cleans up after it (`gone`), and then calls `forget`. If that replica dies
+        before this, the next one does the same.
         """
 
     async def forget(self, replica: str) -> None:

@@ -18,6 +18,7 @@ from arbiter.matches.events import Ended, Event, Moved
 from arbiter.matches.match import Phase, deadline
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
+from arbiter.service.play import session
 from arbiter.service.play.challenges import Terms
 from arbiter.service.play.replica import BEAT_S, SILENCE_MS
 from arbiter.service.play.session import (
@@ -141,6 +142,28 @@ class TestOneStreamAPlayer:
         await asyncio.sleep(1)
         player = await one.arbiter.accounts.player("alice")
         assert player.acknowledged == told.cursor
+
+    @virtually
+    async def test_of_a_stream_whose_bot_acknowledges_nothing_the_first_results_are_kept(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(session, "RESULTS_KEPT", 2)
+        one, other = await servers(2)
+        alice = await one.connect("alice")
+        for number in range(4):
+            match = await one.create("pondlife", policy=AT_ONCE)
+            await one.arbiter.matches.act(match.id, Resign(1, f"r{number}"))
+        await alice.receive()
+        cursors = [item.cursor for item in alice.results]
+        assert alice.session.unacknowledged == set(cursors[:2])
+        for _ in range(2):  # the second time it says nothing new
+            one.arbiter.sessions.acknowledge(alice.session, str(cursors[3]))
+            await asyncio.sleep(1)
+            assert (await one.arbiter.accounts.player("alice")).acknowledged == cursors[1]
+        alice.leave()
+        again = await other.connect("alice")
+        await again.receive()
+        assert [item.cursor for item in again.results] == cursors[2:]
 
     @virtually
     async def test_a_tournament_sees_players_on_any_server(self) -> None:
