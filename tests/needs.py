@@ -39,6 +39,8 @@ NEEDS = (
     Need(f"{sysconfig.get_config_var('INCLUDEPY')}/Python.h", "python3-dev", "the compiled modules"),
     Need("nats-server", "nats-server", "the bus between servers that share a PostgreSQL"),
     Need("promtool", "prometheus", "the metrics and alerts in a real Prometheus"),
+    Need("buildah", "buildah", "the image of the server"),
+    Need("debootstrap", "debootstrap", "the Debian below the image of the server"),
     Need("lua5.4", "lua5.4", "the sample of a bot in Lua that reads and writes lines"),
     Need("openssl", "openssl", "the certificates for the clients' tests of TLS"),
     Need("g++", "g++", "the C++ client"),

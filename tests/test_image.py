@@ -47,14 +47,21 @@ def make_base(folder: Path) -> None:
     buildah("commit", "--quiet", "--rm", container, BASE)
 
 
+@pytest.fixture(scope="module", params=["", pytest.param("1", marks=pytest.mark.soak)], ids=["plain", "compiled"])
+def compiled(request: pytest.FixtureRequest) -> str:
+    """Return the build argument COMPILED: compiled modules take minutes."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def container(compiled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Yield a container of the image; the layers below our own code are cached for the next time."""
     missing = [program for program in ("buildah", "debootstrap") if shutil.which(program) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(f"to build an image takes root, buildah and debootstrap; missing: {', '.join(missing) or 'root'}")
     CACHE.mkdir(parents=True, exist_ok=True)
-    build = ("--isolation", "chroot", "--layers", "--build-arg", f"BASE={BASE}", "--file", DOCKERFILE)
+    build = ("--isolation", "chroot", "--layers", "--build-arg", f"BASE={BASE}", "--build-arg", f"COMPILED={compiled}")
+    build = (*build, "--file", DOCKERFILE)
     with (CACHE / "lock").open("w") as lock:
         flock(lock, LOCK_EX)
         if not buildah("images", "--quiet", "--filter", f"reference={BASE}"):
@@ -81,9 +88,8 @@ def play_a_match(server: Server) -> None:
         assert organiser.get_match(match.match_id).result is not None
 
 
-@pytest.mark.soak
 @pytest.mark.toolchain
-def test_a_match_is_played_on_a_server_in_a_container(container: str, tmp_path: Path) -> None:
+def test_a_match_is_played_on_a_server_in_a_container(container: str, compiled: str, tmp_path: Path) -> None:
     config = json.loads(buildah("inspect", container))["OCIv1"]["config"]
     assert config["User"] == f"{USER}:{USER}"
     assert list(config["ExposedPorts"]) == ["7400/tcp"]
@@ -100,7 +106,7 @@ def test_a_match_is_played_on_a_server_in_a_container(container: str, tmp_path: 
     look = "import os, arbiter.games.pods as module; print(os.getuid(), module.__file__)"
     asked = (*within, "/opt/arbiter/bin/python", "-c", look)
     python = subprocess.run(asked, capture_output=True, text=True, check=True)
-    assert re.fullmatch(rf"{USER} /opt/arbiter/.+\.so\n", python.stdout)
+    assert re.fullmatch(rf"{USER} /opt/arbiter/.+\.{'so' if compiled else 'py'}\n", python.stdout)
     command = (*within, *config["Entrypoint"], "serve", "--no-save-token")
     server = Server(tmp_path, free_port(), store="sqlite:////var/lib/arbiter/arbiter.db", command=command)
     server.start()
