@@ -50,7 +50,6 @@ from arbiter.store.summaries import end_columns, read_row, row_columns, tourname
 from arbiter.store.tables import Numbered
 from arbiter.store.writer import Transaction, Writer, settle
 
-_LAST = "SELECT max(sequence) FROM event"
 _COUNT = text(
     "INSERT INTO tally (label, game, rated, player_1, player_2, result, winner, cause, games, version_1, version_2) "
     "SELECT label, game, rated, player_1, player_2, result, winner, cause, 1, version_1, version_2 "
@@ -77,7 +76,8 @@ class SqlJournal:
         self._writer = writer
         self._reader = reader
         kind = kind_of(engine)
-        self._claim: tuple[str, ...] = kind.CLAIM
+        self._may_be_shared: bool = kind.SHARED
+        self._number: Callable[[Connection], int] = kind.number
         self._insert: Callable[[Connection, Sequence[Numbered]], None] = kind.insert
         self._snapshot: tuple[str, ...] = kind.SNAPSHOT
         self._most_lone: int = kind.MOST_LONE
@@ -132,13 +132,11 @@ class SqlJournal:
     def _last_of(self, transaction: Transaction) -> int:
         """Return the last record number, including those that this uncommitted transaction has given."""
         if transaction is not self._transaction:
-            if self._claim:  # other writers may have given numbers meanwhile
+            if self._may_be_shared:  # other writers may have given numbers meanwhile
                 self._last = None
-            for statement in self._claim:
-                transaction.begun().exec_driver_sql(statement).close()
             self._transaction = transaction
         if self._last is None:
-            self._last = int(transaction.begun().exec_driver_sql(_LAST).scalar() or 0)
+            self._last = self._number(transaction.begun())
         return self._last
 
     def _forget(self) -> None:

@@ -67,6 +67,11 @@ def connect_writer(made: Engine) -> Connection:
     return made.connect().execution_options(isolation_level="AUTOCOMMIT")
 
 
+def number(connection: Connection) -> int:
+    """Return the last record number, 0 for none. Raises DBAPIError."""
+    return int(connection.exec_driver_sql("SELECT max(sequence) FROM event").scalar() or 0)
+
+
 def checkpoint(connection: Connection) -> int:
     """Move the pages that the write-ahead log holds now into the file; return how many there were.
 
