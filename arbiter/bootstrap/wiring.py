@@ -83,7 +83,6 @@ def wire(settings: Settings, world: World) -> Arbiter:
     news = None
     if world.bus is not None:
         news = News(world.bus, clock, log("arbiter.bus"))
-        journal = cast(Journal, AnnouncingJournal(journal, news))
         directory = cast(Directory, AnnouncingDirectory(directory, news))
     # Listeners are called in this order. The lists are filled below, once all parts exist.
     match_listeners: list[MatchListener] = []
@@ -92,6 +91,9 @@ def wire(settings: Settings, world: World) -> Arbiter:
     tournament_listeners: list[TournamentListener] = []
     first_items: list[FirstItems] = []
 
+    follower = Follower(journal, log_listeners, log("arbiter.store"), news)
+    if world.store.shared:
+        journal = cast(Journal, AnnouncingJournal(journal, follower.stored if news is None else news.stored))
     connections = Connections()
     secret = CommentKeys(world.signer).of
     matches = MatchRegistry(
@@ -106,7 +108,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         world.store.shared,
         log("arbiter.matches"),
     )
-    feed = Feed(journal, limits, matches)
+    feed = Feed(journal, limits, matches, world.store.shared)
     accounts = Accounts(directory, world.ids, clock, settings.registration, limits)
     catch_up = CatchUp(matches, directory)
     move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms, log("arbiter.sessions"))
@@ -146,7 +148,6 @@ def wire(settings: Settings, world: World) -> Arbiter:
     match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
     adoption_listeners += [delivery.match_adopted]
     log_listeners += [matches.log_grown, feed.log_grown, tournaments.log_grown]
-    follower = Follower(journal, log_listeners, log("arbiter.store"), news)
     replica = None
     if membership is not None:
         hear = (accounts.hear, challenges.hear)

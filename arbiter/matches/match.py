@@ -288,17 +288,23 @@ def deadline(match: Match) -> int | None:
             return None
 
 
-def with_position(match: Match) -> Match:
+def with_position(match: Match, before: Match | None = None) -> Match:
     """Return the match with its position. This plays the moves if that has not been done yet.
+
+    before: an earlier state of the match. If it has its position, only the moves since then are played.
 
     A match that was read from the log with `trust` has the text of its position, but not the position itself, which
     also holds the history for rules about repetition. Commands that need it call this first.
     """
     if match.position is not None:
         return match
-    position, rules = match.game.initial(), match.created.adjudication
-    led, opening = Lead(), len(match.created.opening)
-    for ply, move in enumerate(match.moves):
+    rules, opening = match.created.adjudication, len(match.created.opening)
+    if before is not None and before.position is not None:
+        position, led, played = before.position, before.led, len(before.moves)
+    else:
+        position, led, played = match.game.initial(), Lead(), 0
+    for ply in range(played, len(match.moves)):
+        move = match.moves[ply]
         position = match.game.play(position, move)
         if rules is not None and rules.material and ply >= opening:
             led = lead_after(rules, led, match.game, position)

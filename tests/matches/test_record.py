@@ -293,6 +293,20 @@ def test_a_log_of_other_rules_is_noticed() -> None:
         replay((read(data) for data in logged.log), lambda variant: DriftingHeap(stones=9))
 
 
+def test_a_position_is_the_same_by_all_moves_and_by_those_since_an_earlier_one() -> None:
+    logged = started("heap(stones=9)")
+    states = [logged.match]
+    for move in ("1", "2", "1", "3"):
+        logged.play(move)
+        states.append(logged.match)
+    trusted: Match = replay((read(data) for data in logged.log), games, trust=True)
+    assert trusted.position is None
+    assert all(with_position(trusted, earlier) == logged.match for earlier in (*states, None))
+    without = replay((read(data) for data in logged.log[:-1]), games, trust=True)
+    assert without.position is None
+    assert with_position(trusted, without) == logged.match
+
+
 def test_reading_on_trust_uses_the_rules_only_when_needed() -> None:
     logged = started("heap(stones=9)")
     for _ in range(3):

@@ -6,7 +6,7 @@ can decide every command, counts all matches, and has a timer for each of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Phase
@@ -15,7 +15,7 @@ from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.ports.journal import RecordUnreadable, StoredRecord, Subject
 from arbiter.service.ports.log import Logger
-from arbiter.service.record.matches import Loading, event_of, load_match
+from arbiter.service.record.matches import Loading, event_of
 
 
 class MatchesElsewhere:
@@ -45,13 +45,15 @@ class MatchesElsewhere:
 
     def _begin(self, records: Sequence[StoredRecord]) -> None:
         """Make a match live that another server has created; the listeners get its events so far."""
+        loading = Loading()
         try:
-            match = load_match(records)
+            events = [loading.add(record) for record in records]
         except RecordUnreadable as damage:
             self._live.note_unreadable(records[0].match_id, damage)
             return
+        match = loading.match
         live = self._live.enter(match)
-        self._live.became_durable(live, live.newest, records, [event_of(record) for record in records])
+        self._live.became_durable(live, live.newest, records, events)
         if match.phase is not Phase.ENDED:
             self._live.watch(live)
             self._live.note_present_players(live)
@@ -64,12 +66,13 @@ class MatchesElsewhere:
         if live.durable is None or not _stands_still(live) or fresh[0].revision != known + 1:
             self._behind[match_id] = fresh[-1].revision
             return
+        loading = Loading(live.durable)
         try:
-            loading = _loaded(live, fresh)
+            events = [loading.add(record) for record in fresh]
         except RecordUnreadable as damage:
             self._live.set_aside(live, damage)
             return
-        self._live.catch_up(live, loading.match, fresh, [event_of(record) for record in fresh])
+        self._live.catch_up(live, loading.match, fresh, events)
         if loading.match.phase is not Phase.ENDED:  # players of this server may be absent for the other server
             self._live.note_present_players(live)
 
@@ -93,10 +96,3 @@ def _is_end(record: StoredRecord) -> bool:
 def _stands_still(live: LiveMatch) -> bool:
     """Return whether a match has no append, recovery or waiting command: its state here is the stored one."""
     return live.tail is None and live.waiting is None and not live.failed
-
-
-def _loaded(live: LiveMatch, records: Iterable[StoredRecord]) -> Loading:
-    loading = Loading(live.durable)
-    for record in records:
-        loading.add(record)
-    return loading

@@ -199,9 +199,12 @@ class LiveMatches:
             self._of_player.setdefault(player, {})[match.id] = None
         return live
 
-    def completed(self, match: Match) -> Match:
-        """Return a match with its position and the key of its comments, which take as long as a dozen records."""
-        return replace(with_position(match), secret=self._secret(match.created))
+    def completed(self, match: Match, before: Match | None = None) -> Match:
+        """Return a match with its position and the key of its comments, which take as long as a dozen records.
+
+        With an earlier state that has them, they take as long as the moves since then.
+        """
+        return replace(with_position(match, before), secret=match.secret or self._secret(match.created))
 
     def watch(self, live: LiveMatch) -> None:
         """Set the timer of a match that has become live in its stored state."""
@@ -434,7 +437,7 @@ class LiveMatches:
         """
         before = live.durable
         same_turn = before is not None and (before.ply, before.turn_started) == (match.ply, match.turn_started)
-        live.newest, live.complete = self.completed(match), True
+        live.newest, live.complete = self.completed(match, before), True
         live.basis = AppendBase()
         if records:
             self.became_durable(live, live.newest, records, events)

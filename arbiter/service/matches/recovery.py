@@ -136,8 +136,7 @@ class Recovery:
         while True:
             try:
                 records = await self._journal.read(match_id, known)
-                for record in records:
-                    loading.add(record)
+                events = [loading.add(record) for record in records]
                 break
             except RecordUnreadable as damage:
                 self._matches.set_aside(live, damage)
@@ -152,7 +151,6 @@ class Recovery:
         if records or not live.lost:
             if records:
                 self._log.info("match_caught_up", match=match_id, known=known, revision=loading.match.revision)
-            events = [event_of(record) for record in records]
             self._matches.catch_up(live, loading.match, records, events)
             if records and loading.match.phase is not Phase.ENDED:
                 # players of this server may be absent for the other server

@@ -205,9 +205,13 @@ class _Labelled(Stream):
 
 
 class Feed:
-    """Passes every durable event to its observers. history: their reads of past events."""
+    """Passes every durable event to its observers. history: their reads of past events.
 
-    def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry) -> None:
+    shared: other servers write to the log too. Then the observers of all matches get an event once all events before it
+    are known here: own events wait for those of other servers.
+    """
+
+    def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry, shared: bool) -> None:
         self._journal = journal
         self._limits = limits
         self._matches = matches
@@ -216,7 +220,9 @@ class Feed:
         self._of_match: dict[str, _Subscriptions] = {}
         self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
         self._open = 0
-        self._published = 0  # the sequence number of the last published event
+        self._shared = shared
+        self._waiting: dict[int, Published] = {}  # by sequence number: not put to the observers of all yet
+        self._followed = 0  # the sequence number up to which all events are known here
 
     @property
     def observers(self) -> int:
@@ -230,14 +236,18 @@ class Feed:
     def publish(self, events: Iterable[Published]) -> None:
         """Publish events that have just become durable, in their order in the journal."""
         for event in events:
-            self._published = event.sequence
             for subscription in self._of_match.get(event.match_id, ()):
                 subscription.put(event)
-            for subscription in self._of_all.get("", ()):
-                subscription.put(event)
+            if not self._shared:
+                for subscription in self._of_all.get("", ()):
+                    subscription.put(event)
+            elif event.sequence > self._followed and self._of_all.get(""):
+                if len(self._waiting) >= self._limits.observer_items:
+                    self._waiting.clear()  # they will be read
+                self._waiting[event.sequence] = event
 
     def log_grown(self, news: Sequence[StoredRecord]) -> None:
-        """Make observers read the records of other servers that were not published here.
+        """Pass the events of the log's new records to the observers of all. They read those that are unknown here.
 
         A match that only newer servers can serve is not published. As its observers read it, they are refused, so that
         they go to another server.
@@ -246,9 +256,18 @@ class Feed:
             if self._matches.live.is_too_new(record.match_id):
                 for subscription in self._of_match.get(record.match_id, ()):
                     subscription.note_missing()
-        if news and news[-1].sequence > self._published:
-            for subscription in self._of_all.get("", ()):
-                subscription.note_missing()
+        if not news:
+            return
+        self._followed = news[-1].sequence
+        for subscription in self._of_all.get("", ()):
+            for record in news:
+                event = self._waiting.get(record.sequence)
+                if event is not None:
+                    subscription.put(event)
+                else:
+                    subscription.note_missing()
+        for record in news:
+            self._waiting.pop(record.sequence, None)
 
     @asynccontextmanager
     async def of_match(self, match_id: str, after: int, reader: str = "") -> AsyncIterator[Stream]:

@@ -1,23 +1,30 @@
-"""The journal and the directory of a server that has a bus: what they have stored is reported to the other servers."""
+"""The journal and the directory of a server that shares its store: what they have stored is reported.
+
+The records go to whoever follows the log, who does not have to read them then; with a bus, to the other servers too.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from arbiter.service.ports.directory import Challenge, Directory, Player
-from arbiter.service.ports.journal import Append, Journal, Stored
+from arbiter.service.ports.journal import Append, Journal, Record, Stored
 from arbiter.service.ports.notices import NoticeKind
 from arbiter.service.record.news import News
+
+Report = Callable[[Sequence[Record], int], None]
+"""Called with the records of an append that is durable, and with the sequence number of the last one."""
 
 
 class AnnouncingJournal:
     """A journal whose appends are reported once they are durable. Its caller is told first."""
 
-    def __init__(self, journal: Journal, news: News) -> None:
+    def __init__(self, journal: Journal, report: Report) -> None:
         self._journal = journal
-        self._news = news
+        self._report = report
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
@@ -34,14 +41,14 @@ class AnnouncingJournal:
 
     def _done(self, append: Append, stored: asyncio.Future[int]) -> None:
         if not stored.cancelled() and stored.exception() is None:
-            self._news.stored(append.records, stored.result())
+            self._report(append.records, stored.result())
 
     def _stored(self, append: Append, then: Stored, last: int, error: BaseException | None) -> None:
         try:
             then(last, error)
         finally:
             if error is None:
-                self._news.stored(append.records, last)
+                self._report(append.records, last)
 
 
 class AnnouncingDirectory:

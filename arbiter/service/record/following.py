@@ -3,23 +3,27 @@
 These include the records of this server: a listener skips those that it knows. A server that is alone on its store does
 not follow its log.
 
-Without a bus the log is read every LOOK_S. With one, reports of the other servers bring the records, in any order, or
-say that there are some; the log is read where records are missing, and once a second in any case.
+The records of this server come from its own commits, and are not read. Those of the others are read: every LOOK_S, and
+sooner if a commit of this server shows that others have come before it. With a bus, reports of the other servers bring
+their records, in any order, or say that there are some; the log is read where records are missing, and once a second in
+any case. However they come, listeners get all records in the order of the log, and none is left out.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, NoReturn
 
-from arbiter.service.ports.journal import Journal, StoreDamaged, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import Journal, Record, StoreDamaged, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.news import News
 
 LOOK_S: Final = 0.05  #: time between two reads of new records
 MOST: Final = 1_000  #: records in one read; after a full one the next read follows at once
-GAP_S: Final = 0.002  #: how long records that have arrived wait for those before them, until the log is read
+HURRY_S: Final = 0.004  #: least time between two reads of records before those of this server
+GAP_S: Final = 0.002  #: with a bus: how long records that have arrived wait for those before them; then these are read
 
 Listener = Callable[[Sequence[StoredRecord]], None]
 """Called after each read with the new records, in the order of the log; there may be none."""
@@ -41,6 +45,8 @@ class Follower:
         self._blind = False  # the last read has failed
         self._looking = asyncio.Lock()
         self._early: dict[int, StoredRecord] = {}  # by sequence number: records that came before earlier ones
+        self._own: list[StoredRecord] = []  # committed in this call of the event loop
+        self._missing = asyncio.Event()  # there are records before those that have arrived
 
     async def begin(self) -> None:
         """Follow the log from its current end on. Call this before unfinished matches are read. Raises StoreFailed."""
@@ -61,10 +67,17 @@ class Follower:
             except Exception:  # an error in a listener: go on with the next records
                 self._log.exception("log_listener_failed", place=self.place)
             if self._news is None:
-                await asyncio.sleep(LOOK_S)
+                await self._pause()
                 continue
             while not await self._news.log_grown(LOOK_S):
                 self._call(())  # a listener may have put something off
+
+    async def _pause(self) -> None:
+        """Wait until the log is to be read again."""
+        await asyncio.sleep(HURRY_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_S - HURRY_S):
+                await self._missing.wait()
 
     def _call(self, found: Sequence[StoredRecord]) -> None:
         try:
@@ -75,23 +88,37 @@ class Follower:
     async def look(self) -> None:
         """Read all new records, and call the listeners with them. Raises StoreFailed."""
         async with self._looking:
+            self._missing.clear()
             most = MOST
             while True:
                 self.reads += 1
+                wanted = min(most, min(self._early) - self.place - 1) if self._early else most
                 try:
-                    found = await self._journal.read_all(self.place, most)
+                    found = await self._journal.read_all(self.place, wanted)
                 except StoreDamaged as damage:
                     if most > 1:
                         most = 1  # one by one, up to the damaged one
                         continue
                     self._log.error("record_passed_over", place=self.place + 1, error=damage.why)
                     found, self.place = [], self.place + 1
-                full = len(found) >= most
                 self._pass_on([record for record in found if record.sequence > self.place])  # others came meanwhile
                 if self._early:
                     self._pass_on(self._next_early())
-                if not full:
+                if len(found) < wanted or (wanted < most and not self._early):
                     return
+
+    def stored(self, records: Sequence[Record], last: int) -> None:
+        """Take records of this server that are durable; `last` is the sequence number of the last one.
+
+        All records of one call of the event loop, which are those of a commit, are passed on together.
+        """
+        if not self._own:
+            asyncio.get_running_loop().call_soon(self._take_own)
+        self._own += [StoredRecord(number, *record) for number, record in enumerate(records, last - len(records) + 1)]
+
+    def _take_own(self) -> None:
+        records, self._own = self._own, []
+        self.take(records)
 
     def take(self, records: Sequence[StoredRecord]) -> None:
         """Take records that a server has committed. Those after a gap wait for a moment; then the log is read."""
@@ -99,7 +126,9 @@ class Follower:
             if record.sequence > self.place:
                 self._early[record.sequence] = record
         self._call(self._next_early())
-        if self._early:
+        if self._early and self._news is None:
+            self._missing.set()
+        elif self._early:
             asyncio.get_running_loop().call_later(GAP_S, self._look_for, min(self._early) - 1)
 
     def _look_for(self, sequence: int) -> None:

@@ -109,11 +109,11 @@ async def played(reader: StreamReader) -> None:
     match = next(item.match for item in reversed(reader.received) if isinstance(item, TurnItem))
     move = min(match.game.moves(match.position))
     request = reader.play(match.id, match.ply, move, f"{reader.session.player} {match.ply}")
-    await asyncio.sleep(0.1)  # the other servers read the move
+    await asyncio.sleep(0.1)
     if not any(isinstance(item, AnswerItem) for item in await reader.receive()):
         await asyncio.sleep(2 * BEAT_S)  # until it is known that the server from which the player came is alive
         await reader.receive()
-        await asyncio.sleep(0.1)
+    await asyncio.sleep(0.1)  # the other servers read the move, which may have been stored only now
     assert isinstance(reader.answer(request), Receipt)
 
 
