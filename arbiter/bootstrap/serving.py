@@ -26,6 +26,7 @@ from arbiter.rpc.server import RpcServer, Servicers
 from arbiter.rpc.server_service import ServerServicer
 from arbiter.rpc.tournament_service import TournamentServicer
 from arbiter.rpc.unread import Unread
+from arbiter.runtime.addresses import alone_at
 from arbiter.runtime.build import is_compiled
 from arbiter.runtime.sockets import close_soon
 from arbiter.service.gate.gate import Gate
@@ -128,6 +129,9 @@ async def serving(
             world = partial(open_world, new=new, shared=may_be_shared(settings.store))
         opened_world: World = await stack.enter_async_context(world(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, opened_world)
+        if not settings.supervised:  # else its parent has done so
+            stack.enter_context(alone_at(settings.listen, "listen"))
+            stack.enter_context(alone_at(settings.web, "web"))
         server, web = api_servers(settings, opened_world, arbiter)
         sharing = [asyncio.create_task(arbiter.news.run())] if arbiter.news is not None else []
         stack.callback(_cancel, sharing)

@@ -23,6 +23,7 @@ from arbiter.cli.failure import FAILED
 from arbiter.cli.terminal import say
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
+from arbiter.runtime.addresses import alone_at
 from arbiter.runtime.own_postgres import LOOK_S, OwnPostgres
 from arbiter.runtime.supervision import EndedEarly, KeptProcess
 
@@ -156,12 +157,12 @@ def _addresses(settings: Settings) -> Iterator[Settings]:
         for name in ("listen", "web"):
             address: str = getattr(settings, name)
             if address:
-                held[name] = stack.enter_context(_held(address, name))
+                held[name] = stack.enter_context(held_address(address, name))
         yield settings.model_copy(update=held)
 
 
 @contextmanager
-def _held(address: str, name: str) -> Iterator[str]:
+def held_address(address: str, name: str) -> Iterator[str]:
     """Hold an address on which nobody listens yet, for sockets that share it; return it with its port."""
     host, _, port = address.rpartition(":")
     with ExitStack() as stack:
@@ -179,4 +180,6 @@ def _held(address: str, name: str) -> Iterator[str]:
                 f"can't listen on {address} ({name}): it is not HOST:PORT, the port is taken, or the address is not "
                 "this machine's"
             ) from None
-        yield f"{host}:{holder.getsockname()[1]}"
+        shared = f"{host}:{holder.getsockname()[1]}"
+        stack.enter_context(alone_at(shared, name))
+        yield shared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -99,12 +100,15 @@ async def test_a_stopping_server_reports_it_before_it_waits_for_its_store() -> N
 
 async def test_a_port_in_use() -> None:
     async with served() as server:
-        with pytest.raises(OperatorError) as caught:
+        with pytest.raises(OperatorError, match="another arbiter on this machine has this address"):
             async with served(listen=server.address):
                 pass
-    assert str(caught.value) == (
-        f"can't listen on {server.address}: the port is taken, or the address is not this machine's"
-    )
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(OperatorError) as caught:
+            async with served(listen=address):
+                pass
+    assert str(caught.value) == f"can't listen on {address}: the port is taken, or the address is not this machine's"
 
 
 @pytest.mark.parametrize(
