@@ -115,7 +115,9 @@ def wire(settings: Settings, world: World) -> Arbiter:
     delivery = Delivery(connections, matches.live, catch_up, move_lists, clock)
     acts = PlayActs(matches, delivery, clock, limits, world.metrics or NO_METER)
     replicas = world.store.replicas
-    membership = Membership(replicas, world.ids, SILENCE_MS, news) if replicas is not None else None
+    membership = None
+    if replicas is not None:
+        membership = Membership(replicas, world.ids, SILENCE_MS, delivery.hand_overs, news)
     sessions = Sessions(
         connections, matches, accounts, directory, catch_up, delivery, first_items, membership, clock, limits
     )

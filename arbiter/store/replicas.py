@@ -9,12 +9,21 @@ heartbeat since its own session began.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, Engine, TextClause, text
 
-from arbiter.service.ports.replicas import Heartbeat, LostPlayer, PlaySession, Taken
+from arbiter.service.ports.replicas import (
+    HandOver,
+    HandOvers,
+    Heartbeat,
+    LostPlayer,
+    PlaySession,
+    Taken,
+    no_hand_overs,
+)
 from arbiter.store.database import kind_of
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
@@ -40,7 +49,7 @@ _IN_DOUBT: Final = (
     "left_replica JOIN replica AS silent ON silent.replica = left_replica.replica "
     "AND silent.seen_ms <= left_replica.taken_ms"
 )
-_ALIVE: Final = text("DELETE FROM left_replica WHERE replica = :replica")
+_ALIVE: Final = text("DELETE FROM left_replica WHERE replica = :replica RETURNING player")
 _SESSIONS: Final = text(
     "SELECT player, replica, epoch, bot_version, most_matches, doubt.left_ms FROM play_session LEFT JOIN "
     f"(SELECT player, max(left_ms) AS left_ms FROM {_IN_DOUBT} GROUP BY player) AS doubt USING (player) ORDER BY player"
@@ -65,6 +74,19 @@ _LOST: Final = text(
     "(SELECT 1 FROM left_replica AS known WHERE known.player = play_session.player AND known.replica = previous) "
     "ORDER BY player"
 )
+_HAND_OVER: Final = text(
+    "INSERT INTO hand_over (player, match_id, ply, started_ms, at_ms) "
+    "VALUES (:player, :match_id, :ply, :started_ms, :at_ms) ON CONFLICT (player, match_id) DO UPDATE SET "
+    "ply = excluded.ply, started_ms = excluded.started_ms, at_ms = excluded.at_ms"
+)
+_HANDED_OVER: Final = "player, match_id, ply, started_ms, at_ms"
+_TAKE_OVER: Final = text(f"DELETE FROM hand_over WHERE player = :player RETURNING {_HANDED_OVER}")
+_TAKE_ALL_OVER: Final = text(
+    "DELETE FROM hand_over WHERE player IN (SELECT player FROM play_session WHERE replica = :replica) "
+    f"RETURNING {_HANDED_OVER}"
+)
+_LONG_AGO_MS: Final = 86_400_000
+_FORGOTTEN: Final = f"DELETE FROM hand_over WHERE at_ms < ({{now}}) - {_LONG_AGO_MS}"  # whose players never came back
 _IS_REPLICA: Final = text("SELECT 1 FROM replica WHERE replica = :replica AND heir = '' FOR SHARE")
 _HOLD: Final = text("SELECT 1 FROM play_session WHERE player = :player FOR UPDATE")
 _LEAVE: Final = (
@@ -98,9 +120,9 @@ class SqlReplicas:
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
         kind = kind_of(engine)
-        self._enter, self._beat, self._inherit, self._leave, self._take = (
+        self._enter, self._beat, self._inherit, self._leave, self._take, self._forgotten = (
             text(statement.format(now=kind.NOW_MS, serving=kind.SERVING))
-            for statement in (_ENTER, _BEAT, _INHERIT, _LEAVE, _TAKE)
+            for statement in (_ENTER, _BEAT, _INHERIT, _LEAVE, _TAKE, _FORGOTTEN)
         )
         self._session_of = partial(kind.serving_session, engine)
         self._writer = writer
@@ -112,10 +134,11 @@ class SqlReplicas:
         def write(connection: Connection) -> None:
             session, _ = self._session_of(renewed=True)
             connection.execute(self._enter, {"replica": replica, "session": session}).close()
+            connection.execute(self._forgotten).close()
 
         await self._writer.write(write)
 
-    async def beat(self, replica: str, silence_ms: int) -> Heartbeat | None:
+    async def beat(self, replica: str, silence_ms: int, hand_overs: HandOvers = no_hand_overs) -> Heartbeat | None:
         """Say that a replica is alive."""
         me = {"replica": replica}
 
@@ -123,12 +146,15 @@ class SqlReplicas:
             session, since_ms = self._session_of()
             if not connection.execute(self._beat, {**me, "session": session}).rowcount:
                 return None
-            connection.execute(_ALIVE, me).close()
+            _hand_over(
+                connection, [each for left in connection.execute(_ALIVE, me).scalars() for each in hand_overs(left)]
+            )
             silences = {"silence_ms": silence_ms, "ended_ms": ENDED_MS, "since_ms": since_ms}
             connection.execute(self._inherit, {**me, **silences}).close()
             gone = connection.execute(_MINE, me).scalars()
             sessions = _sessions(connection)
-            return Heartbeat(tuple(gone), sessions, tuple(connection.execute(_OTHERS, me).scalars()))
+            others = tuple(connection.execute(_OTHERS, me).scalars())
+            return Heartbeat(tuple(gone), sessions, others, _taken_over(connection, _TAKE_ALL_OVER, me))
 
         return await self._writer.write(write)
 
@@ -158,17 +184,21 @@ class SqlReplicas:
             connection.execute(_HOLD, row).close()  # the player may come to two replicas at once
             connection.execute(self._leave, row).close()
             connection.execute(_CAME_BACK, row).close()
-            return Taken(int(connection.execute(self._take, values).scalar_one()), _left_ms(connection, row))
+            epoch = int(connection.execute(self._take, values).scalar_one())
+            return Taken(epoch, _left_ms(connection, row), _taken_over(connection, _TAKE_OVER, row))
 
         return await self._writer.write(write)
 
-    async def give_back(self, player: str, replica: str, epoch: int) -> bool:
+    async def give_back(self, player: str, replica: str, epoch: int, hand_overs: Sequence[HandOver] = ()) -> bool:
         """Note that a Play stream is over; return whether it was still the player's."""
         row = {"player": player, "replica": replica, "epoch": epoch}
 
         def write(connection: Connection) -> bool:
             ended = _REMOVE if _left_ms(connection, row) is None else _OVER
-            return bool(connection.execute(ended, row).rowcount)
+            if not connection.execute(ended, row).rowcount:
+                return False
+            _hand_over(connection, hand_overs)
+            return True
 
         return await self._writer.write(write)
 
@@ -180,6 +210,15 @@ def _sessions(connection: Connection) -> tuple[PlaySession, ...]:
         if not row.replica and row.left_ms is None:
             connection.execute(_NOWHERE, {"player": row.player}).close()
     return tuple(row for row in rows if row.replica or row.left_ms is not None)
+
+
+def _hand_over(connection: Connection, hand_overs: Sequence[HandOver]) -> None:
+    if hand_overs:
+        connection.execute(_HAND_OVER, [each._asdict() for each in hand_overs]).close()
+
+
+def _taken_over(connection: Connection, taking: TextClause, row: dict[str, Any]) -> tuple[HandOver, ...]:
+    return tuple(HandOver(*each) for each in connection.execute(taking, row))
 
 
 def _left_ms(connection: Connection, row: dict[str, Any]) -> int | None:

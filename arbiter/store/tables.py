@@ -245,6 +245,18 @@ left_replica = Table(
     Column("taken_ms", BigInteger, nullable=False),
 )
 
+#: When servers handed over turns whose players have left them meanwhile, until another server has taken note of it.
+#: ply, started_ms: say which turn; at_ms: in the arbiter's time, as started_ms.
+hand_over = Table(
+    "hand_over",
+    metadata,
+    Column("player", Name, primary_key=True),
+    Column("match_id", Name, primary_key=True),
+    Column("ply", Integer, nullable=False),
+    Column("started_ms", BigInteger, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+)
+
 #: The ids of the signing keys of servers that share the store: each of them must have all of these keys.
 signing_key = Table("signing_key", metadata, Column("key_id", Name, primary_key=True))
 

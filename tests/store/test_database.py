@@ -82,7 +82,7 @@ def _described(engine: Engine) -> dict[str, object]:
     return found
 
 
-OLD, NEW = "0012", "0015"  #: all migrations between the two can run beside servers
+OLD, NEW = "0012", "0016"  #: all migrations between the two can run beside servers
 
 #: the logs of an old store after the migrations
 LOGS = {

@@ -17,7 +17,7 @@ from arbiter.bootstrap import open_store
 from arbiter.service.play.replica import BEAT_S
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player
 from arbiter.service.ports.notices import Notice, NoticeKind
-from arbiter.service.ports.replicas import LostPlayer, PlaySession, Replicas
+from arbiter.service.ports.replicas import HandOver, LostPlayer, PlaySession, Replicas
 from arbiter.store.replicas import ENDED_MS
 from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
 from tests.store.postgres import Cluster
@@ -185,6 +185,53 @@ async def test_a_player_has_one_stream_which_is_the_last_one(replicas: Replicas)
     assert not await replicas.give_back("alice", "b", 3)
     assert await sessions(replicas, "a") == ()
     assert await take(replicas, "alice", "a") == (1, False)
+
+
+def turns(player: str) -> list[HandOver]:
+    """Return what a replica says of the turns that it has handed over."""
+    return [HandOver(player, f"m-{player}-{number}", number, 1_000, 1_010 + number) for number in range(2)]
+
+
+async def test_the_next_replica_of_a_player_is_told_once_when_its_turns_were_handed_over(replicas: Replicas) -> None:
+    for name in ("a", "b"):
+        await replicas.enter(name)
+    for player in ("alice", "bob"):
+        await take(replicas, player, "a")
+    assert await replicas.give_back("alice", "a", 1, turns("alice"))
+    taken = await replicas.take("alice", "b", "", 0, next(INSTANTS))
+    assert taken is not None
+    assert taken.left_ms is None
+    assert sorted(taken.hand_overs) == turns("alice")
+    await take(replicas, "bob", "b")
+    assert not await replicas.give_back("bob", "a", 1, turns("bob")), "another replica has bob's stream"
+    asked: list[str] = []
+
+    def hand_overs(player: str) -> list[HandOver]:
+        asked.append(player)
+        return turns(player)
+
+    before = await replicas.beat("b", A_LONG_TIME_MS)
+    assert before is not None
+    assert before.hand_overs == ()
+    assert before.sessions[1].left_ms is not None
+    assert await replicas.beat("a", A_LONG_TIME_MS, hand_overs)
+    assert asked == ["bob"]
+    told = [await replicas.beat("b", A_LONG_TIME_MS) for _ in range(2)]
+    assert [sorted(beat.hand_overs) for beat in told if beat is not None] == [turns("bob"), []]
+    assert told[0] is not None
+    assert told[0].sessions[1].left_ms is None, "from then on, bob is not in doubt"
+
+
+async def test_of_a_turn_that_went_from_replica_to_replica_the_last_word_counts(replicas: Replicas) -> None:
+    await replicas.enter("a")
+    for epoch, at_ms in ((1, 1_020), (1, 1_030)):
+        await take(replicas, "alice", "a")
+        hand_over = HandOver("alice", "m", 3, 1_000, at_ms)
+        assert await replicas.give_back("alice", "a", epoch, [turns("alice")[0], hand_over])
+        taken = await replicas.take("alice", "a", "", 0, next(INSTANTS))
+        assert taken is not None
+        assert hand_over in taken.hand_overs
+        assert await replicas.give_back("alice", "a", 1, [hand_over._replace(at_ms=1), hand_over])
 
 
 async def test_a_player_who_loses_the_new_stream_is_still_doubtful(replicas: Replicas) -> None:

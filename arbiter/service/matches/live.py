@@ -55,6 +55,9 @@ from arbiter.service.record.published import Published
 
 SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 
+HandedOver = Callable[[Match, int], int | None]
+"""Returns when the current turn of a match, of a ply, was handed over to its player; None if that is not known."""
+
 DRAINING: Final = Refusal(Reason.DRAINING, "the server is stopping: connect again in a while", retry_after_ms=1_000)
 
 
@@ -258,20 +261,45 @@ class LiveMatches:
         self.play(player, live, command, partial(_settle, answered))
         return answered
 
-    def play(self, player: str, live: LiveMatch, command: Play, then: AnswerCallback) -> None:
-        """Decide a move of the player who has the command's seat. `then` gets the answer, as with `submit`."""
+    def play(
+        self,
+        player: str,
+        live: LiveMatch,
+        command: Play,
+        then: AnswerCallback,
+        handed_over: HandedOver | None = None,
+    ) -> None:
+        """Decide a move of the player who has the command's seat. `then` gets the answer, as with `submit`.
+
+        handed_over: asked again for a move that has to wait, because the player's last server says it meanwhile.
+        """
         if self._draining:
             then(DRAINING)
-        elif not self._put_off(player, live, command, then):
+        elif not self._put_off(player, live, command, then, handed_over):
             self.note_request(live, player)
             self.submit(live, command, then)
 
-    def _put_off(self, player: str, live: LiveMatch, command: Play, then: AnswerCallback) -> bool:
+    def _put_off(
+        self,
+        player: str,
+        live: LiveMatch,
+        command: Play,
+        then: AnswerCallback,
+        handed_over: HandedOver | None = None,
+    ) -> bool:
         """Return whether a move has to wait for certainty about its player's last server. It is played again later."""
         if not (self._shared and waits_for_certainty(live, self._presence, player, command, self._timers.is_due(live))):
             return False
-        asyncio.get_running_loop().call_later(AGAIN_S, self.play, player, live, command, then)
+        asyncio.get_running_loop().call_later(AGAIN_S, self._play_again, player, live, command, then, handed_over)
         return True
+
+    def _play_again(
+        self, player: str, live: LiveMatch, command: Play, then: AnswerCallback, handed_over: HandedOver | None
+    ) -> None:
+        at = handed_over(live.newest, command.ply) if handed_over is not None else None
+        if at is not None and at <= command.arrived:  # else it is a later turn: this one was interrupted
+            command = replace(command, handed_over=at)
+        self.play(player, live, command, then, handed_over)
 
     def submit(self, live: LiveMatch, command: Command, then: AnswerCallback, level: bool = False) -> None:
         """Decide a command now. `then` gets the answer once the events that it depends on are durable.

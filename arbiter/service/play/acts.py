@@ -89,6 +89,7 @@ class PlayActs:
             live,
             Play(seat, request_id, ply, move, arrived, at, round_trip_ms, comment),
             partial(self._answer, session, request_id, match_id, False),
+            self._delivery.handed_over,
         )
 
     def offer_draw(self, session: Session, request_id: str, match_id: str) -> None:

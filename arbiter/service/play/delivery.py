@@ -18,23 +18,29 @@ from arbiter.service.play.connections import Connections
 from arbiter.service.play.move_lists import MoveLists
 from arbiter.service.play.session import EndedItem, OfferItem, Session, StateItem, TurnItem, TurnListing
 from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.replicas import HandOver
 from arbiter.service.record.matches import end_of
 from arbiter.service.record.published import Published
 
 
 @dataclass(init=False, slots=True)
 class _SentTurn:
-    """When a turn was sent, and on which stream. session: None if it was opened after the turn had begun.
+    """When a turn was sent, to whom, and on which stream. session: None if that stream is or was on another server.
 
-    A turn is identified by its ply and its beginning, because many turns may begin in one millisecond.
+    credited: the stream was live when the turn began. A turn is identified by its ply and its beginning, because many
+    turns may begin in one millisecond.
     """
 
+    player: str
     ply: int
     since: int
     at: int
     session: Session | None
+    credited: bool
 
-    def __init__(self, ply: int, since: int, at: int, session: Session | None) -> None:
+    def __init__(self, player: str, ply: int, since: int, at: int, session: Session | None, credited: bool) -> None:
+        self.player = player
+        self.credited = credited
         self.ply = ply
         self.since = since
         self.at = at
@@ -142,20 +148,49 @@ class Delivery:
         sent = self._sent.get(match_id)
         if sent is None or sent.ply != ply or sent.since != match.since:
             at = now - (session.held_up(now) - turn.held_up_ms)
-            stream = session if session.opened_ms <= match.since else None
-            self._sent[match_id] = _SentTurn(ply, match.since, at, stream)
+            credited = session.opened_ms <= match.since
+            self._sent[match_id] = _SentTurn(session.player, ply, match.since, at, session, credited)
+
+    def hand_overs(self, player: str) -> list[HandOver]:
+        """Return the last turns that were handed over to a player in time, by this server or before it came here.
+
+        It may have answered some of them. Any thread may ask.
+        """
+        return [
+            HandOver(player, match_id, sent.ply, sent.since, sent.at)
+            for match_id, sent in list(self._sent.items())
+            if sent.player == player and sent.credited
+        ]
+
+    def take_over(self, handed_over: HandOver) -> None:
+        """Note when another server handed over a turn, before its player came to this one."""
+        player, match_id, ply, started_ms, at_ms = handed_over
+        sent = self._sent.get(match_id)
+        if self._matches.find(match_id) is not None and (sent is None or sent.since <= started_ms):
+            self._sent[match_id] = _SentTurn(player, ply, started_ms, at_ms, None, True)
 
     def timing(self, session: Session, match: Match, ply: int) -> tuple[int | None, int | None]:
         """Return when the current turn was sent, and the round trip of that stream. A None earns no credit.
 
         Both belong to the stream that was live when the turn began and that sent the turn. So a bot gains nothing by
-        connecting again in the middle of a turn. On the new stream, the credit for the server's own delay stays, and
-        credit for the network begins with the next turn.
+        connecting again in the middle of a turn. On the new stream, also on another server, the credit for the server's
+        own delay stays, and credit for the network begins with the next turn.
         """
-        sent = self._sent.get(match.created.match)
-        if sent is None or sent.session is None or sent.ply != ply or sent.since != match.turn_started:
+        sent = self._credited(match, ply)
+        if sent is None:
             return None, None
         return sent.at, session.round_trip_ms if sent.session is session else None
+
+    def handed_over(self, match: Match, ply: int) -> int | None:
+        """Return when the current turn was sent, as `timing` does."""
+        sent = self._credited(match, ply)
+        return sent.at if sent is not None else None
+
+    def _credited(self, match: Match, ply: int) -> _SentTurn | None:
+        sent = self._sent.get(match.created.match)
+        if sent is None or not sent.credited or sent.ply != ply or sent.since != match.turn_started:
+            return None
+        return sent
 
 
 def note_state(session: Session, match: Match) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from arbiter.service.play.session import Hello, Session
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.service.ports.replicas import Heartbeat, LostPlayer, PlaySession, Replicas, Taken
+from arbiter.service.ports.replicas import HandOvers, Heartbeat, LostPlayer, PlaySession, Replicas, Taken
 from arbiter.service.record.news import News
 
 NO_ANSWER: Final = "it does not answer"
@@ -21,13 +21,17 @@ TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
 class Membership:
     """A replica's rows in the store. silence_ms: a replica that has written nothing for this time is dead.
 
+    hand_overs: returns the turns that this replica has handed over to a player, for the one to which the player goes.
     news: the bus on which the other replicas hear of new streams, or None.
     """
 
-    def __init__(self, replicas: Replicas, ids: Ids, silence_ms: int, news: News | None = None) -> None:
+    def __init__(
+        self, replicas: Replicas, ids: Ids, silence_ms: int, hand_overs: HandOvers, news: News | None = None
+    ) -> None:
         self._replicas = replicas
         self._ids = ids
         self._silence_ms = silence_ms
+        self._hand_overs = hand_overs
         self._news = news
         self.replica = ""
         self.cut_off = False  # the store has taken no heartbeat for `silence_ms`
@@ -53,7 +57,7 @@ class Membership:
         """
         try:
             async with asyncio.timeout(self._silence_ms / 1_000):  # `wait_for` may swallow that it is cancelled
-                heartbeat = await self._replicas.beat(self.replica, self._silence_ms)
+                heartbeat = await self._replicas.beat(self.replica, self._silence_ms, self._hand_overs)
         except TimeoutError:
             raise StoreFailed(NO_ANSWER) from None
         if self._news is not None and heartbeat is not None:
@@ -109,7 +113,8 @@ class Membership:
         """
         self.check()
         replica, epoch = session.row
-        return await self._replicas.give_back(session.player, replica, epoch)
+        hand_overs = self._hand_overs(session.player)
+        return await self._replicas.give_back(session.player, replica, epoch, hand_overs)
 
     async def drop(self, row: PlaySession) -> bool:
         """Record that a stream has ended that has a row but is not open here. Raises StoreFailed."""

@@ -183,6 +183,7 @@ class Replica:
             await self._membership.enter()
             return ()
         self._alone = heartbeat.alone
+        self._sessions.take_over(heartbeat.hand_overs)
         rows = {row.player: row for row in heartbeat.sessions if row.replica}
         for session in open_before:
             row = rows.get(session.player)

@@ -23,6 +23,7 @@ from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.replicas import HandOver
 from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
 MOST_GAMES = 100  #: variants in a hello
@@ -125,6 +126,7 @@ class Sessions:
         with self._membership.opening(caller.player):
             replica, taken = await self._membership.take(caller.player, hello, self._clock.now_ms())
             self._connections.doubt(caller.player, taken.left_ms)
+            self.take_over(taken.hand_overs)
             session = self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
             session.row = replica, taken.epoch
             return session
@@ -235,6 +237,11 @@ class Sessions:
         """Do not count the time during which the server itself stood still as silence of the streams."""
         for session in self._connections:
             session.last_act_ms += stall_ms
+
+    def take_over(self, hand_overs: Sequence[HandOver]) -> None:
+        """Note when other servers handed over turns, whose players have come here meanwhile."""
+        for handed_over in hand_overs:
+            self._delivery.take_over(handed_over)
 
     def shut_out(self, player: str, token_id: str) -> None:
         """End the stream of a player who is suspended (`token_id` is ''), or whose token has been revoked."""

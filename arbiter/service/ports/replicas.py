@@ -7,7 +7,30 @@ with them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
+
+
+class HandOver(NamedTuple):
+    """When a replica handed over the turn of a player who has left it in the middle of the turn.
+
+    ply, started_ms: say which turn. at_ms: both instants are in the arbiter's time, in milliseconds since the epoch.
+    """
+
+    player: str
+    match_id: str
+    ply: int
+    started_ms: int
+    at_ms: int
+
+
+HandOvers = Callable[[str], Sequence[HandOver]]
+"""Returns the last turns of a player that this replica has handed over. Any thread may call it."""
+
+
+def no_hand_overs(_player: str) -> Sequence[HandOver]:
+    """Return nothing: for a replica that hands over no turns."""
+    return ()
 
 
 class PlaySession(NamedTuple):
@@ -28,10 +51,14 @@ class PlaySession(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The row of a new Play stream: its epoch, and `left_ms` as in `PlaySession`."""
+    """The row of a new Play stream: its epoch, and `left_ms` as in `PlaySession`.
+
+    hand_overs: the player's turns that the replicas handed over that it has left.
+    """
 
     epoch: int
     left_ms: int | None
+    hand_overs: tuple[HandOver, ...] = ()
 
 
 class LostPlayer(NamedTuple):
@@ -47,12 +74,14 @@ class LostPlayer(NamedTuple):
 class Heartbeat(NamedTuple):
     """The answer to a heartbeat. gone: the dead replicas that this replica has to clean up after.
 
-    sessions: all Play streams. others: the other replicas that nobody cleans up after, by id.
+    sessions: all Play streams. others: the other replicas that nobody cleans up after, by id. hand_overs: as in
+    `Taken`, of the players on this replica; each is told once.
     """
 
     gone: tuple[str, ...]
     sessions: tuple[PlaySession, ...]
     others: tuple[str, ...]
+    hand_overs: tuple[HandOver, ...] = ()
 
     @property
     def alone(self) -> bool:
@@ -66,8 +95,11 @@ class Replicas(Protocol):
     async def enter(self, replica: str) -> None:
         """Add a replica, which is alive from now on. An id is never used again."""
 
-    async def beat(self, replica: str, silence_ms: int) -> Heartbeat | None:
+    async def beat(self, replica: str, silence_ms: int, hand_overs: HandOvers = no_hand_overs) -> Heartbeat | None:
         """Record that a replica is alive. Returns None if another replica already cleans up after it.
+
+        Players who have left it for another replica are not in doubt any more because of it. With that, the other one
+        is told when their turns were handed over here.
 
         A replica that has been silent for `silence_ms` is dead, or sooner if the store knows that its process has
         ended. The first replica that notices cleans up after it (`gone`), and then calls `forget`. If that replica dies
@@ -86,8 +118,9 @@ class Replicas(Protocol):
         Returns None, and records nothing, if the replica is none any more: others have declared it dead.
         """
 
-    async def give_back(self, player: str, replica: str, epoch: int) -> bool:
+    async def give_back(self, player: str, replica: str, epoch: int, hand_overs: Sequence[HandOver] = ()) -> bool:
         """Record that a Play stream has ended; return whether it was still the player's current one.
 
+        hand_overs: its turns on this replica, for the one to which the player comes next.
         As long as replicas that the player left before are in doubt, its next stream is in doubt too.
         """

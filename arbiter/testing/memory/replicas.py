@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from arbiter.service.ports.replicas import Heartbeat, LostPlayer, PlaySession, Taken
+from arbiter.service.ports.replicas import (
+    HandOver,
+    HandOvers,
+    Heartbeat,
+    LostPlayer,
+    PlaySession,
+    Taken,
+    no_hand_overs,
+)
 
 
 @dataclass
@@ -26,19 +35,23 @@ class MemoryReplicas:
     def __init__(self) -> None:
         self._replicas: dict[str, _Row] = {}
         self._players: dict[str, _Player] = {}
+        self._hand_overs: dict[tuple[str, str], HandOver] = {}  # by player and match
 
     async def enter(self, replica: str) -> None:
         """Add a replica."""
         await asyncio.sleep(0)
         self._replicas[replica] = _Row(_now_ms())
 
-    async def beat(self, replica: str, silence_ms: int) -> Heartbeat | None:
+    async def beat(self, replica: str, silence_ms: int, hand_overs: HandOvers = no_hand_overs) -> Heartbeat | None:
         """Say that a replica is alive."""
         await asyncio.sleep(0)
         mine, now = self._replicas.get(replica), _now_ms()
         if mine is None or mine.heir:
             return None
         mine.seen_ms = now
+        self._hand_over(
+            [each for name, there in self._players.items() if replica in there.left for each in hand_overs(name)]
+        )
         self._resolve(replica)
         alive = {name for name, row in self._replicas.items() if row.seen_ms >= now - silence_ms}
         for name, row in self._replicas.items():
@@ -50,7 +63,8 @@ class MemoryReplicas:
             for _, there in sorted(self._players.items())
         ]
         others = sorted(name for name, row in self._replicas.items() if name != replica and not row.heir)
-        return Heartbeat(tuple(gone), tuple(sessions), tuple(others))
+        here = {name for name, there in self._players.items() if there.session.replica == replica}
+        return Heartbeat(tuple(gone), tuple(sessions), tuple(others), self._taken_over(here))
 
     async def forget(self, replica: str) -> None:
         """Remove a replica and its Play streams."""
@@ -90,18 +104,26 @@ class MemoryReplicas:
         left.pop(replica, None)  # it is alive: it takes the stream
         epoch = before.session.epoch + 1 if before is not None else 1
         self._players[player] = _Player(PlaySession(player, replica, epoch, bot_version, most_matches), left)
-        return Taken(epoch, max(left.values(), default=None))
+        return Taken(epoch, max(left.values(), default=None), self._taken_over({player}))
 
-    async def give_back(self, player: str, replica: str, epoch: int) -> bool:
+    async def give_back(self, player: str, replica: str, epoch: int, hand_overs: Sequence[HandOver] = ()) -> bool:
         """Note that a Play stream is over; return whether it was still the player's."""
         await asyncio.sleep(0)
         there = self._players.get(player)
         if there is None or (there.session.replica, there.session.epoch) != (replica, epoch):
             return False
+        self._hand_over(hand_overs)
         there.session = there.session._replace(replica="")
         if not there.left:
             del self._players[player]
         return True
+
+    def _hand_over(self, hand_overs: Sequence[HandOver]) -> None:
+        self._hand_overs |= {(each.player, each.match_id): each for each in hand_overs}
+
+    def _taken_over(self, players: set[str]) -> tuple[HandOver, ...]:
+        found = [key for key in self._hand_overs if key[0] in players]
+        return tuple(self._hand_overs.pop(key) for key in found)
 
 
 def _now_ms() -> int:

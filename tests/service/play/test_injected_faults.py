@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from arbiter.service.matches import live
 from arbiter.service.matches.elsewhere import MatchesElsewhere
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.play.connections import Connections
+from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.replica import Replica
 from arbiter.service.play.session import Session
 from arbiter.service.players.accounts import Accounts
@@ -22,13 +24,18 @@ from arbiter.service.ports.journal import Append
 from arbiter.service.ports.replicas import Taken
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from tests.service.matches import test_following, test_several_servers
-from tests.service.play import test_cut_thoughts, test_replicas
+from tests.service.play import test_cut_thoughts, test_replicas, test_shared_time
 
 Patch = pytest.MonkeyPatch
 Injection = Callable[[Patch], None]
 
 RACES = test_several_servers.TestLostRaces()
 GONE = test_replicas.TestDeadServer()
+moves_in_the_middle = partial(
+    test_shared_time.test_the_charge_is_the_same_if_the_player_moves_to_other_servers_meanwhile,
+    seats=(1, 0),
+    moves_to=(2, 1),
+)
 
 
 def answers_a_lost_race_as_it_was_decided(patch: Patch) -> None:
@@ -91,10 +98,24 @@ def doubts_for_ever(patch: Patch) -> None:
 def forgets_the_doubt_with_the_stream(patch: Patch) -> None:
     """A player who loses its new stream too is no longer known to come from a dead server."""
 
-    async def give_back(self: MemoryReplicas, player: str, replica: str, epoch: int) -> bool:
+    async def give_back(self: MemoryReplicas, player: str, *_: object) -> bool:
         return self._players.pop(player, None) is not None
 
     patch.setattr(MemoryReplicas, "give_back", give_back)
+
+
+def forgets_the_hand_over(patch: Patch) -> None:
+    """The server that a player leaves in its turn does not say when it had handed the turn over."""
+    patch.setattr(Delivery, "hand_overs", lambda self, player: [])
+
+
+def does_not_ask_again(patch: Patch) -> None:
+    """A move that waits for the last server of its player does not get the hand-over that this server names."""
+
+    def play_again(self: LiveMatches, player: str, live: Any, command: Any, then: Any, _: object) -> None:
+        self.play(player, live, command, then)
+
+    patch.setattr(LiveMatches, "_play_again", play_again)
 
 
 def remembers_one_server(patch: Patch) -> None:
@@ -164,6 +185,9 @@ def counts_before_it_stores(patch: Patch) -> None:
             forgets_the_doubt_with_the_stream,
             lambda: GONE.test_a_move_before_the_server_counts_as_dead_waits_and_is_charged_nothing(2),
         ),
+        (forgets_the_hand_over, partial(moves_in_the_middle, leaves_first=True)),
+        (forgets_the_hand_over, partial(moves_in_the_middle, leaves_first=False)),
+        (does_not_ask_again, partial(moves_in_the_middle, leaves_first=False)),
         (remembers_one_server, test_cut_thoughts.test_a_player_whose_server_has_died_goes_on_before_anybody_knows),
         (
             interrupts_whatever_turn_it_is,

@@ -32,7 +32,7 @@ from arbiter.service.play.session import (
 )
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.service.ports.replicas import Heartbeat
+from arbiter.service.ports.replicas import HandOvers, Heartbeat, no_hand_overs
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -58,10 +58,10 @@ async def servers(number: int) -> list[InMemoryArbiter]:
 class RemoteReplicas(MemoryReplicas):
     """The rows of replicas in a store that takes a moment to answer."""
 
-    async def beat(self, replica: str, silence_ms: int) -> Heartbeat | None:
+    async def beat(self, replica: str, silence_ms: int, hand_overs: HandOvers = no_hand_overs) -> Heartbeat | None:
         """Say that a replica is alive."""
         await asyncio.sleep(0.01)
-        return await super().beat(replica, silence_ms)
+        return await super().beat(replica, silence_ms, hand_overs)
 
 
 async def events(server: InMemoryArbiter, match_id: str) -> list[Event]:

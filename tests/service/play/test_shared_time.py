@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 from arbiter.bootstrap import Store
 from arbiter.matches import Receipt
-from arbiter.matches.credit import CreditRules
 from arbiter.matches.events import Event, Interrupted, Moved
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
@@ -27,8 +25,6 @@ from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
-NO_CREDIT = replace(AT_ONCE, credit=CreditRules(hand_over_most_ms=0))
-"""A player who moves to another server gets no credit for the delay of the first one: here the delay is zero."""
 WRONG_MS = (0, 1_000, -1_000)
 SAME_MS = 5
 NUMBERS = itertools.count(1)
@@ -109,37 +105,40 @@ async def played(reader: StreamReader) -> None:
     match = next(item.match for item in reversed(reader.received) if isinstance(item, TurnItem))
     move = min(match.game.moves(match.position))
     request = reader.play(match.id, match.ply, move, f"{reader.session.player} {match.ply}")
-    await asyncio.sleep(0.1)
-    if not any(isinstance(item, AnswerItem) for item in await reader.receive()):
-        await asyncio.sleep(2 * BEAT_S)  # until it is known that the server from which the player came is alive
-        await reader.receive()
-    await asyncio.sleep(0.1)  # the other servers read the move, which may have been stored only now
+    async with asyncio.timeout(3 * BEAT_S):  # until it is known that the server from which the player came is alive
+        while not any(isinstance(item, AnswerItem) for item in await reader.receive()):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
     assert isinstance(reader.answer(request), Receipt)
+    await asyncio.sleep(0.1)  # the other servers read the move
 
 
 async def one_game(
-    made: list[InMemoryArbiter], seats: tuple[int, int], moves_to: int | None, policy: Policy = AT_ONCE
+    made: list[InMemoryArbiter], seats: tuple[int, int], moves_to: tuple[int, ...] = (), leaves_first: bool = False
 ) -> list[int]:
     """Have alice and bob play on servers, alice with these thinking times; return what she is charged for each.
 
-    moves_to: the server to which she moves in the middle of each turn.
+    moves_to: the servers to which she moves in the middle of each turn, one after the other. leaves_first: she closes
+    her stream before she opens the next one.
     """
     names = f"alice-{next(NUMBERS)}", f"bob-{next(NUMBERS)}"
     alice, bob = await made[seats[0]].connect(names[0]), await made[seats[1]].connect(names[1])
-    match = await made[seats[0]].create("pondlife", names, request=names[0], policy=policy)
+    match = await made[seats[0]].create("pondlife", names, request=names[0], policy=AT_ONCE)
     await asyncio.sleep(0.1)
-    at = seats[0]
+    ways = itertools.cycle(moves_to)
     for number, thought in enumerate(THOUGHTS_S):
         if number:
             await bob.receive()
             await played(bob)
         began = asyncio.get_running_loop().time()
         await alice.receive()
-        if moves_to is not None:
-            await asyncio.sleep(thought / 2)
-            at = moves_to if at == seats[0] else seats[0]
-            old, alice = alice, await made[at].connect(names[0])
-            old.leave()
+        for _ in moves_to[:-1]:
+            await asyncio.sleep(thought / len(moves_to))
+            if leaves_first:
+                alice.leave()
+                await asyncio.sleep(thought / len(moves_to) / 2)
+            old, alice = alice, await made[next(ways)].connect(names[0])
+            if not leaves_first:
+                old.leave()
             await alice.receive()
         await asyncio.sleep(began + thought - asyncio.get_running_loop().time())
         await played(alice)
@@ -153,35 +152,28 @@ async def one_game(
 @virtually
 async def test_the_charge_does_not_depend_on_the_servers_of_the_players() -> None:
     made, _ = await servers()
-    want = await one_game(made, (0, 0), None)
+    want = await one_game(made, (0, 0))
     assert want[2] == pytest.approx(2_000, abs=150), "the wait includes the delay until the others have read the log"
     for seats in ((0, 1), (1, 2), (2, 1)):
-        assert await one_game(made, seats, None) == pytest.approx(want, abs=SAME_MS), seats
+        assert await one_game(made, seats) == pytest.approx(want, abs=SAME_MS), seats
 
 
 @virtually
-async def test_the_charge_is_the_same_if_the_player_moves_to_another_server_meanwhile() -> None:
+@pytest.mark.parametrize("leaves_first", [True, False])
+@pytest.mark.parametrize(("seats", "moves_to"), [((1, 0), (2, 1)), ((2, 0), (1, 2)), ((0, 2), (1, 2, 0))])
+async def test_the_charge_is_the_same_if_the_player_moves_to_other_servers_meanwhile(
+    seats: tuple[int, int], moves_to: tuple[int, ...], leaves_first: bool
+) -> None:
+    """The credit for the time until the first server had handed the turn over goes with the player."""
     made, _ = await servers()
-    want = await one_game(made, (0, 0), None, NO_CREDIT)
-    for seats, moves_to in (((1, 1), 2), ((2, 0), 1), ((0, 2), 1)):
-        found = await one_game(made, seats, moves_to, NO_CREDIT)
-        assert found == pytest.approx(want, abs=SAME_MS), (seats, moves_to)
-
-
-@virtually
-async def test_a_player_who_moves_meanwhile_loses_the_credit_for_the_first_hand_over_and_nothing_else() -> None:
-    made, _ = await servers()
-    stays = await one_game(made, (1, 1), None)
-    moves = await one_game(made, (1, 1), 2)
-    most = AT_ONCE.credit.hand_over_most_ms
-    for one, other in zip(stays, moves, strict=True):
-        assert -SAME_MS <= other - one <= most + SAME_MS, "the new server does not know when the turn was handed over"
+    stays = await one_game(made, seats)
+    assert await one_game(made, seats, moves_to, leaves_first) == pytest.approx(stays, abs=SAME_MS)
 
 
 @virtually
 async def test_without_a_shared_time_the_charges_would_differ() -> None:
     made, _ = await servers(follow=False)
-    assert await one_game(made, (2, 1), None) != pytest.approx(await one_game(made, (0, 0), None), abs=500)
+    assert await one_game(made, (2, 1)) != pytest.approx(await one_game(made, (0, 0)), abs=500)
 
 
 @virtually
