@@ -40,9 +40,9 @@ class Costs:
     bus: of NATS, for a move and for each replica that it tells; then no replica reads the log of others.
 
     The defaults are measured apart: `deliver` and `match_kib` by `arbiter bench fanout` and `growth`, `streams_kib` (of
-    the two streams of players) by `moves` (deploy/FIGURES.md); `bus` as that of nats-server at 2,000 events a second;
-    `log_per_s` as what one PostgreSQL stored with one, two and four writers under one lock, 16 events a commit, on a
-    disk with a fast flush. A flush of a millisecond halves it.
+    the two streams of players) by `moves` (deploy/FIGURES.md); `bus`, if it was not measured with the others, as that
+    of nats-server at 2,000 events a second; `log_per_s` as what one PostgreSQL stored with one, two and four writers
+    under one lock, 16 events a commit, on a disk with a fast flush. A flush of a millisecond halves it.
     """
 
     move: float

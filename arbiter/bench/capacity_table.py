@@ -30,10 +30,14 @@ def rows(load: Load, costs: Costs, cores: Sequence[int]) -> list[Row]:
 
 
 def costs_in(kept: Mapping[str, Any]) -> Costs:
-    """Return the costs of one and two replicas in what `arbiter bench cluster` has kept. Raises BenchError."""
+    """Return the costs of one and two replicas in what `arbiter bench cluster` has kept. Raises BenchError.
+
+    With two replicas NATS has two messages a move: from the one that decides it, and to the other one.
+    """
     figures = _figures(kept)
     pairs = [_pair(figures, replicas) for replicas in (1, 2)]
-    return costs_of(*pairs)
+    bus = figures.get("replicas_2_bus_nats_us")
+    return costs_of(*pairs) if bus is None else costs_of(*pairs, bus=bus / 2)
 
 
 def checks(kept: Mapping[str, Any]) -> list[Row]:

@@ -1,5 +1,7 @@
 """Several servers on one PostgreSQL beside a single one on SQLite: moves, latencies, and processor time of each part.
 
+Where there are several, they are measured without a bus and with NATS.
+
 Every round starts each size anew and plays it, one after the other, so that a disturbance of the machine affects all
 of them; ratios are of the same round. First all players answer at once, then moves are offered at a load that a small
 machine bears, for the latencies.
@@ -8,12 +10,14 @@ machine bears, for the latencies.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from arbiter.bench.nats_process import NatsProcess, nats
 from arbiter.bench.processes import BenchError
-from arbiter.bench.replicas import SQLITE, ClusterRound, Database, contest, database
+from arbiter.bench.replicas import ClusterRound, Database, Servers, contest, database
 from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
 
 SIZES: Final = (1, 2, 4)
@@ -22,14 +26,16 @@ FASTEST: Final = 3_000  #: moves a second for which there are matches
 TRIES: Final = 4  #: of a round
 REPLICAS_US: Final = 1.25  #: goal: the replicas' processor time a move, of the single process's
 ELSEWHERE_MS: Final = 5.0  #: goal: the median from the commit to an observer at another replica
-PARTS: Final = ("replicas", "postgres", "drivers")
+PARTS: Final = ("replicas", "postgres", "nats", "drivers")
+SQLITE: Final = Servers(0)  #: what the others are compared with
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
     """The size of the measurement: numbers of replicas, pairs of players, rounds, seconds, moves offered a second.
 
-    store: a database on the PostgreSQL server to measure on; '' to run one. folder: for SQLite.
+    store: a database on the PostgreSQL server to measure on; '' to run one. folder: for SQLite. bus: whether several
+    replicas are measured with NATS too.
     """
 
     sizes: Sequence[int] = SIZES
@@ -39,6 +45,13 @@ class ClusterPlan:
     offered: int = 200
     store: str = ""
     folder: Path | None = None
+    bus: bool = True
+
+    @property
+    def contests(self) -> list[Servers]:
+        """All servers that are measured, one after the other in a round."""
+        with_bus = [Servers(size, bus=True) for size in self.sizes if size > 1 and self.bus]
+        return [SQLITE, *map(Servers, self.sizes), *with_bus]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +63,7 @@ class SizeRounds:
 
 
 def bench_cluster(plan: ClusterPlan, progress: Progress) -> Report:
-    """Measure every size. Raises BenchError if no PostgreSQL can be run, or a part ends by itself."""
+    """Measure every size. Raises BenchError if no PostgreSQL or NATS can be run, or a part ends by itself."""
     report = Report(
         "cluster", f"{plan.pairs} pairs of players on replicas that share a PostgreSQL, beside one on SQLite"
     )
@@ -61,21 +74,22 @@ def bench_cluster(plan: ClusterPlan, progress: Progress) -> Report:
     return report
 
 
-def _play(plan: ClusterPlan, progress: Progress) -> Mapping[int, SizeRounds]:
-    at_once: dict[int, list[ClusterRound]] = {size: [] for size in (SQLITE, *plan.sizes)}
-    offered: dict[int, list[ClusterRound]] = {size: [] for size in at_once}
-    with database(plan.store) as place:
+def _play(plan: ClusterPlan, progress: Progress) -> Mapping[Servers, SizeRounds]:
+    at_once: dict[Servers, list[ClusterRound]] = {size: [] for size in plan.contests}
+    offered: dict[Servers, list[ClusterRound]] = {size: [] for size in at_once}
+    needs_bus = any(size.bus for size in at_once)
+    with database(plan.store) as place, nats() if needs_bus else nullcontext() as bus:
         for number in range(1, plan.rounds + 1):
             for size in list(at_once)[:: 1 if number % 2 else -1]:  # none is always the first
                 progress(f"round {number} of {plan.rounds}: {_name(size)}")
-                fast, steady = _round(plan, size, number, place, progress)
+                fast, steady = _round(plan, size, number, place, bus if size.bus else None, progress)
                 at_once[size].append(fast)
                 offered[size].append(steady)
     return {size: SizeRounds(at_once[size], offered[size]) for size in at_once}
 
 
 def _round(
-    plan: ClusterPlan, size: int, number: int, place: Database, progress: Progress
+    plan: ClusterPlan, size: Servers, number: int, place: Database, bus: NatsProcess | None, progress: Progress
 ) -> tuple[ClusterRound, ClusterRound]:
     """Play one size in one round. Raises BenchError if it is disturbed TRIES times.
 
@@ -86,7 +100,7 @@ def _round(
     moves = FASTEST * (plan.seconds + warm_up_s) + plan.offered * plan.seconds
     for tries_left in reversed(range(TRIES)):
         try:
-            with contest(size, plan.pairs, moves, place, plan.folder) as replicas:
+            with contest(size.replicas, plan.pairs, moves, place, plan.folder, bus) as replicas:
                 replicas.round(warm_up_s)
                 fast = replicas.round(plan.seconds)
                 return fast, replicas.round(plan.seconds, offered=plan.offered, seed=f"{plan.offered}/{number}")
@@ -97,12 +111,12 @@ def _round(
     raise AssertionError("the last try returns or raises")
 
 
-def _add(report: Report, plan: ClusterPlan, size: int, rounds: SizeRounds) -> None:
+def _add(report: Report, plan: ClusterPlan, size: Servers, rounds: SizeRounds) -> None:
     """Add the figures of a size."""
     key, name = _key(size), _name(size)
     report.median(f"{key}_moves_per_s", f"{name}: moves", [each.rate for each in rounds.at_once], "moves/s")
     for part in PARTS:
-        if part != "postgres" or (size and any(each.us[part] for each in rounds.at_once)):
+        if part in ("replicas", "drivers") or any(each.us[part] for each in rounds.at_once):
             spent = [each.us[part] for each in rounds.at_once]
             report.median(f"{key}_{part}_us", f"{name}: processor time of {_PARTS[part]}", spent, "µs a move")
     load = f"{name}, {plan.offered} moves/s offered"
@@ -110,35 +124,42 @@ def _add(report: Report, plan: ClusterPlan, size: int, rounds: SizeRounds) -> No
         acks = [percentile(each.acks, percent) for each in rounds.offered]
         report.median(f"{key}_ack_p{percent}_ms", f"{load}: acknowledged, p{percent}", acks, "ms")
         seen = [percentile(each.seen, percent) for each in rounds.offered]
-        where = "at another replica" if size > 1 else "there"
-        goal = ELSEWHERE_MS if size > 1 and percent == 50 else None
+        where = "at another replica" if size.replicas > 1 else "there"
+        goal = ELSEWHERE_MS if size.replicas > 1 and percent == 50 else None
         title = f"{load}: from the commit to an observer {where}, p{percent}"
         report.median(f"{key}_seen_p{percent}_ms", title, seen, "ms", goal, Bound.MOST)
 
 
-_PARTS: Final = {"replicas": "the replicas", "postgres": "PostgreSQL", "drivers": "players and observer"}
+_PARTS: Final = {
+    "replicas": "the replicas",
+    "postgres": "PostgreSQL",
+    "nats": "NATS",
+    "drivers": "players and observer",
+}
 
 
-def _compare(report: Report, plan: ClusterPlan, found: Mapping[int, SizeRounds]) -> None:
+def _compare(report: Report, plan: ClusterPlan, found: Mapping[Servers, SizeRounds]) -> None:
     """Add the ratios of rounds that were played one after the other."""
     single = [each.us["replicas"] for each in found[SQLITE].at_once]
-    for size in plan.sizes:
+    first, *others = [size for size in plan.contests if size != SQLITE]
+    for size in (first, *others):
         spent = [each.us["replicas"] for each in found[size].at_once]
         ratios = [ratio(us, alone) for us, alone in zip(spent, single, strict=True)]
         title = f"{_name(size)}: processor time of the replicas a move, of the single process's"
         report.median(f"{_key(size)}_us_ratio", title, ratios, TIMES, REPLICAS_US, Bound.MOST)
-    first, *others = plan.sizes
     for size in others:
         rates = zip(found[size].at_once, found[first].at_once, strict=True)
         ratios = [ratio(many.rate, few.rate) for many, few in rates]
         title = f"{_name(size)}: moves a second, of {_name(first)}'s"
-        goal = 1.0 if size == 2 else None
+        goal = 1.0 if size.replicas == 2 else None
         report.median(f"{_key(size)}_rate_ratio", title, ratios, TIMES, goal)
 
 
-def _key(size: int) -> str:
-    return f"replicas_{size}" if size else "single"
+def _key(size: Servers) -> str:
+    return f"replicas_{size.replicas}{'_bus' if size.bus else ''}" if size != SQLITE else "single"
 
 
-def _name(size: int) -> str:
-    return f"{size} replica{'s' if size > 1 else ''}" if size else "one process on SQLite"
+def _name(size: Servers) -> str:
+    if size == SQLITE:
+        return "one process on SQLite"
+    return f"{size.replicas} replica{'s' if size.replicas > 1 else ''}{' with NATS' if size.bus else ''}"

@@ -107,6 +107,15 @@ class BenchProcess:
         return int(Path(f"/proc/{self.id}/statm").read_text().split()[1]) * PAGE_BYTES
 
 
+def spent_s(process: int, with_ended: bool = False) -> float:
+    """Return the processor time of a process; with that of its children that have ended. 0 if it has ended itself."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11 : 15 if with_ended else 13])) / TICKS_A_SECOND
+
+
 def order() -> dict[str, Any] | None:
     """In a part: wait for the next order; None at the end of the orders."""
     line = sys.stdin.readline()

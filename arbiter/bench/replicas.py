@@ -13,22 +13,29 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import cycle, islice, product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import grpc
 from arbiter_protos.v1 import player_pb2
 
 from arbiter.bench.fanout import OBSERVERS
+from arbiter.bench.nats_process import NatsProcess
 from arbiter.bench.playing_server import connected, matches_for
-from arbiter.bench.processes import TICKS_A_SECOND, BenchError, BenchProcess
+from arbiter.bench.processes import BenchError, BenchProcess, spent_s
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import ServerProcess
 from arbiter.bench.stores import new_store
 from arbiter.errors import OperatorError
 from arbiter.runtime.own_postgres import OwnPostgres, running
 
-SQLITE: Final = 0  #: in place of a number of replicas: one server on SQLite
 NOBODY: Final = "nobody"  #: the user of a benchmark's PostgreSQL, if the benchmark runs as root
+
+
+class Servers(NamedTuple):
+    """The servers of a contest: so many replicas on PostgreSQL, 0 for one server on SQLite; with NATS as their bus."""
+
+    replicas: int
+    bus: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,7 @@ class Database:
             return 0.0
         children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
         # What has ended is counted in the main process.
-        return _spent_s(self.process, with_ended=True) + sum(_spent_s(int(child)) for child in children)
+        return spent_s(self.process, with_ended=True) + sum(spent_s(int(child)) for child in children)
 
 
 @contextmanager
@@ -88,6 +95,7 @@ class Replicas:
 
     servers: Sequence[BenchProcess]
     database: Database | None
+    bus: NatsProcess | None
     players: BenchProcess
     observer: BenchProcess
 
@@ -110,6 +118,7 @@ class Replicas:
         return {
             "replicas": sum(server.cpu_s() for server in self.servers),
             "postgres": self.database.cpu_s() if self.database is not None else 0.0,
+            "nats": self.bus.cpu_s() if self.bus is not None else 0.0,
             "drivers": self.players.cpu_s() + self.observer.cpu_s(),
         }
 
@@ -119,13 +128,15 @@ class Replicas:
 
 
 @contextmanager
-def contest(replicas: int, pairs: int, moves: float, place: Database, folder: Path | None) -> Iterator[Replicas]:
-    """Start replicas, or a server on SQLite, with pairs of players, and with matches for so many moves."""
+def contest(
+    replicas: int, pairs: int, moves: float, place: Database, folder: Path | None, bus: NatsProcess | None = None
+) -> Iterator[Replicas]:
+    """Start replicas, or (0) a server on SQLite, with pairs of players, and with matches for so many moves."""
     games = scripts(GAME, SCRIPTS)
     with ExitStack() as stack:
         store = stack.enter_context(new_store(folder, place.url if replicas else ""))
         plan = {"store": store.url, "keys": store.keys, "profile": False, "limits": {}, "metrics": False}
-        plan |= {"traces": "", "web": "", "shared": bool(replicas)}
+        plan |= {"traces": "", "web": "", "shared": bool(replicas), "bus": bus.url if bus is not None else ""}
         servers, ports, token = [], [], ""
         for _ in range(max(1, replicas)):
             server = stack.enter_context(BenchProcess("arbiter.bench.server", **plan))
@@ -148,13 +159,4 @@ def contest(replicas: int, pairs: int, moves: float, place: Database, folder: Pa
         (players,) = stack.enter_context(connected(where, [tokens], games, made, 1, 0.0))
         observer = stack.enter_context(BenchProcess(OBSERVERS, address=addresses[-1], token=eye, observers=1))
         observer.next_answer()
-        yield Replicas(servers, place if replicas else None, players, observer)
-
-
-def _spent_s(process: int, with_ended: bool = False) -> float:
-    """Return the processor time of a process; with that of its children that have ended. 0 if it has ended itself."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(map(int, fields[11 : 15 if with_ended else 13])) / TICKS_A_SECOND
+        yield Replicas(servers, place if replicas else None, bus, players, observer)

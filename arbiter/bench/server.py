@@ -3,9 +3,10 @@
 Plan: `store` (URL), `keys` (the file of its signing keys), `profile` (whether stages are timed), `limits` (that differ
 from the defaults), `metrics` (whether the server has them), `traces` (the URL of their collector, '' for none), `web`
 (the page's address, '' for none), `shared` (whether other servers use the store too: then `durable` has only what this
-server has decided, and its times are those at which it knew of the commit). It sends an answer once it serves. It
-answers every later order with the data since the previous order: `commits` (writes and seconds of each), `stages`
-(seconds of each), and `durable` (match, revision and time of the commit, by the monotonic clock, of each event).
+server has decided, and its times are those at which it knew of the commit), `bus` (the URL of a NATS, '' for none). It
+sends an answer once it serves. It answers every later order with the data since the previous order: `commits` (writes
+and seconds of each), `stages` (seconds of each), and `durable` (match, revision and time of the commit, by the
+monotonic clock, of each event).
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ async def run(
     traces: str,
     web: str,
     shared: bool = False,
+    bus: str = "",
 ) -> None:
     """Serve until there are no more orders."""
     notes = Measurements(shared)
@@ -85,6 +87,7 @@ async def run(
         metrics="127.0.0.1:0" if metrics else None,
         traces=traces,
         web=web,
+        bus=bus,
     )
     async with serving(settings, partial(open_world, committed=notes.committed, shared=shared)) as running:
         live = running.arbiter.matches.live

@@ -294,13 +294,14 @@ def cluster(
             "be allowed to create databases, which are removed afterwards. [default: one of its own is run]"
         ),
     ] = "",
+    bus: bool = True,
     json: Json = None,
 ) -> None:
     """Measure several servers on one PostgreSQL beside a single one on SQLite: moves, latencies, processor time.
 
-    It runs a PostgreSQL of its own, so that its processor time can be measured. The players of a pair are on any two
-    replicas. Goals, as medians of paired rounds: the replicas' processor time a move at most 1.25 times the single
-    process's; with two replicas no fewer moves a second than with one; from the commit to an observer at another
+    It runs a PostgreSQL and a NATS of its own, so that their processor time can be measured. The players of a pair are
+    on any two replicas. Goals, as medians of paired rounds: the replicas' processor time a move at most 1.25 times the
+    single process's; with two replicas no fewer moves a second than with one; from the commit to an observer at another
     replica 5 ms (p50).
 
     :param replicas: Numbers of replicas, separated by commas.
@@ -308,10 +309,11 @@ def cluster(
     :param rounds: Rounds; each starts and plays every number of replicas.
     :param seconds: Length of each part of a round: players who answer at once, then moves offered.
     :param offered: Moves that fall due a second, for the latencies.
+    :param bus: Also measure each number of replicas above 1 with NATS.
     """
     from arbiter.bench.cluster import ClusterPlan, bench_cluster
 
-    plan = ClusterPlan(_numbers(replicas), pairs, rounds, seconds, offered, store, folder)
+    plan = ClusterPlan(_numbers(replicas), pairs, rounds, seconds, offered, store, folder, bus)
     _measure(lambda progress: bench_cluster(plan, progress), json)
 
 
