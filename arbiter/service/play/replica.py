@@ -182,7 +182,7 @@ class Replica:
             self._sessions.end_all(StoreFailed(TAKEN_FOR_GONE))
             await self._membership.enter()
             return ()
-        self._alone = heartbeat.alone
+        self._alone = self._follower.alone = heartbeat.alone
         self._sessions.take_over(heartbeat.hand_overs)
         rows = {row.player: row for row in heartbeat.sessions if row.replica}
         for session in open_before:

@@ -4,9 +4,10 @@ These include the records of this server: a listener skips those that it knows. 
 not follow its log.
 
 The records of this server come from its own commits, and are not read. Those of the others are read: every LOOK_S, and
-sooner if a commit of this server shows that others have come before it. With a bus, reports of the other servers bring
-their records, in any order, or say that there are some; the log is read where records are missing, and once a second in
-any case. However they come, listeners get all records in the order of the log, and none is left out.
+sooner if a commit of this server shows that others have come before it. While no other server is there, the log is read
+every ALONE_S. With a bus, reports of the other servers bring their records, in any order, or say that there are some;
+the log is read where records are missing, and once a second in any case. However they come, listeners get all records
+in the order of the log, and none is left out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from arbiter.service.record.news import News
 
 LOOK_S: Final = 0.05  #: time between two reads of new records
 MOST: Final = 1_000  #: records in one read; after a full one the next read follows at once
+ALONE_S: Final = 0.5  #: the same while no other server uses the store
 HURRY_S: Final = 0.004  #: least time between two reads of records before those of this server
 GAP_S: Final = 0.002  #: with a bus: how long records that have arrived wait for those before them; then these are read
 
@@ -32,12 +34,14 @@ Listener = Callable[[Sequence[StoredRecord]], None]
 class Follower:
     """Reads new records, and calls `listeners` in order. place: the sequence number of the last record read.
 
-    news: the bus between the servers, or None. reads: how often the log was read.
+    news: the bus between the servers, or None. reads: how often the log was read. alone: whether no other server uses
+    the store now; whoever knows sets it.
     """
 
     def __init__(self, journal: Journal, listeners: list[Listener], log: Logger, news: News | None = None) -> None:
         self.place = 0
         self.reads = 0
+        self.alone = False
         self._journal = journal
         self._listeners = listeners
         self._log = log
@@ -76,7 +80,7 @@ class Follower:
         """Wait until the log is to be read again."""
         await asyncio.sleep(HURRY_S)
         with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_S - HURRY_S):
+            async with asyncio.timeout((ALONE_S if self.alone else LOOK_S) - HURRY_S):
                 await self._missing.wait()
 
     def _call(self, found: Sequence[StoredRecord]) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 from arbiter.bootstrap import Store
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.observing.feed import Reached, Stream
+from arbiter.service.play.replica import BEAT_S, SILENCE_MS
 from arbiter.service.ports.journal import StoredRecord
-from arbiter.service.record.following import HURRY_S, LOOK_S
+from arbiter.service.record.following import ALONE_S, HURRY_S, LOOK_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -139,3 +140,24 @@ async def test_an_observer_who_comes_while_events_wait_misses_none() -> None:
         assert places == list(range(1, await one.server.journal.head() + 1))
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
+
+
+@virtually
+async def test_a_server_reads_the_log_rarely_while_it_is_alone_and_often_again_once_another_one_comes() -> None:
+    (alone,) = await watched(1)
+    await asyncio.sleep(BEAT_S)
+    before = alone.calls
+    await asyncio.sleep(10)
+    assert alone.calls - before == 10 / ALONE_S
+    other = Watched(alone.server.beside())
+    await other.server.share()
+    await asyncio.sleep(BEAT_S + ALONE_S)
+    for number in range(3):
+        await other.create(str(number))
+        await asyncio.sleep(LOOK_S + AT_ONCE_S)
+        assert alone.log == list(range(1, await alone.server.journal.head() + 1))
+    await other.server.die()
+    await asyncio.sleep(SILENCE_MS / 1_000 + 2 * BEAT_S + ALONE_S)
+    before = alone.calls
+    await asyncio.sleep(10)
+    assert alone.calls - before == 10 / ALONE_S
