@@ -6,7 +6,9 @@ import gc
 import os
 import sys
 
-COLLECTED_AFTER = 50_000  #: new containers; with Python's 700 the collector runs hundreds of times during the imports
+COLLECTED_AFTER = 200_000
+"""New containers after which garbage is collected. With Python's 700 it is hundreds of times during the imports, which
+leave almost no garbage; with 50,000 it still takes a tenth of the start of a server."""
 
 
 def main() -> None:
@@ -20,7 +22,9 @@ def main() -> None:
     for name, value in GRPC_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
 
-    sys.exit(run())
+    code = run()
+    gc.freeze()  # else Python looks through all modules for garbage before it ends: a fifth of the time of their import
+    sys.exit(code)
 
 
 if __name__ == "__main__":

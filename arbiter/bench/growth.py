@@ -3,8 +3,11 @@
 For each number a log with so many live matches is written, and a server is started on a copy of it, once a round. Then
 ten pairs of players, a stream a player, who share all matches evenly, play at an offered load
 (`arbiter.bench.arrivals`) that is the same for every number: only the number of matches differs. A server on an empty
-log shows what the process itself takes. Matches have as many moves in the log as those of `arbiter.bench.recovery`: a
-start reads every record, so starts with longer and shorter matches can't be compared.
+log shows what the process itself takes. Matches have as many moves in the log as those of `arbiter.bench.recovery`:
+every record is read after a start, so those of longer and shorter matches can't be compared.
+
+Matches are served before all of them are read: the last one of the log can be had at once. Memory is measured when all
+have been read.
 """
 
 from __future__ import annotations
@@ -51,9 +54,10 @@ class GrowthPlan:
 
 
 class _Round(NamedTuple):
-    """What one start found. move_us and rest_ms are 0 on an empty log."""
+    """What one start found. read_s: until all matches are read; it, move_us and rest_ms are 0 on an empty log."""
 
     start_s: float
+    read_s: float
     memory: int
     rest_ms: float = 0.0
     move_us: float = 0.0
@@ -102,11 +106,13 @@ def _round(
 ) -> _Round:
     began = time.perf_counter()
     with started(_store(folder)) as server_process:
+        if not matches:
+            return _Round(time.perf_counter() - began, 0.0, server_process.server.resident_bytes())
+        server_process.await_match(matches[-1])
+        start_s = time.perf_counter() - began
         if (served := server_process.live()) != len(matches):
             raise BenchError(f"the server serves {served} matches of {len(matches)}")
-        start_s, memory = time.perf_counter() - began, server_process.server.resident_bytes()
-        if not matches:
-            return _Round(start_s, memory)
+        read_s, memory = time.perf_counter() - began, server_process.server.resident_bytes()
         tokens = server_process.tokens([f"{side}-{n}" for n in range(PAIRS) for side in ("first", "second")])
         with connected([server_process.address], [tokens], games, matches, len(matches), 0.0) as (players,):
             players.ask(turns=len(matches))
@@ -118,7 +124,7 @@ def _round(
             played = playing.round(plan.seconds, offered=plan.offered, seed=str(number))
         if played.unanswered:
             raise BenchError(f"{played.unanswered} moves were not acknowledged: offer fewer")
-        return _Round(start_s, memory, 1_000 * rested, played.server_us)
+        return _Round(start_s, read_s, memory, 1_000 * rested, played.server_us)
 
 
 def _add(report: Report, plan: GrowthPlan, found: Mapping[int, Sequence[_Round]]) -> None:
@@ -138,8 +144,10 @@ def _add(report: Report, plan: GrowthPlan, found: Mapping[int, Sequence[_Round]]
         report.median(f"rest_ms_{count}", f"{whose}: processor time while nobody moves", rests, "ms a second")
         kib = [(each.memory - least) / 1024 / count for each, least in zip(rounds, empty, strict=True)]
         report.median(f"match_kib_{count}", f"{whose}: memory of each after the start", kib, "KiB")
-        title = f"{whose}: from the start until all are served"
+        title = f"{whose}: from the start until each of them is served"
         report.median(f"start_s_{count}", title, _starts(rounds), "s", START_S.get(count), Bound.MOST)
+        title = f"{whose}: from the start until all have been read and listed"
+        report.median(f"read_s_{count}", title, [each.read_s for each in rounds], "s")
 
 
 def _starts(rounds: Iterable[_Round]) -> list[float]:

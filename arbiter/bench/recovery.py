@@ -1,5 +1,10 @@
 """Recovery: how long after its start a server serves all matches that were live when it was killed.
 
+A match is served when a player can take its turn in it. A server reads a match when it is asked for, and the others in
+the background, oldest first. So the bench plays the next move of the first match of the log, of the one in the middle
+and of the last one, and waits until all three moves are acknowledged. Then it lists all matches, for which the server
+has to have read all of them.
+
 In turns with these starts, a server is started on a log with one new match. What that takes less is the cost of the
 matches. Divided by the number of records that the log has more, it is the same for logs with more or longer matches.
 """
@@ -11,7 +16,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +24,16 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 import grpc
-from arbiter_protos.v1 import match_pb2_grpc
+from arbiter_protos.v1 import match_pb2, match_pb2_grpc
 
 from arbiter.bench.live_matches import write_matches
 from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report
-from arbiter.bench.server_process import live_matches
+from arbiter.bench.scripts import GAME, SCRIPTS, scripts
+from arbiter.bench.server_process import CALL_S, live_matches
 from arbiter.bench.stores import NewStore
-from arbiter.bootstrap import create_token, open_store
+from arbiter.bootstrap import create_token, create_tokens, open_store
+from arbiter.games import registry
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
 
@@ -46,27 +53,31 @@ class RecoveryPlan:
 
 
 def bench_recovery(plan: RecoveryPlan, progress: Progress) -> Report:
-    """Write a log with live matches, then repeatedly start `arbiter serve` on it and kill it."""
+    """Write a log with live matches, then repeatedly start `arbiter serve` on it and kill it.
+
+    Raises BenchError if the scripted games have too few moves, or if the server does not serve all matches.
+    """
     report = Report("recovery", f"{plan.matches} live matches of {plan.plies} moves in the log")
     found, least = list[_Start](), list[_Start]()
     with TemporaryDirectory(prefix="arbiter-bench-", dir=plan.folder) as folder:
         progress(f"writing {plan.matches} matches of {plan.plies} moves")
-        full_log = _write(Path(folder, "full"), plan.matches, plan.plies)
-        least_log = _write(Path(folder, "least"), 1, 0)
-        _start(least_log, 1, Path(folder))  # not counted: it compiles the modules to bytecode
-        for number in range(1, plan.rounds + 1):
-            progress(f"start {number} of {plan.rounds}")
-            least.append(_start(least_log, 1, Path(folder)))
-            found.append(_start(full_log, plan.matches, Path(folder)))
-    served, spent = [each.seconds for each in found], [each.processor_s for each in found]
+        full_log = _write(Path(folder, "full"), plan.matches, plan.plies, plan.rounds)
+        least_log = _write(Path(folder, "least"), 1, 0, plan.rounds + 1)
+        _start(least_log, 0, 1, Path(folder))  # not counted: it compiles the modules to bytecode
+        for number in range(plan.rounds):
+            progress(f"start {number + 1} of {plan.rounds}")
+            least.append(_start(least_log, number + 1, 1, Path(folder)))
+            found.append(_start(full_log, number, plan.matches, Path(folder)))
+    served, read, spent = ([each[n] for each in found] for n in range(3))
     # The fastest start is the real cost; other work on the machine only adds to it.
     title, goal = "from the start until all matches are served", GOAL_S if plan.matches <= FEW else MANY_GOAL_S
     report.add("serving_s", title, min(served), "s", goal, Bound.MOST, served)
     report.add("worst_s", "the slowest start", max(served), "s")
+    report.add("read_s", "from the start until all matches have been read and listed", min(read), "s", rounds=read)
     report.add("server_s", "the server's processor time until then", min(spent), "s", rounds=spent)
     alone = [each.processor_s for each in least]
-    report.add("least_s", "the fastest start with one match", min(each.seconds for each in least), "s")
-    report.add("least_server_s", "the server's processor time until then", min(alone), "s", rounds=alone)
+    report.add("least_s", "the fastest start with one match", min(each.served_s for each in least), "s")
+    report.add("least_server_s", "the server's processor time until it is listed", min(alone), "s", rounds=alone)
     records = full_log.records - least_log.records
     each_us = [1e6 * (all_ - one) / records for all_, one in zip(spent, alone, strict=True)]
     report.median(
@@ -75,42 +86,105 @@ def bench_recovery(plan: RecoveryPlan, progress: Progress) -> Report:
     return report
 
 
+class _Turn(NamedTuple):
+    """A move of a scripted game: its match, its number, the move, and the token of the player who is to move."""
+
+    match_id: str
+    ply: int
+    move: str
+    token: str
+
+
 class _Log(NamedTuple):
-    """A log with live matches: its store, how many records it has, and a token with which to ask for the matches."""
+    """A log with live matches: its store, how many records it has, and a token with which to ask for the matches.
+
+    turns: for each start the moves to play, of the first match, the one in the middle and the last one.
+    """
 
     store: str
     records: int
     token: str
+    turns: Sequence[Sequence[_Turn]]
 
 
-def _write(folder: Path, matches: int, plies: int) -> _Log:
+def _write(folder: Path, matches: int, plies: int, starts: int) -> _Log:
     folder.mkdir()
-    return asyncio.run(_written(NewStore(f"sqlite:///{folder}/arbiter.db", folder), matches, plies))
+    return asyncio.run(_written(NewStore(f"sqlite:///{folder}/arbiter.db", folder), matches, plies, starts))
 
 
-async def _written(place: NewStore, matches: int, plies: int) -> _Log:
-    await write_matches(place, matches, plies, matches)
+async def _written(place: NewStore, matches: int, plies: int, starts: int) -> _Log:
+    ids = await write_matches(place, matches, plies, matches)
     async with open_store(place.url) as opened:
         records = await opened.journal.head()
-    return _Log(place.url, records, await create_token(place.url, "bench", [Scope.OBSERVE.value], ""))
+    played = sorted({0, matches // 2, matches - 1})
+    names = [f"{side}-{n}" for n in played for side in ("first", "second")]
+    tokens = await create_tokens(place.url, {name: [Scope.PLAY.value] for name in names}, "")
+    games = scripts(GAME, SCRIPTS)
+    turns = [
+        [_turn(ids[n], games[n % len(games)], ply, tokens[f"first-{n}"], tokens[f"second-{n}"]) for n in played]
+        for ply in range(plies, plies + starts)
+    ]
+    return _Log(place.url, records, await create_token(place.url, "bench", [Scope.OBSERVE.value], ""), turns)
+
+
+def _turn(match_id: str, moves: Sequence[str], ply: int, first: str, second: str) -> _Turn:
+    """Return the turn of a scripted game after so many moves. first, second: the tokens of its players."""
+    if ply >= len(moves):
+        raise BenchError(f"the games of this bench have {len(moves)} moves: write fewer, or start less often")
+    game = registry.game(GAME)
+    position = game.initial()
+    for move in moves[:ply]:
+        position = game.play(position, move)
+    return _Turn(match_id, ply, moves[ply], first if position.turn == 1 else second)
 
 
 class _Start(NamedTuple):
-    """The seconds from a start until the server has sent every match, and its processor time until then."""
+    """Seconds from a start until its moves were acknowledged, and until the server has sent every match.
 
-    seconds: float
+    processor_s: the server's processor time until then.
+    """
+
+    served_s: float
+    read_s: float
     processor_s: float
 
 
-def _start(log: _Log, matches: int, folder: Path) -> _Start:
+def _start(log: _Log, number: int, matches: int, folder: Path) -> _Start:
     port, began = free_port(), time.perf_counter()
     with _serving(log.store, port, folder) as process, grpc.insecure_channel(f"127.0.0.1:{port}", _EAGER) as channel:
-        found = live_matches(match_pb2_grpc.MatchServiceStub(channel), (("authorization", f"Bearer {log.token}"),))
-        seconds = time.perf_counter() - began
+        stub = match_pb2_grpc.MatchServiceStub(channel)
+        _play(stub, log.turns[number])
+        served_s = time.perf_counter() - began
+        found = live_matches(stub, _authorization(log.token))
+        read_s = time.perf_counter() - began
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     if found != matches:
         raise BenchError(f"the server serves {found} matches of {matches}")
-    return _Start(seconds, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
+    return _Start(served_s, read_s, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
+
+
+def _play(stub: match_pb2_grpc.MatchServiceStub, turns: Sequence[_Turn]) -> None:
+    """Play moves at the same time, once the server serves, and wait until all are acknowledged."""
+    calls = [
+        stub.SubmitMove.future(
+            match_pb2.SubmitMoveRequest(
+                request_id=f"bench-{turn.ply}", match_id=turn.match_id, ply=turn.ply, move=turn.move
+            ),
+            metadata=_authorization(turn.token),
+            timeout=CALL_S,
+            wait_for_ready=True,
+        )
+        for turn in turns
+    ]
+    try:
+        for call in calls:
+            call.result()
+    except grpc.RpcError as error:
+        raise BenchError(f"the server did not accept a move: {error}") from None
+
+
+def _authorization(token: str) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {token}"),)
 
 
 _EAGER: Final = [("grpc.initial_reconnect_backoff_ms", 20), ("grpc.max_reconnect_backoff_ms", 20)]

@@ -46,6 +46,14 @@ class ServerProcess:
         )
         return [made.match.match_id for made in self._call(self._matches.CreateMatch, requests)]
 
+    def await_match(self, match_id: str) -> None:
+        """Wait until it sends a match. Raises BenchError if it gives no answer."""
+        request = match_pb2.GetMatchRequest(match_id=match_id)
+        try:
+            self._matches.GetMatch(request, metadata=self._metadata, timeout=CALL_S, wait_for_ready=True)
+        except grpc.RpcError as error:
+            raise BenchError(f"the server gave no answer: {error}") from None
+
     def live(self) -> int:
         """Return how many live matches it lists. Raises BenchError if it gives no answer."""
         return live_matches(self._matches, self._metadata)

@@ -147,6 +147,7 @@ async def serving(
 
             metrics_port = stack.enter_context(shown(opened_world.metrics, settings))
             metrics = f"{_scheme(settings)}://{settings.metrics.rpartition(':')[0]}:{metrics_port}/metrics"
+        reviving = asyncio.create_task(arbiter.matches.revive_rest())
         meter, stalls = opened_world.metrics or NO_METER, structlog.get_logger("arbiter.stalls")
         stall_detector = asyncio.create_task(
             watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, stalls, meter)
@@ -158,6 +159,7 @@ async def serving(
         finally:
             log.info("draining")
             stall_detector.cancel()
+            reviving.cancel()
             await server.turn_away()
             await arbiter.tournaments.stop()
             is_last = arbiter.replica is not None and await arbiter.replica.is_last()
@@ -169,7 +171,7 @@ async def serving(
             await server.stop(DRAIN_GRACE_S)
             for task in sharing:
                 task.cancel()
-            await asyncio.gather(*sharing, return_exceptions=True)
+            await asyncio.gather(reviving, *sharing, return_exceptions=True)
             if arbiter.replica is not None and drained:  # else the others stop the clocks, as of a dead server
                 with suppress(StoreFailed):  # then they notice it
                     await arbiter.replica.stop()
@@ -197,12 +199,17 @@ def _scheme(settings: Settings) -> str:
 
 
 async def started(arbiter: Arbiter) -> tuple[str | None, int]:
-    """Return the admin token if this is the first start, and the number of resumed matches. Raises OperatorError."""
+    """Return the admin token if this is the first start, and the number of matches that continue.
+
+    On a store that several servers share, they are live now; otherwise they become live when they are asked for. Raises
+    OperatorError.
+    """
     replica = arbiter.replica
     try:
         if replica is not None:
             await replica.start()
-        admin_token, matches = await arbiter.accounts.first_admin(), await arbiter.matches.start()
+        admin_token = await arbiter.accounts.first_admin()
+        matches = await (arbiter.matches.begin() if replica is None else arbiter.matches.start())
         if replica is not None:
             await replica.beat()  # what servers have left behind that are gone
             arbiter.matches.watch_flags()

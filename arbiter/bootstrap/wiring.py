@@ -18,6 +18,7 @@ from arbiter.service.matches.comment_keys import CommentKeys
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import AdoptionListener, MatchListener
 from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.revival import RevivalListener
 from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.observing.feed import Feed
 from arbiter.service.play.acts import PlayActs
@@ -87,6 +88,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     # Listeners are called in this order. The lists are filled below, once all parts exist.
     match_listeners: list[MatchListener] = []
     adoption_listeners: list[AdoptionListener] = []
+    revival_listeners: list[RevivalListener] = []
     log_listeners: list[LogListener] = []
     tournament_listeners: list[TournamentListener] = []
     first_items: list[FirstItems] = []
@@ -105,6 +107,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         connections,
         match_listeners,
         adoption_listeners,
+        revival_listeners,
         world.store.shared,
         log("arbiter.matches"),
     )
@@ -149,6 +152,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         match_listeners.append(world.traces.match_changed)
     match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
     adoption_listeners += [delivery.match_adopted]
+    revival_listeners += [tournaments.match_revived]
     log_listeners += [matches.log_grown, feed.log_grown, tournaments.log_grown]
     replica = None
     if membership is not None:

@@ -20,9 +20,11 @@ from sqlalchemy import (
     select,
     text,
     true,
+    type_coerce,
     update,
 )
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.types import NullType
 
 from arbiter.service.ports.journal import (
     Append,
@@ -35,12 +37,14 @@ from arbiter.service.ports.journal import (
     Record,
     Seals,
     Stored,
+    StoreDamaged,
     StoredRecord,
     Subject,
     Tally,
     TooManyOpen,
     TournamentFilter,
     TournamentSummary,
+    UnfinishedMatch,
 )
 from arbiter.store import archive, records, tables
 from arbiter.store.database import kind_of
@@ -244,6 +248,22 @@ class SqlJournal:
         )
         return await self._reader.read(lambda connection: _ids(connection.execute(query).scalars()))
 
+    async def unfinished_matches(self) -> list[UnfinishedMatch]:
+        """Return the matches that have not ended, oldest first, without reading their records."""
+        match, event = tables.match.c, tables.event.c
+        last = select(event.sequence).where(event.match_id == match.match_id).order_by(event.revision.desc()).limit(1)
+        try:
+            return await self._unfinished(last.scalar_subquery())
+        except StoreDamaged:  # what is damaged is named when it is read, and the other matches go on
+            return await self._unfinished(match.sequence)
+
+    async def _unfinished(self, reached: ColumnElement[int]) -> list[UnfinishedMatch]:
+        match = tables.match.c
+        columns = (match.match_id, match.player_1, match.player_2, reached)
+        entry = [type_coerce(column, NullType()) for column in columns]
+        query = select(*entry).where(match.ended_sequence == 0).order_by(match.sequence)
+        return await self._reader.read(lambda connection: [_unfinished(row) for row in connection.execute(query)])
+
     async def summary(self, match_id: str) -> MatchSummary | None:
         """Return the list entry of a match."""
         return await self._one(select(tables.match).where(tables.match.c.match_id == match_id))
@@ -409,6 +429,12 @@ class SqlJournal:
 def _ids(values: Iterable[object]) -> list[str]:
     """Return ids as text, even if what was stored is none: the id of no record, by which the damage can be named."""
     return [str(value) for value in values]
+
+
+def _unfinished(row: Sequence[Any]) -> UnfinishedMatch:
+    """Return an entry whatever was stored in it: its match is named when its record is looked for."""
+    match_id, first, second, reached = row
+    return UnfinishedMatch(str(match_id), (str(first), str(second)), max(0, reached) if isinstance(reached, int) else 0)
 
 
 def _lose_basis(append: Append) -> None:

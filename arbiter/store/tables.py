@@ -9,6 +9,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     Enum,
     Index,
     Integer,
@@ -20,7 +21,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
-from sqlalchemy.event import listen
+from sqlalchemy.event import listen, listens_for
 
 from arbiter.service.ports.journal import Subject
 
@@ -55,8 +56,16 @@ event = Table(
     UniqueConstraint("match_id", "revision", name="event_once"),
     PrimaryKeyConstraint("sequence").ddl_if(dialect="sqlite"),
     Index("event_by_sequence", "sequence").ddl_if(dialect="postgresql"),
-    postgresql_partition_by="HASH (match_id)",
 )
+
+
+@listens_for(event, "before_create")
+def _partition(table: Table, connection: Connection, **_: object) -> None:
+    """Partition the table on PostgreSQL. An option of the table itself would load that dialect on every database."""
+    if connection.dialect.name == "postgresql":
+        table.dialect_options["postgresql"]["partition_by"] = "HASH (match_id)"
+
+
 for _part in range(PARTITIONS):
     _statement = (
         f"CREATE TABLE event_{_part} PARTITION OF event FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {_part})"

@@ -19,6 +19,7 @@ from arbiter.service.ports.journal import (
     Tally,
     TournamentFilter,
     TournamentSummary,
+    UnfinishedMatch,
 )
 from arbiter.testing.memory import CallsBack, lose_basis
 
@@ -109,6 +110,11 @@ class FaultyJournal(CallsBack):
         """Return the ids of the unfinished matches, oldest first."""
         await self.before_reading()
         return await self._journal.unfinished()
+
+    async def unfinished_matches(self) -> list[UnfinishedMatch]:
+        """Return the unfinished matches, oldest first."""
+        await self.before_reading()
+        return await self._journal.unfinished_matches()
 
     async def summary(self, match_id: str) -> MatchSummary | None:
         """Return the summary of a match that lists show."""

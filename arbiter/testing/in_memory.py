@@ -108,13 +108,17 @@ class InMemoryArbiter:
         if replica is not None and drained:
             await replica.stop()
 
-    async def restart(self) -> int:
-        """Restart from the stored data, as after a crash; return the number of matches that go on."""
+    async def restart(self, at_once: bool = True) -> int:
+        """Restart from the stored data, as after a crash; return the number of matches that go on.
+
+        at_once: all matches become live now. Otherwise each does when it is asked for, as at a server that serves at
+        once.
+        """
         self.journal.hold = True  # nothing of the old arbiter is stored from here on
         await self.arbiter.tournaments.stop()
         self.journal = FaultyJournal(self._store.journal)
         self.arbiter = self._wire()
-        matches = await self.arbiter.matches.start()
+        matches = await (self.arbiter.matches.start() if at_once else self.arbiter.matches.begin())
         await self.arbiter.tournaments.start()
         return matches
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import count
 from typing import Any
@@ -24,7 +24,9 @@ from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.matches import MatchGate, OfMatch, Watched
 from arbiter.service.gate.rights import Action
 from arbiter.service.matches.live import LiveMatches
+from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.revival import Revival
 from arbiter.service.observing.feed import Batch, Feed, Reached, Stream
 from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.delivery import Delivery
@@ -120,11 +122,11 @@ def runs_ahead_with_its_bookmarks(patch: pytest.MonkeyPatch) -> None:
 def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
     """An arbiter that goes on after a crash as if nothing had happened."""
 
-    async def nothing(self: LiveMatches, reason: object) -> None:
-        for live in list(self._live.values()):
-            self._timers.set(live)
+    async def go_on(self: Revival, entered: Iterable[LiveMatch]) -> None:
+        for live in entered:
+            self._live.watch(live)
 
-    patch.setattr(LiveMatches, "interrupt_all", nothing)
+    patch.setattr(Revival, "_interrupt", go_on)
 
 
 def stops_without_a_word(patch: pytest.MonkeyPatch) -> None:

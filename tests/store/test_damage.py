@@ -130,6 +130,20 @@ def test_damage_of_every_page_is_named(undamaged: UndamagedStore, store: Store, 
                 assert faults, place
 
 
+def test_a_server_starts_without_the_index_of_the_log_and_names_its_matches(
+    undamaged: UndamagedStore, store: Store
+) -> None:
+    [(page,)] = store.ask("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_event_1'")
+    image = bytearray(store.file.read_bytes())
+    size = int.from_bytes(image[16:18])
+    assert isinstance(page, int)
+    image[(page - 1) * size : page * size] = bytes(size)
+    store.file.write_bytes(image)
+    outcome = asyncio.run(store.start(undamaged.running))
+    assert not outcome.refused
+    assert not outcome.served
+
+
 # -- values ----------------------------------------------------------------------------------------------------------
 
 ROWS: Final = {  # which rows of a table are edited

@@ -194,6 +194,7 @@ class MatchGate:
             rows = await self._matches.summaries(which, number_of(page.token), size + 1)
             self._admission.charge(caller, len(rows))
             shown = page_of(rows, size, lambda row: str(row.sequence))
+            await self._matches.revive(row.match_id for row in shown.items if not row.end)
             items = [row if row.end else await self._matches.match(row.match_id) for row in shown.items]
             return Page(items, shown.next_token)
 
@@ -222,6 +223,7 @@ class MatchGate:
     async def moving(self, call: Call) -> AsyncIterator[PlayerMoves]:
         """Open a stream of moves. While it is open, its player counts as present."""
         caller = await self._admission.caller(call, Action.SUBMIT_MOVES)
+        await self._matches.revive_of(caller.player)
         async with self._streams.held(caller, "moves"):
             with self._sessions.attending(caller.player):
                 yield PlayerMoves(self._matches, self._clock, caller.player, self._settings.limits.move_answers)

@@ -25,8 +25,8 @@ from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live import DRAINING, LiveMatches, answered_now, seat_of
 from arbiter.service.matches.live_match import AdoptionListener, Answer, FailureListener, MatchListener
 from arbiter.service.matches.presence import Presence
-from arbiter.service.matches.recovery import Recovery
-from arbiter.service.matches.unfinished import unfinished_matches
+from arbiter.service.matches.recovery import RETRY_S, Recovery
+from arbiter.service.matches.revival import Revival, RevivalListener
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import (
     Filter,
@@ -55,7 +55,8 @@ class MatchRegistry:
     secret: returns the key of a match's comments, from the first event of the match. listeners: called in order with
     each match and its events, once these are durable; the list may still grow until the first match is created.
     adoption_listeners: called with each match that becomes live here in the state that another server has stored.
-    shared: other servers may use the store.
+    revival_listeners: called with each match that becomes live again after a start, unless the store is shared. shared:
+    other servers may use the store.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class MatchRegistry:
         presence: Presence,
         listeners: list[MatchListener],
         adoption_listeners: list[AdoptionListener],
+        revival_listeners: list[RevivalListener],
         shared: bool,
         log: Logger,
     ) -> None:
@@ -84,6 +86,7 @@ class MatchRegistry:
             journal, clock, secret, presence, self._ended, listeners, failure_listeners, shared, log
         )
         self._recovery = Recovery(journal, self._live, adoption_listeners, log)
+        self._revival = Revival(journal, self._live, revival_listeners, shared, log)
         self._elsewhere = MatchesElsewhere(self._live, self._recovery, log)
         failure_listeners.append(self._recovery.append_failed)
         self._shielded = Shielded()
@@ -92,25 +95,50 @@ class MatchRegistry:
 
     # -- life ----------------------------------------------------------------------------------------------------
 
+    async def begin(self) -> int:
+        """Find the unfinished matches; return how many there are.
+
+        From now on each of them becomes live, and is interrupted, when it or a player of it is asked for. `revive_rest`
+        does it for the others. Raises StoreFailed.
+        """
+        self._began = await self._journal.head()
+        return await self._revival.begin()
+
     async def start(self) -> int:
-        """Read the unfinished matches, and interrupt them, so that nobody is charged for the outage.
+        """Make all unfinished matches live, and interrupt them; return how many continue.
 
         If the store is shared, the matches are not interrupted, because other servers may serve them. The matches of a
         dead server are interrupted by the server that cleans up after it (`arbiter.service.play.replica`). Call
-        `watch_flags` once it is known which servers are there.
-
-        Matches whose record is damaged are set aside; the log names them. Returns how many matches continue. Raises
-        StoreFailed.
+        `watch_flags` once it is known which servers are there. Raises StoreFailed.
         """
-        self._began = await self._journal.head()
-        matches, damages = await unfinished_matches(self._journal)
-        for match in matches:
-            self._live.enter(match)
-        for damage in damages:
-            self._log.error("match_set_aside", error=damage.why)
-        if not self._shared:
-            await self._live.interrupt_all(Interruption.RESTART)
-        return len(matches)
+        await self.begin()
+        await self._revival.revive_all()
+        return len(self._live)
+
+    async def revive_rest(self) -> None:
+        """Make all matches live that are not yet, while the server serves. If the store fails, it is read again."""
+        began, found = self._clock.now_ms(), len(self._revival)
+        while not self.draining:
+            try:
+                await self._revival.revive_all()
+            except Refusal as refusal:
+                if not self.draining:
+                    self._log.warning("matches_not_read", matches=len(self._revival), error=refusal.message)
+                    await asyncio.sleep(RETRY_S)
+            else:
+                self._log.info("matches_read", matches=found, after_ms=self._clock.now_ms() - began)
+                return
+
+    async def revive(self, match_ids: Iterable[str]) -> None:
+        """Make those of some matches live that are not yet since the start: all at once costs less than one by one.
+
+        Raises Refusal STORE_UNAVAILABLE, DRAINING.
+        """
+        await self._revival.revive(match_ids)
+
+    async def revive_of(self, *players: str) -> None:
+        """Make the unfinished matches of some players live. Raises Refusal STORE_UNAVAILABLE, DRAINING."""
+        await self._revival.revive_of(players)
 
     def watch_flags(self) -> None:
         """Let the flags of all matches fall, from now on, when their time is up."""
@@ -137,6 +165,7 @@ class MatchRegistry:
         are interrupted; they continue on another server.
         """
         self._live.stop()
+        await self._revival.stop()
         everything = is_last or not self._shared
         answers = await self._live.interrupt_all(Interruption.DRAIN, None if everything else self._is_played_here)
         self._live.cancel_timers()
@@ -198,6 +227,7 @@ class MatchRegistry:
         known = await self.made(command)
         if known is not None:
             return known
+        await self.revive_of(*command.players)  # they count
         await self._check_label(command)
         self._check_limits(command.players)
         match_id = self._ids.new("m")
@@ -295,6 +325,8 @@ class MatchRegistry:
 
         Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
         """
+        if match_id in self._revival:
+            await self._revival.revive([match_id])
         live = self._live.find(match_id)
         if live is not None and live.durable is not None:
             return live.durable
@@ -374,7 +406,7 @@ class MatchRegistry:
         for player in players:
             if len(self._live.of_player(player)) >= limits.open_matches_of_player:
                 raise _crowded(f"matches of {player}", limits.open_matches_of_player)
-        if len(self._live) >= limits.open_matches:
+        if len(self._live) + len(self._revival) >= limits.open_matches:
             raise _crowded("matches", limits.open_matches)
 
     def _open_limits(self, players: Iterable[str], accepted: Mapping[str, int]) -> OpenLimits | None:

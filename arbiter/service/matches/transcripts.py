@@ -43,8 +43,10 @@ class Transcripts:
     async def parts(self, match_id: str) -> AsyncIterator[bytes]:
         """Yield the transcript of a match in parts of whole lines; the last line of an ended match is the signature.
 
-        Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE, and RECORD_DAMAGED, also if the end of the record is missing.
+        Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE, DRAINING, and RECORD_DAMAGED, also if the end of the record
+        is missing.
         """
+        await self._matches.revive([match_id])  # only so is it known whether it goes on
         last: StoredRecord | None = None
         goes_on = True
         while True:

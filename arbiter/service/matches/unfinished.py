@@ -1,54 +1,49 @@
-"""Reads the unfinished matches at a start, and separates those whose record is damaged."""
+"""Reads the records of unfinished matches after a start, and separates the matches whose record is damaged."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Final
 
 from arbiter.matches.match import Match, Phase
 from arbiter.service.ports.journal import Journal, RecordDamaged, RecordUnreadable, StoreDamaged, StoredRecord
 from arbiter.service.record.matches import load_match
 
-READ_AT_ONCE: Final = 100  #: matches in one read, because single reads would take twice as long
-
 CUT = "later records are missing in the log, up to number {gap}: its end may have been one of them"
 """The reason why a match or tournament is not continued although each of its records is valid."""
 
 
-async def unfinished_matches(journal: Journal) -> tuple[list[Match], list[RecordUnreadable]]:
-    """Return the unfinished matches, and the errors of those that can't be read.
+async def read_unfinished(
+    journal: Journal, ids: Sequence[str], gap: int
+) -> tuple[list[Match], list[RecordUnreadable]]:
+    """Return matches that are listed as unfinished, and the errors of those that can't be read.
 
-    A match whose last record is before a gap in the log is damaged too: its end may have been removed. A match that
-    another server ends while this one reads is neither. Raises StoreFailed.
+    gap: the last number that is missing in the log. A match whose last record is before it is damaged too: its end may
+    have been removed. A match that another server ends while this one reads is neither. Raises StoreFailed.
     """
-    loaded: list[tuple[Match, int]] = []
+    loaded: list[Match] = []
     damages: list[RecordUnreadable] = []
-    wrong: dict[str, str] = {}  # what contradicts the list, by match
-    ids = await journal.unfinished()
-    for first in range(0, len(ids), READ_AT_ONCE):
-        some = ids[first : first + READ_AT_ONCE]
-        wrong |= dict.fromkeys(some, "has no record")
-        for records in await _read(journal, some, damages, wrong):
-            match_id = records[0].match_id
-            del wrong[match_id]
-            try:
-                match = load_match(records)
-            except RecordUnreadable as damage:
-                damages.append(damage)
-                continue
-            if match.phase is Phase.ENDED:
-                wrong[match_id] = "has ended"
-            else:
-                loaded.append((match, records[-1].sequence))
-    gap = await journal.last_gap(min(last for _, last in loaded)) if loaded else 0
-    damages += [RecordDamaged(match.id, match.revision, CUT.format(gap=gap)) for match, last in loaded if last < gap]
+    wrong = dict.fromkeys(ids, "has no record")  # what contradicts the list, by match
+    for records in await _read(journal, ids, damages, wrong):
+        match_id = records[0].match_id
+        del wrong[match_id]
+        try:
+            match = load_match(records)
+        except RecordUnreadable as damage:
+            damages.append(damage)
+            continue
+        if match.phase is Phase.ENDED:
+            wrong[match_id] = "has ended"
+        elif records[-1].sequence < gap:
+            damages.append(RecordDamaged(match.id, match.revision, CUT.format(gap=gap)))
+        else:
+            loaded.append(match)
     damages += [
         StoreDamaged(f"match {match_id} {wrong[match_id]}, but is listed as unfinished")
         for match_id in await still_listed(wrong, journal.unfinished)
     ]
-    return [match for match, last in loaded if last > gap], damages
+    return loaded, damages
 
 
 async def still_listed(wrong: Collection[str], unfinished: Callable[[], Awaitable[list[str]]]) -> list[str]:

@@ -118,6 +118,7 @@ class Sessions:
         self._connections.check(caller.player)
         if self._membership is not None:
             self._membership.check()
+        await self._matches.revive_of(caller.player)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )

@@ -93,6 +93,17 @@ class Filter:
     ended: bool | None = None
 
 
+class UnfinishedMatch(NamedTuple):
+    """A match that has not ended, and its players, as its list entry says.
+
+    reached: the sequence number of its last record; of an earlier one, or 0, if that can't be read.
+    """
+
+    match_id: str
+    players: tuple[str, str]
+    reached: int
+
+
 class Tally(NamedTuple):
     """How often a pairing ended in one way. Derived from the log, in the transaction of each ending event.
 
@@ -335,6 +346,9 @@ class Journal(Protocol):
 
     async def unfinished(self) -> list[str]:
         """Return the ids of the matches that have not ended, oldest first."""
+
+    async def unfinished_matches(self) -> list[UnfinishedMatch]:
+        """Return the matches that have not ended, oldest first, without reading their records."""
 
     async def summary(self, match_id: str) -> MatchSummary | None:
         """Return the list entry of a match, or None if there is no such match."""

@@ -66,6 +66,8 @@ class TournamentRegistry:
         self._reading: dict[str, asyncio.Task[tuple[StoredLog, int]]] = {}
         self._turn = asyncio.Lock()
         self._shielded = Shielded()
+        self._aside: set[str] | None = None  # tournaments that were set aside at the start; None before it is over
+        self._aborting: set[asyncio.Task[None]] = set()
         self._stopped = False
         self._began = 0  # the last sequence number of the journal at the start
         self._log = dependencies.log
@@ -78,7 +80,10 @@ class TournamentRegistry:
     # -- life ----------------------------------------------------------------------------------------------------
 
     async def start(self) -> int:
-        """Resume the tournaments that have not ended; all matches must be live. Returns how many were resumed.
+        """Resume the tournaments that have not ended; return how many were resumed.
+
+        Matches of tournaments that go on without them are aborted: those that are live now, and the others when they
+        become live (`match_revived`).
 
         Tournaments with a damaged log are set aside; the server's log names them. Raises StoreFailed.
         """
@@ -109,18 +114,33 @@ class TournamentRegistry:
             damages[tournament_id] = StoreDamaged(f"{what}, but is listed as unfinished")
         for tournament_id, error in damages.items():
             self._log.error("tournament_set_aside", tournament=tournament_id, error=error.message)
+        self._aside = set(damages)
         for live in self._dependencies.matches.live:
-            match = live.newest
-            made_by = tournament_of(match)
-            driver = self._drivers.get(made_by)
-            if made_by and made_by not in damages and (driver is None or not driver.expects(match)):
-                await abort(self._dependencies.matches, match.id, made_by)  # a crash came before its end was stored
+            if self._is_left_over(live.newest):
+                await abort(self._dependencies.matches, live.newest.id, tournament_of(live.newest))
         return len(unfinished) - len(damages.keys() | wrong.keys())
+
+    def match_revived(self, match: Match) -> None:
+        """Abort a match that has become live again after the start, if its tournament goes on without it."""
+        if self._aside is not None and self._is_left_over(match):
+            aborting = abort(self._dependencies.matches, match.id, tournament_of(match))
+            task = asyncio.create_task(aborting)
+            self._aborting.add(task)
+            task.add_done_callback(self._aborting.discard)
+
+    def _is_left_over(self, match: Match) -> bool:
+        """Return whether a match is of a tournament that goes on without it: a crash came before its end was stored."""
+        made_by = tournament_of(match)
+        driver = self._drivers.get(made_by)
+        return bool(made_by) and made_by not in (self._aside or ()) and (driver is None or not driver.expects(match))
 
     async def stop(self) -> None:
         """Stop all drivers. After the next start, the tournaments continue from their logs."""
         self._stopped = True
+        for task in self._aborting:
+            task.cancel()
         await asyncio.gather(*(driver.close() for driver in list(self._drivers.values())))
+        await asyncio.gather(*self._aborting, return_exceptions=True)
 
     # -- commands ------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from arbiter.service.ports.journal import (
     TooManyOpen,
     TournamentFilter,
     TournamentSummary,
+    UnfinishedMatch,
 )
 
 
@@ -152,6 +153,15 @@ class MemoryJournal(CallsBack):
         """Return the ids of the unfinished matches, oldest first."""
         await asyncio.sleep(0)
         return [row.match_id for row in self._rows.values() if row.end is None]
+
+    async def unfinished_matches(self) -> list[UnfinishedMatch]:
+        """Return the unfinished matches, oldest first."""
+        await asyncio.sleep(0)
+        return [
+            UnfinishedMatch(row.match_id, (row.player_1, row.player_2), self._of_match[row.match_id][-1].sequence)
+            for row in self._rows.values()
+            if row.end is None
+        ]
 
     async def summary(self, match_id: str) -> MatchSummary | None:
         """Return the summary of a match that lists show."""

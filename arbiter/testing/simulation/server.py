@@ -137,13 +137,14 @@ class Server:
         while not self.is_up:
             self._begin_anew(self.clock.skew_ms + clock_jump_ms)
             try:
-                await self.arbiter.matches.start()
+                await self.arbiter.matches.begin()
             except StoreFailed:
                 self._break_off()
                 clock_jump_ms = 0
                 await asyncio.sleep(1)
             else:
                 self.is_up = True
+        self.run(self.arbiter.matches.revive_rest())
         self.run(self._sweep(self.arbiter))
 
     async def _sweep(self, arbiter: Arbiter) -> None:

@@ -82,7 +82,8 @@ class Contest:
         for task in self.playing.values():
             task.cancel()
         self.playing.clear()
-        await self.server.restart()
+        await self.server.restart(at_once=False)
+        self.reviving = asyncio.create_task(self.server.arbiter.matches.revive_rest())
         for name in self.names:
             await self.connect(name)
 
