@@ -27,7 +27,7 @@ from arbiter.bench.stages import Stopwatch
 from arbiter.bootstrap import open_world, serving
 from arbiter.config import load
 from arbiter.matches.match import Match
-from arbiter.runtime.loop import run_process
+from arbiter.runtime.loop import keep, run_process
 from arbiter.service.record.published import Published
 
 FOR_ORGANISER = {"calls_a_second": 10_000}  #: who makes all matches of a benchmark before it begins
@@ -90,6 +90,7 @@ async def run(
         bus=bus,
     )
     async with serving(settings, partial(open_world, committed=notes.committed, shared=shared)) as running:
+        running.reading.add_done_callback(keep)
         live = running.arbiter.matches.live
 
         def happened(match: Match, events: Sequence[Published]) -> None:

@@ -44,7 +44,10 @@ DRAIN_GRACE_S = 2.0  #: time for streams to finish
 
 
 class RunningServer(NamedTuple):
-    """A server that accepts calls. `admin_token` is set only at the first start."""
+    """A server that accepts calls. `admin_token` is set only at the first start.
+
+    reading: done once all matches that continue are live.
+    """
 
     port: int
     page: str  #: the address of the page for browsers, '' if there is none
@@ -52,6 +55,7 @@ class RunningServer(NamedTuple):
     matches: int
     admin_token: str | None
     arbiter: Arbiter
+    reading: asyncio.Task[None]
 
 
 def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
@@ -147,7 +151,7 @@ async def serving(
 
             metrics_port = stack.enter_context(shown(opened_world.metrics, settings))
             metrics = f"{_scheme(settings)}://{settings.metrics.rpartition(':')[0]}:{metrics_port}/metrics"
-        reviving = asyncio.create_task(arbiter.matches.revive_rest())
+        reading = asyncio.create_task(arbiter.matches.revive_rest())
         meter, stalls = opened_world.metrics or NO_METER, structlog.get_logger("arbiter.stalls")
         stall_detector = asyncio.create_task(
             watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, stalls, meter)
@@ -155,11 +159,11 @@ async def serving(
         sharing += [asyncio.create_task(duty) for duty in sharing_duties(arbiter, opened_world)]
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
-            yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter)
+            yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter, reading)
         finally:
             log.info("draining")
             stall_detector.cancel()
-            reviving.cancel()
+            reading.cancel()
             await server.turn_away()
             await arbiter.tournaments.stop()
             is_last = arbiter.replica is not None and await arbiter.replica.is_last()
@@ -171,7 +175,7 @@ async def serving(
             await server.stop(DRAIN_GRACE_S)
             for task in sharing:
                 task.cancel()
-            await asyncio.gather(reviving, *sharing, return_exceptions=True)
+            await asyncio.gather(reading, *sharing, return_exceptions=True)
             if arbiter.replica is not None and drained:  # else the others stop the clocks, as of a dead server
                 with suppress(StoreFailed):  # then they notice it
                     await arbiter.replica.stop()

@@ -13,6 +13,7 @@ from google.protobuf.internal import api_implementation
 from arbiter.bootstrap import ADMIN, RunningServer, serving, shown_store
 from arbiter.cli.announcing import Serving, client_address
 from arbiter.config import Settings
+from arbiter.runtime.loop import keep
 
 
 async def serve_until_signal(
@@ -32,6 +33,7 @@ async def serve_until_signal(
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
     async with serving(settings, new=new) as running:
+        running.reading.add_done_callback(keep)
         serves(_described(settings, running))
         async with _with_bots(settings, running, bots):
             await stopped.wait()

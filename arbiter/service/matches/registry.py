@@ -126,7 +126,8 @@ class MatchRegistry:
                     self._log.warning("matches_not_read", matches=len(self._revival), error=refusal.message)
                     await asyncio.sleep(RETRY_S)
             else:
-                self._log.info("matches_read", matches=found, after_ms=self._clock.now_ms() - began)
+                if found:
+                    self._log.info("matches_read", matches=found, after_ms=self._clock.now_ms() - began)
                 return
 
     async def revive(self, match_ids: Iterable[str]) -> None:
