@@ -14,9 +14,7 @@ CUT = "later records are missing in the log, up to number {gap}: its end may hav
 """The reason why a match or tournament is not continued although each of its records is valid."""
 
 
-async def read_unfinished(
-    journal: Journal, ids: Sequence[str], gap: int
-) -> tuple[list[Match], list[RecordUnreadable]]:
+async def read_unfinished(journal: Journal, ids: Sequence[str], gap: int) -> tuple[list[Match], list[RecordUnreadable]]:
     """Return matches that are listed as unfinished, and the errors of those that can't be read.
 
     gap: the last number that is missing in the log. A match whose last record is before it is damaged too: its end may
