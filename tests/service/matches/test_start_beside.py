@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from arbiter.bootstrap import Store, started
 from arbiter.matches.commands import Abort
-from arbiter.service.ports.journal import Journal
+from arbiter.service.ports.journal import Journal, UnfinishedMatch
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.in_memory import InMemoryArbiter
@@ -98,6 +98,11 @@ class Forgetful(MemoryJournal):
     async def unfinished(self) -> list[str]:
         """Return the ids of unfinished matches, and some more."""
         return [*await super().unfinished(), *(id_ for id_ in self.wrong if id_.startswith("m"))]
+
+    async def unfinished_matches(self) -> list[UnfinishedMatch]:
+        """Return unfinished matches, and some more."""
+        more = [UnfinishedMatch(id_, ("anna", "ben"), 0) for id_ in self.wrong if id_.startswith("m")]
+        return [*await super().unfinished_matches(), *more]
 
     async def unfinished_tournaments(self) -> list[str]:
         """Return the ids of unfinished tournaments, and some more."""
