@@ -1,9 +1,10 @@
 """Fewer turns of the event loop for gRPC's events.
 
 gRPC's poller is a thread that queues the events of all calls, and wakes the event loop with a byte in a socket for each
-of them. The loop then handles the whole queue, but takes only one byte. The other bytes cost it a turn each, with three
+of them. The loop then handles the whole queue, but takes only one byte. The other bytes cost it a turn each, with two
 system calls, in which nothing is left to do (seen in grpcio 1.85, `PollerCompletionQueue`). A move is three events, and
-an event of a match with a thousand observers is a thousand of them.
+an event of a match with a thousand observers is a thousand of them. Measured with 64 matches, a stream a player: 3.1
+turns a move, and 0.12 if the bytes are taken together.
 """
 
 from __future__ import annotations
