@@ -49,6 +49,7 @@ from arbiter.service.ports.journal import (
 from arbiter.store import archive, records, tables
 from arbiter.store.database import kind_of
 from arbiter.store.gaps import last_gap
+from arbiter.store.numbering import numbered, unsealed
 from arbiter.store.reader import Reader
 from arbiter.store.summaries import end_columns, read_row, row_columns, tournament_columns
 from arbiter.store.tables import Numbered
@@ -106,28 +107,14 @@ class SqlJournal:
 
         Return the last number of each append.
         """
-        rows, places = list[Numbered](), []
-        place = self._last_of(transaction)
-        newest: dict[str, int] = {}
-        derived = list[tuple[Append, int]]()
-        seal = self._seals.sealer() if self._seals is not None else _unsealed
-        for append in appends:
-            if append.basis is not None and append.basis.lost:
-                raise JournalConflict(f"an append to {append.records[0].match_id} on which it builds was not stored")
-            for match_id, revision, body, subject in append.records:
-                place += 1
-                known = newest.get(match_id, 0) == revision - 1
-                mark = seal(place, match_id, revision, body, subject.value)
-                rows.append((place, match_id, revision, body, subject.value, known, mark))
-                newest[match_id] = revision
-            places.append(place)
-            if append.opened is not None or append.closed is not None or append.tournament is not None:
-                derived.append((append, place))
-        self._last = place
-        lone = transaction.alone and not derived and len(rows) <= self._most_lone
+        last = self._last_of(transaction)
+        seal = self._seals.sealer() if self._seals is not None else unsealed
+        rows, places, listed = numbered(appends, last, seal)
+        self._last = places[-1]
+        lone = transaction.alone and not listed and len(rows) <= self._most_lone
         try:
             self._insert(transaction.connection if lone else transaction.begun(), rows)
-            for append, last in derived:
+            for append, last in listed:
                 self._derive(transaction.connection, append, last)
         except IntegrityError as error:
             raise JournalConflict(str(error.orig)) from None
@@ -455,10 +442,6 @@ def _check_open(connection: Connection, open_limits: OpenLimits) -> None:
         count = select(func.count()).select_from(tables.tournament).where(tournament.ended_sequence == 0)
         if connection.execute(count).scalar_one() > open_limits.tournaments:
             raise TooManyOpen("", open_limits.tournaments)
-
-
-def _unsealed(*_: object) -> None:
-    """Return no seal."""
 
 
 def _rated(game: str) -> list[ColumnElement[bool]]:

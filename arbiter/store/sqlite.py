@@ -34,6 +34,7 @@ LONE_READS: Final[dict[str, str]] = {}
 CLAIM: Final[tuple[str, ...]] = ()
 """What a transaction executes before it numbers records: nothing, because SQLite allows one writer at a time."""
 COLUMNS: Final = 7  #: columns of each inserted record
+KNOWN: Final = 5  #: the place of the bool among them
 MOST_LONE: Final = 512  #: maximum records in one statement, which is its own transaction outside of others
 SHARED: Final = False  #: whether several servers may use a store at the same time
 NOW_MS: Final = None  #: the query for the database's time: there is none, as its clock is that of this machine
@@ -101,6 +102,8 @@ def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
         some = rows[first : first + MOST_LONE]
         statement, places = _insert_of(len(some))
         values = [*chain.from_iterable(some), *repeat(0, COLUMNS * (places - len(some)))]
+        # For each bool the driver would look for an adapter.
+        values[KNOWN : COLUMNS * len(some) : COLUMNS] = [int(row[KNOWN]) for row in some]
         try:
             driver.execute(statement, values).close()
         except sqlite3.IntegrityError as error:
