@@ -17,7 +17,21 @@ from typing import Final
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, transitions
-from arbiter.matches.commands import NAMES, Arrive, Command, Interrupt, Interruption, Leave, Play, ReportFault, Tick
+from arbiter.matches.commands import (
+    NAMES,
+    AnswerDraw,
+    Arrive,
+    ClaimDraw,
+    Command,
+    Interrupt,
+    Interruption,
+    Leave,
+    OfferDraw,
+    Play,
+    ReportFault,
+    Resign,
+    Tick,
+)
 from arbiter.matches.decision import Decision
 from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match, Phase, with_position
@@ -296,10 +310,12 @@ class LiveMatches:
     def _play_again(
         self, player: str, live: LiveMatch, command: Play, then: AnswerCallback, handed_over: HandedOver | None
     ) -> None:
+        again = reseated(live.newest, command)
+        assert isinstance(again, Play)
         at = handed_over(live.newest, command.ply) if handed_over is not None else None
         if at is not None and at <= command.arrived:  # else it is a later turn: this one was interrupted
-            command = replace(command, handed_over=at)
-        self.play(player, live, command, then, handed_over)
+            again = replace(again, handed_over=at)
+        self.play(player, live, again, then, handed_over)
 
     def submit(self, live: LiveMatch, command: Command, then: AnswerCallback, level: bool = False) -> None:
         """Decide a command now. `then` gets the answer once the events that it depends on are durable.
@@ -470,7 +486,8 @@ class LiveMatches:
         if records:
             self.became_durable(live, live.newest, records, events)
         waiting, live.waiting = live.waiting or [], None
-        for command, then in waiting:
+        for asked, then in waiting:
+            command = reseated(live.newest, asked)
             if not isinstance(command, Play):
                 self.submit(live, command, then, level=True)
                 continue
@@ -507,6 +524,17 @@ def seat_of(match: Match, player: str) -> Seat | None:
     if first == second == player:
         return match.turn
     return 1 if player == first else 2 if player == second else None
+
+
+def reseated(match: Match, command: Command) -> Command:
+    """Return a command that has waited, for the seat that its player has by now.
+
+    A player against itself has the seat to move: that was another one if this server was behind when the command came.
+    """
+    first, second = match.players
+    if first != second or not isinstance(command, (Play, OfferDraw, AnswerDraw, ClaimDraw, Resign)):
+        return command
+    return replace(command, seat=match.turn)
 
 
 def seats_of(match: Match, player: str) -> tuple[Seat, ...]:

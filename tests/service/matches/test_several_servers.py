@@ -117,6 +117,19 @@ class TestLostRaces:
         assert (await kinds(one, match))[-3:] == ["moved"] * 3
 
     @virtually
+    async def test_a_player_against_itself_moves_for_the_seat_to_move_also_at_a_server_that_is_behind(self) -> None:
+        """The server that is behind takes it for the other seat, until it has read what it missed."""
+        one, other, match = await two(players=("alice", "alice"))
+        now = match
+        for number in range(4):
+            server = (one, other)[number % 2]
+            answer = await play(server, "alice", now, f"{number}")
+            assert isinstance(answer, Receipt), number
+            now = await server.arbiter.matches.match(match.id)
+        moved = [event for event in await record(one, match) if isinstance(event, Moved)]
+        assert [event.seat for event in moved] == [1, 2, 1, 2]
+
+    @virtually
     async def test_commands_after_a_lost_race_keep_their_order(self) -> None:
         one, other, match = await two()
         one.journal.hold = True
