@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -18,6 +20,7 @@ from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import Append, Subject
 from arbiter.service.ports.notices import Notice
 from arbiter.service.ports.replicas import Taken
+from arbiter.service.record import news
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation.invariants import RunEvidence, violations
@@ -102,6 +105,20 @@ def remembers_one_earlier_server(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MemoryReplicas, "take", forgetful)
 
 
+def reads_only_what_it_hears_of(patch: pytest.MonkeyPatch) -> None:
+    """A server that trusts the bus, and does not read the log unless a message says so."""
+
+    async def wait(self: news._Due, often_s: float, rarely: bool) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(often_s):
+                await self._now.wait()
+        told = self._now.is_set()
+        self._now.clear()
+        return told
+
+    patch.setattr(news._Due, "wait", wait)
+
+
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("inject", "faults", "seed", "invariants"),
@@ -112,6 +129,7 @@ def remembers_one_earlier_server(patch: pytest.MonkeyPatch) -> None:
         (tells_no_turn_that_began_elsewhere, {Fault.MOVE: 2.0}, 1, {"Every turn is received", "Every match ends"}),
         (hears_of_no_revocation, {Fault.MOVE: 2.0}, 4, {"Revocation is heard"}),
         (remembers_one_earlier_server, {Fault.CHASE: 20.0}, 200, {OUTAGE}),
+        (reads_only_what_it_hears_of, {Fault.BUS_AWAY: 6.0}, 11, {"Every server knows the same"}),
     ],
 )
 def test_the_fault_is_found(

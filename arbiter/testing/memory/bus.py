@@ -12,12 +12,13 @@ class MemoryBroker:
     """What carries the messages of all servers.
 
     lost, doubled: the shares of the messages to which this happens. longest_s: each message takes a random time up to
-    this, so messages overtake each other. away: nothing passes, and every server knows it.
+    this, so messages overtake each other. away: nothing passes, and every server knows it. silent: nothing passes, and
+    no server knows it.
     """
 
     def __init__(self, dice: Random | None = None) -> None:
         self.lost = self.doubled = self.longest_s = 0.0
-        self.away = False
+        self.away = self.silent = False
         self._dice = dice or Random(0)
         self._buses: list[MemoryBus] = []
 
@@ -59,10 +60,14 @@ class MemoryBus:
         """Why no message passes, as far as the server can know."""
         return "the bus is away" if self._broker.away else ""
 
+    @property
+    def _is_cut_off(self) -> bool:
+        return self.cut or self._broker.away or self._broker.silent
+
     def publish(self, message: Message) -> None:
         """Send a message."""
         self.sent.append(message)
-        if not (self.cut or self._broker.away):
+        if not self._is_cut_off:
             self._broker.pass_on(message, self)
 
     def listen(self, listener: Listener) -> None:
@@ -71,6 +76,6 @@ class MemoryBus:
 
     def deliver(self, message: Message) -> None:
         """Have a message arrive."""
-        if not (self.cut or self._broker.away):
+        if not self._is_cut_off:
             for listener in self._listeners:
                 listener(message)

@@ -17,6 +17,7 @@ MOST_STEPS = 300  #: of a process that is killed: it dies after so many callback
 LOOK_S = 0.01  #: between two looks whether a player has come to another server
 COMES_LOOKS = 300  #: how often to look
 MOST_STAY_S = 0.5  #: at a server that is killed next
+AWAY_S = (0.2, 3.0, 20.0)  #: how long the bus is away
 STOPS_S = (0.3, 1.9, 2.4, 6.0, 15.0)  #: how long a process is stopped; it counts as dead after two seconds
 
 
@@ -27,6 +28,7 @@ class ClusterFaults(FaultInjector):
         super().__init__(plan, history)
         self.servers: Sequence[SharingServer] = ()
         self.broker: MemoryBroker | None = None
+        self._bus_back_s = 0.0  # when the bus is back
 
     async def inject(self, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
         """Inject faults until `faulty_ms` have passed; then end those that last."""
@@ -35,6 +37,7 @@ class ClusterFaults(FaultInjector):
         await super().inject(players, observers)
         if self.broker is not None:
             self.broker.lost = self.broker.doubled = 0.0
+            self.broker.away = self.broker.silent = False
         for each in self.servers:
             each.heal()
 
@@ -56,8 +59,23 @@ class ClusterFaults(FaultInjector):
                 self._race(dice.choice(players), players)
             case Fault.CHASE:
                 await self._chase(dice.choice(players).name)
+            case Fault.BUS_AWAY:
+                self._take_bus_away(dice.choice(AWAY_S), dice.random() < 0.5)
             case _:
                 await super()._strike(fault, players, observers)
+
+    def _take_bus_away(self, seconds: float, known: bool) -> None:
+        """Carry no message for a while. known: the servers know it, as when their connections are lost."""
+        if self.broker is not None:
+            self.broker.away, self.broker.silent = known, not known
+            loop = asyncio.get_running_loop()
+            self._bus_back_s = max(self._bus_back_s, loop.time() + seconds)
+            loop.call_later(seconds, self._bring_bus_back)
+
+    def _bring_bus_back(self) -> None:
+        """Do so, unless it is to be away for longer."""
+        if self.broker is not None and asyncio.get_running_loop().time() >= self._bus_back_s:
+            self.broker.away = self.broker.silent = False
 
     def _race(self, player: SimulatedBot, players: Sequence[SimulatedBot]) -> None:
         """Have both players of a match act at this instant."""

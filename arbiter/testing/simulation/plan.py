@@ -83,9 +83,12 @@ class Fault(StrEnum):
     RACE = "race"  #: both players of a match act at the same instant
     CHASE = "chase"  #: the server of a player is killed, and the next one that it takes too
     LATE_NEWS = "late news"  #: a server reads what others have stored up to three seconds late
+    BUS_AWAY = "bus away"  #: the bus between all servers carries nothing for a while
 
 
-AMONG_SERVERS: Final = frozenset({Fault.STOP, Fault.CUT_OFF, Fault.MOVE, Fault.RACE, Fault.CHASE, Fault.LATE_NEWS})
+AMONG_SERVERS: Final = frozenset(
+    {Fault.STOP, Fault.CUT_OFF, Fault.MOVE, Fault.RACE, Fault.CHASE, Fault.LATE_NEWS, Fault.BUS_AWAY}
+)
 """Faults that only several servers have. They have no `LEAP`: the clock of a server follows that of the store."""
 
 HAPPENING: Final = (
@@ -105,6 +108,7 @@ HAPPENING: Final = (
     Fault.MOVE,
     Fault.RACE,
     Fault.CHASE,
+    Fault.BUS_AWAY,
 )
 """Faults that happen now and then; the rates of the others are chances."""
 
@@ -200,6 +204,8 @@ def draw(seed: int, matches: int, replicas: int = 1) -> Plan:
         return alone
     faults = _among_servers(seed, alone.faults) if alone.faults else {}
     cups, bus = _tournaments(seed, alone), _bus(seed, bool(faults))
+    if faults and bus is not None:
+        faults |= _without_bus(seed)
     return replace(alone, replicas=replicas, faults=faults, tournaments=cups, bus=bus)
 
 
@@ -322,6 +328,12 @@ def _bus(seed: int, faulty: bool) -> BusPlan | None:
     if not faulty:
         return BusPlan(0.0, 0.0, 0.002)
     return BusPlan(dice.choice((0.0, 0.02, 0.5)), dice.choice((0.0, 0.1)), dice.choice((0.002, 0.05, 1.0)))
+
+
+def _without_bus(seed: int) -> dict[Fault, float]:
+    """Return how often the bus of a run is away, if ever."""
+    dice = Random(f"{seed} without bus")
+    return {Fault.BUS_AWAY: dice.choice((1.0, 3.0))} if dice.random() < 0.5 else {}
 
 
 def _tournaments(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final, NoReturn
 
@@ -11,6 +12,9 @@ from arbiter.testing.simulation.cluster import SharingServer
 from arbiter.testing.simulation.observations import RunObservations, TwoStreams
 
 LOOK_S: Final = 0.25  #: between two looks
+READS_S: Final = (
+    10.0  #: in which a server that is fine reads what others have stored; three seconds of that are a fault
+)
 COMPARED: Final = 20  #: looks between two comparisons of what servers know
 STATE: Final = ("phase", "digest", "text", "moves", "turn", "clocks", "banks", "since", "strikes", "result")
 """What two servers that know a match at the same revision must agree on."""
@@ -33,6 +37,16 @@ class Watch:
             self._look_at_streams()
             if not looks % COMPARED:
                 self._history.differences += differences(self._servers)
+                self._history.differences += self._behind()
+
+    def _behind(self) -> Iterator[str]:
+        """Yield what servers have not read of the log, although nothing has kept them from it."""
+        since_s = asyncio.get_running_loop().time() - READS_S
+        stored = bisect_right(self._history.stored_s, since_s)
+        for server in self._servers:
+            place = server.arbiter.follower.place if server.fine_since(since_s) else stored
+            if place < stored:
+                yield f"server {server.number} has read up to {place}; {stored} was stored {READS_S:.0f} s ago"
 
     def _look_at_streams(self) -> None:
         now_s = asyncio.get_running_loop().time()
