@@ -13,12 +13,16 @@ import structlog
 from hypothesis import settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+from arbiter.runtime.loop import GRPC_ENVIRONMENT
 from tests.clients.toolchains import CACHE
 
 # Tests start hundreds of processes. If this is set, each compiles every module that it imports, which is most of its
 # work.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# As in the product: some tests start a program as another user from a process in which gRPC runs.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", GRPC_ENVIRONMENT["GRPC_ENABLE_FORK_SUPPORT"])
 
 # The collected tests live until the end: the garbage collector need not visit them again and again.
 gc.disable()
