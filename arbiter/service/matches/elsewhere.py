@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arbiter.matches.events import Ended
-from arbiter.matches.match import Phase
+from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.ports.journal import RecordUnreadable, StoredRecord, Subject
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import Loading, event_of
+from arbiter.service.record.published import Published
 
 
 class MatchesElsewhere:
@@ -26,6 +27,12 @@ class MatchesElsewhere:
         self._recovery = recovery
         self._log = log
         self._behind: dict[str, int] = {}  # matches that can't be updated now: the last revision in the log
+        self._over: dict[str, int] = {}  # matches that have ended here: their last record, which is yet to come
+
+    def match_changed(self, match: Match, events: Sequence[Published]) -> None:
+        """Remember a match that has ended until its last record comes: its first one does not begin it again."""
+        if match.phase is Phase.ENDED and events:
+            self._over[match.id] = events[-1].sequence
 
     def log_grown(self, news: Sequence[StoredRecord]) -> None:
         """Apply the new records of matches, except those that this server has written itself."""
@@ -37,10 +44,15 @@ class MatchesElsewhere:
             live = self._live.find(match_id)
             if live is not None:
                 self._bring_on(live, records)
+            elif match_id in self._over:
+                pass  # the listeners know all of it
             elif records[0].revision == 1 and not self._live.draining:
                 self._begin(records)
             elif self._live.is_too_new(match_id) and _is_end(records[-1]):
                 self._live.note_end_elsewhere(match_id)
+        if news:
+            place = news[-1].sequence
+            self._over = {match_id: last for match_id, last in self._over.items() if last > place}
         self._look_again()
 
     def _begin(self, records: Sequence[StoredRecord]) -> None:

@@ -89,6 +89,8 @@ class MatchRegistry:
         self._revival = Revival(journal, self._live, revival_listeners, shared, log)
         self._elsewhere = MatchesElsewhere(self._live, self._recovery, log)
         failure_listeners.append(self._recovery.append_failed)
+        if shared:
+            listeners.append(self._elsewhere.match_changed)
         self._shielded = Shielded()
         self._began = 0  # the last sequence number of the journal at the start
         self._log = log

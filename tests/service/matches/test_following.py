@@ -21,7 +21,7 @@ from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.play.session import StateItem, TurnItem
-from arbiter.service.ports.journal import Subject
+from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.service.record.following import LOOK_S
 from arbiter.service.record.matches import event_of
 from arbiter.testing.clock import virtually
@@ -120,6 +120,36 @@ async def test_a_match_that_was_created_and_has_ended_elsewhere_is_sent_once() -
     await bob.receive()
     assert [result.match_id for result in bob.results] == [match.id]
     assert other.arbiter.matches.live.find(match.id) is None
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["goes on", "ends"])
+@virtually
+async def test_a_match_that_has_ended_before_its_server_reads_its_creation_is_over(
+    ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Own records wait for those of other servers before them, which this server has not read for a while."""
+    one, other = await servers(2)
+    read, reads = one.journal.read_all, asyncio.Event()
+
+    async def read_late(after: int, most: int) -> list[StoredRecord]:
+        await reads.wait()
+        return await read(after, most)
+
+    monkeypatch.setattr(one.journal, "read_all", read_late)
+    await one.connect("alice")
+    told: list[tuple[str, int]] = []
+    one.arbiter.match_listeners.append(lambda _, events: told.extend((each.match_id, each.revision) for each in events))
+    before = await other.create("pondlife", policy=AT_ONCE)
+    match = await one.create("hop-it", policy=AT_ONCE, request="made here")
+    if ends:
+        await one.arbiter.matches.answer(match.id, Abort("org", "end"))
+    await asyncio.sleep(SOON_S)
+    assert before.id not in dict(told), "it can't be known yet"
+    reads.set()
+    await asyncio.sleep(SOON_S)
+    stored = [*await one.journal.read(before.id), *await one.journal.read(match.id)]
+    assert Counter(told) == Counter((each.match_id, each.revision) for each in stored)
+    assert (one.arbiter.matches.live.find(match.id) is None) == ends
 
 
 @virtually
