@@ -27,6 +27,9 @@ FIXED = [
     # A server sent the end of a match that it had decided before an earlier one that another server had decided. The
     # bot acknowledged the later one, and lost its stream: it never got the earlier one.
     (1017, 10),
+    # A turn of a player of a dead server began while the server that cleaned up waited for a slow commit: it was not
+    # interrupted.
+    (1122, 8),
 ]
 
 

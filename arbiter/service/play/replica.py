@@ -34,7 +34,7 @@ from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.notices import NoticeListener
-from arbiter.service.ports.replicas import PlaySession
+from arbiter.service.ports.replicas import LostPlayer, PlaySession
 from arbiter.service.record.following import Follower
 from arbiter.service.record.news import News
 
@@ -42,6 +42,7 @@ BEAT_S: Final = 0.5  #: time between two heartbeats
 SILENCE_MS: Final = 2_000  #: a replica that has written nothing for this time is dead
 HURRY_S: Final = 0.02  #: least time between two heartbeats
 HEAR_S: Final = 0.25  #: time between two reads of notices
+MOST_LOOKS: Final = 5  #: at the log of busy servers, for turns of the players of a dead one
 NOTICES: Final = 500  #: notices in one read
 
 
@@ -236,14 +237,20 @@ class Replica:
 
     async def _inherit(self, gone: str) -> None:
         """Clean up after a dead replica. Raises StoreFailed: then the next heartbeat does it again."""
-        lost = await self._membership.lost_players(gone)
-        await self._follower.look()  # its last commits
-        turns = [
-            self._interrupt_turn(live, player, left_ms)
-            for player, left_ms in lost
-            for live in self._matches.live.of_player(player)
-        ]
-        interrupted = sum(await asyncio.gather(*turns))  # in one commit
+        lost: Sequence[LostPlayer] = ()
+        interrupted, place = 0, -1
+        for _ in range(MOST_LOOKS):
+            lost = await self._membership.lost_players(gone)  # some have gone on elsewhere meanwhile
+            await self._follower.look()  # first its last commits, then what was stored while turns were interrupted
+            if self._follower.place == place:
+                break
+            place = self._follower.place
+            turns = [
+                self._interrupt_turn(live, player, left_ms)
+                for player, left_ms in lost
+                for live in self._matches.live.of_player(player)
+            ]
+            interrupted += sum(await asyncio.gather(*turns))  # in one commit
         for player, _ in lost:  # no earlier: as long as their server is not known to be dead, no flag of them falls
             self._note_absence(player, gone)
         await self._membership.forget(gone)
