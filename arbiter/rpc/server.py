@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from typing import NamedTuple
 
@@ -30,7 +29,6 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.rpc.unread import Unread
-from arbiter.rpc.wake_ups import taken_together
 from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.log import Logger
@@ -81,11 +79,10 @@ class RpcServer:
         """
         self._settings = settings
         self._gate = gate
-        with taken_together(asyncio.get_running_loop()):
-            self._server = grpc.aio.server(
-                interceptors=[RefusalInterceptor(settings.limits, unread, log, meter)],
-                options=_options(settings),
-            )
+        self._server = grpc.aio.server(
+            interceptors=[RefusalInterceptor(settings.limits, unread, log, meter)],
+            options=_options(settings),
+        )
         server_pb2_grpc.add_ServerServiceServicer_to_server(servicers.server, self._server)
         game_pb2_grpc.add_GameServiceServicer_to_server(servicers.game, self._server)
         match_pb2_grpc.add_MatchServiceServicer_to_server(servicers.match, self._server)
