@@ -151,14 +151,16 @@ def test_keys_step_through_a_finished_match(server: Server, arbiter: Arbiter) ->
     ) as process:
         os.close(theirs)
         said = b""
-        while b"q leaves" not in said:
-            assert select.select([ours], [], [], WAIT_S)[0], said
-            said += os.read(ours, 4096)
-        assert b"ply 0 of 3" in said
+
+        def until(*texts: bytes) -> None:
+            nonlocal said
+            while not all(text in said for text in texts):
+                assert select.select([ours], [], [], WAIT_S)[0], said
+                said += os.read(ours, 4096)
+
+        until(b"q leaves", b"ply 0 of 3")
         os.write(ours, b"\x1b[C\x1b[F")
-        while b"ply 3 of 3" not in said:
-            said += os.read(ours, 4096)
-        assert b"walter wins: adjudicated (late)" in said
+        until(b"ply 3 of 3", b"walter wins: adjudicated (late)")
         os.write(ours, b"q")
         assert process.wait(WAIT_S) == 0
     os.close(ours)
