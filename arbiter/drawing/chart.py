@@ -21,6 +21,7 @@ TOP: Final = 56.0
 BOTTOM: Final = 52.0
 TEXT: Final = 14.0
 APART: Final = 17.0  #: minimum pixels between the names at the ends of curves
+MOST_CHARACTERS: Final = 20  #: maximum of the name and the value at the end of a curve, which RIGHT has room for
 MOST_CURVES: Final = 8  #: maximum in one chart: with more, colours and letters would repeat
 
 COLOURS: Final = ("#0b5fa5", "#c2410c", "#2f7d32", "#8e24aa", "#b8860b", "#00838f", "#ad1457", "#5d4037")
@@ -247,7 +248,8 @@ def _names(curves: Sequence[Curve], scale: _Scale, digits: int) -> Iterator[str]
         y = max(y, min(wanted, lowest))
         lowest += APART
         mark = curves[n].marks[-1]
-        text = f"{_short(curves[n].name)} {mark.value:.{digits}f}"
+        value = f"{mark.value:.{digits}f}"
+        text = f"{_short(curves[n].name, MOST_CHARACTERS - 1 - len(value))} {value}"
         name = label(text, (WIDTH - RIGHT + 20, y), TEXT, "name", "start")
         yield element(
             "g", element("circle", class_=f"dye{n}", cx=WIDTH - RIGHT + 13, cy=y, r=3.0, fill=COLOURS[n]), name
@@ -255,8 +257,8 @@ def _names(curves: Sequence[Curve], scale: _Scale, digits: int) -> Iterator[str]
         y += APART
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 15 else name[:14] + "…"
+def _short(name: str, most: int) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _row(value: float, scale: _Scale, height: int) -> int:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.drawing.chart import MOST_CURVES, AxisTick, Curve, Mark, chart_svg, chart_text
+from arbiter.drawing.chart import MOST_CHARACTERS, MOST_CURVES, AxisTick, Curve, Mark, chart_svg, chart_text
 
 RISING = Curve("orca", [Mark(0, -100, -300, 100), Mark(50, 0, -120, 120), Mark(100, 200, 150, 250)])
 FALLING = Curve("seal <1>", [Mark(0, 100, -100, 300), Mark(100, -200, -250, -150)])
@@ -88,6 +88,8 @@ def test_every_chart_is_well_formed_and_inside_its_frame(curves: list[Curve], wi
     for each in root.iter(f"{SVG}circle"):
         assert 0 <= float(each.get("cx", "")) <= 880
         assert 0 <= float(each.get("cy", "")) <= 460
+    names = ["".join(each.itertext()) for each in root.iter(f"{SVG}text") if each.get("class") == "name"]
+    assert all(len(name) <= MOST_CHARACTERS for name in names)
     lines = chart_text("t", curves, TICKS, width, height).splitlines()
     field = [line for line in lines if "┤" in line or "│" in line]
     assert len(field) in (0, height)
