@@ -24,6 +24,20 @@ def test_one_arbiter_has_an_address_and_then_the_next_one() -> None:
         pass
 
 
+@pytest.mark.parametrize("everywhere", ["0.0.0.0", "[::]"])
+@pytest.mark.parametrize("here", ["127.0.0.1", "[::1]", "0.0.0.0"])
+def test_an_address_of_all_interfaces_excludes_one_of_a_single_interface(everywhere: str, here: str) -> None:
+    port = free_port()
+    for first, second in [(f"{everywhere}:{port}", f"{here}:{port}"), (f"{here}:{port}", f"{everywhere}:{port}")]:
+        with alone_at(first, "listen"):
+            with alone_at(f"{here}:{free_port()}", "web"):  # another port
+                pass
+            with pytest.raises(OperatorError, match="another arbiter on this machine"), alone_at(second, "listen"):
+                pass
+        with alone_at(second, "listen"):  # the refused one has let go of it
+            pass
+
+
 @pytest.mark.parametrize("address", ["", "127.0.0.1:0", "here", "127.0.0.1:port", "127.0.0.1:99999999999999"])
 def test_what_is_no_address_with_a_port_is_not_held(address: str) -> None:
     with alone_at(address, "listen"), alone_at(address, "listen"):
