@@ -16,7 +16,7 @@ from arbiter.cli.tournament_run.command import remarks
 from arbiter.cli.tournament_run.export import file_name
 from arbiter.cli.tournament_run.host import check_versions, program
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
-from arbiter.cli.tournament_run.screen import PlainOutput, elapsed, end, picture, unusual
+from arbiter.cli.tournament_run.screen import PlainOutput, elapsed, end, picture, unusual, void_matches
 from arbiter.cli.tournament_spec import BotEntry, read_all
 from tests.cli.test_tournament import SWISS, row, standing
 from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of
@@ -83,7 +83,17 @@ def test_progress_is_counted_from_the_record() -> None:
     assert progress.number_of("m3") == (2, 2)
     assert unusual(progress) == ["  hop-it: ben 0–1 ann, extinction, 0 plies"]
     assert elapsed(progress, 75_500) == "1:05"
-    assert remarks(progress, 75_500).startswith("2 games and 2 moves in 1:05. Played again because void: 1. 1 ended")
+    said = "2 games and 2 moves in 1:05. 1 match ended without a result, 1 played again. 1 ended by a clock"
+    assert remarks(progress, 75_500).startswith(said)
+
+
+def test_matches_that_a_closed_tournament_stops_are_not_played_again() -> None:
+    progress = progress_of(
+        *(created("m1", "ann", "ben"), begun(1, "m1"), created("m2", "ben", "ann"), begun(2, "m2")),
+        *(of_tournament(arb.GameVoided(number, f"m{number}", 1, "aborted")) for number in (1, 2)),
+    )
+    assert void_matches([progress]) == "2 matches ended without a result, none played again."
+    assert void_matches([progress_of()]) == ""
 
 
 def test_a_game_to_which_nobody_came_is_lost_by_both() -> None:

@@ -22,7 +22,7 @@ from arbiter.cli.tournament_run.folder import shown
 from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.running_tournament import TournamentState
-from arbiter.cli.tournament_run.screen import elapsed, unusual
+from arbiter.cli.tournament_run.screen import elapsed, unusual, void_matches
 from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import fit
 
@@ -78,8 +78,8 @@ def remarks(progresses: Sequence[Progress]) -> list[str]:
         lines += [line for progress in progresses for line in unusual(progress)]
     else:
         lines.append("Every game ended by its rules: no flag fell, no move was illegal, nobody was missing.")
-    void = sum(progress.void for progress in progresses)
-    return [*lines, f"Played again because void: {void}."] if void else lines
+    void = void_matches(progresses)
+    return [*lines, void] if void else lines
 
 
 def where(folder: Path, swiss: Progress) -> list[str]:

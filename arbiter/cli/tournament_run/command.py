@@ -20,7 +20,7 @@ from arbiter.cli.tournament_run.host import Host, RunSettings, console, cores, l
 from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
-from arbiter.cli.tournament_run.screen import elapsed, limits_hit, so_far, unusual, view_of
+from arbiter.cli.tournament_run.screen import elapsed, limits_hit, so_far, unusual, view_of, void_matches
 from arbiter.cli.tournament_spec import File, read_all, read_file
 
 RUNS: Final = Path("arbiter-runs")
@@ -167,6 +167,5 @@ def remarks(progress: Progress, at_ms: int) -> str:
     took = elapsed(progress, at_ms)
     odd = len(progress.not_by_play())
     ends = f"{odd} ended by a clock, a violation, absence or a decision:" if odd else "Every game ended by its rules."
-    void = f" Played again because void: {progress.void}." if progress.void else ""
-    games = counted(len(progress.played), "game")
-    return f"{games} and {counted(progress.moves_now, 'move')} in {took}.{void} {ends}"
+    played = f"{counted(len(progress.played), 'game')} and {counted(progress.moves_now, 'move')} in {took}."
+    return " ".join(filter(None, [played, void_matches([progress]), ends]))

@@ -43,8 +43,8 @@ class Progress:
     """The progress of a tournament. Times are UTC in milliseconds since 1970.
 
     began_ms: when this process began; a resumed tournament has earlier events. paired: number of games. boards: matches
-    under way. played: matches that have ended, in the order of their ends. void: the number of games that were
-    replayed.
+    under way. played: matches that have ended, in the order of their ends. void: the number of matches that ended
+    without a result. replays: the number of games that have begun again, each time that they did.
     """
 
     def __init__(self, began_ms: int) -> None:
@@ -53,6 +53,7 @@ class Progress:
         self.boards: dict[str, RunningMatch] = {}
         self.played: list[EndedMatch] = []
         self.void = 0
+        self.replays = 0
         self.walkovers = 0
         self.moves = 0
         self._recent: deque[int] = deque()
@@ -100,6 +101,7 @@ class Progress:
             self.paired += len(what.games)
         elif isinstance(what, arb.GameBegun):
             self._numbers[what.match_id] = (what.number, what.attempt)
+            self.replays += what.attempt > 1
             if what.match_id in self.boards:
                 board = self.boards[what.match_id]
                 self.boards[what.match_id] = board._replace(number=what.number, attempt=what.attempt)

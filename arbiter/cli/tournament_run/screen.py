@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import arbiter_client as arb
@@ -107,6 +107,17 @@ def unusual(progress: Progress) -> list[str]:
     odd = progress.not_by_play()
     lines = [f"  {end(played)}" for played in odd[:UNUSUAL_SHOWN]]
     return [*lines, f"  and {len(odd) - UNUSUAL_SHOWN} more"] if len(odd) > UNUSUAL_SHOWN else lines
+
+
+def void_matches(progresses: Iterable[Progress]) -> str:
+    """Return a sentence on the matches without a result, or "" if there are none.
+
+    A tournament that is closed stops the matches that are under way; they are not played again.
+    """
+    void, replays = map(sum, zip(*((progress.void, progress.replays) for progress in progresses), strict=True))
+    if not void:
+        return ""
+    return f"{counted(void, 'match', 'matches')} ended without a result, {replays or 'none'} played again."
 
 
 def limits_hit(hits: Mapping[tuple[str, Hit], int]) -> list[str]:
