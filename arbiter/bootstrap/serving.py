@@ -156,14 +156,14 @@ async def serving(
         stall_detector = asyncio.create_task(
             watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, stalls, meter)
         )
+        completing = asyncio.create_task(arbiter.challenges.complete_always())
         sharing += [asyncio.create_task(duty) for duty in sharing_duties(arbiter, opened_world)]
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
             yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter, reading)
         finally:
             log.info("draining")
-            stall_detector.cancel()
-            reading.cancel()
+            _cancel((stall_detector, completing, reading))
             await server.turn_away()
             await arbiter.tournaments.stop()
             is_last = arbiter.replica is not None and await arbiter.replica.is_last()
@@ -182,7 +182,7 @@ async def serving(
             log.info("stopped")
 
 
-def _cancel(tasks: Sequence[asyncio.Task[NoReturn]]) -> None:
+def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
     for task in tasks:
         task.cancel()
 

@@ -125,7 +125,16 @@ def wire(settings: Settings, world: World) -> Arbiter:
         connections, matches, accounts, directory, catch_up, delivery, first_items, membership, clock, limits
     )
     challenges = Challenges(
-        directory, accounts, matches, sessions, world.ids, clock, limits, policy, world.store.shared
+        directory,
+        accounts,
+        matches,
+        sessions,
+        world.ids,
+        clock,
+        limits,
+        policy,
+        world.store.shared,
+        log("arbiter.challenges"),
     )
     capacity = Capacity(sessions, limits.tournament_games)
     ratings = Ratings(journal, clock, world.rating, settings.ratings.anchors, log("arbiter.ratings"))

@@ -168,7 +168,7 @@ class SqlDirectory:
         held = tables.challenge.c
         mine = held.challenger == challenge.challenger
         same = select(tables.challenge).where(mine, held.request_id == challenge.request_id)
-        count = select(func.count()).select_from(tables.challenge).where(mine, held.state == "open")
+        count = select(func.count()).select_from(tables.challenge).where(mine, held.state.in_(("open", "accepting")))
 
         def write(connection: Connection) -> Challenge | None:
             self._lock(connection)
@@ -207,16 +207,26 @@ class SqlDirectory:
             lambda connection: [Challenge(**row._mapping) for row in connection.execute(query)]
         )
 
-    async def close_challenge(self, challenge: Challenge) -> bool:
-        """Store a challenge's new state if it is still open; return whether it was open."""
-        held = tables.challenge.c
-        change = update(tables.challenge).where(held.challenge_id == challenge.challenge_id, held.state == "open")
-        values = {"state": challenge.state, "match_id": challenge.match_id, "reason": challenge.reason}
-        return await self._writer.write(lambda connection: connection.execute(change, values).rowcount > 0)
+    async def challenges_being_accepted(self) -> list[Challenge]:
+        """Return the challenges whose match is being created, on any server."""
+        query = select(tables.challenge).where(tables.challenge.c.state == "accepting")
+        return await self._reader.read(
+            lambda connection: [Challenge(**row._mapping) for row in connection.execute(query)]
+        )
 
-    async def notify(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
-        """Store a notice for all servers that share the store."""
-        await self._writer.write(lambda connection: self._note(connection, kind, subject, receiver, detail))
+    async def change_challenge(self, challenge: Challenge, was: Sequence[str], tell: str = "") -> bool:
+        """Store a challenge's state if it was one of `was`, with a notice for `tell`; return whether it was."""
+        held = tables.challenge.c
+        change = update(tables.challenge).where(held.challenge_id == challenge.challenge_id, held.state.in_(was))
+        values = {"state": challenge.state, "match_id": challenge.match_id, "reason": challenge.reason}
+
+        def write(connection: Connection) -> bool:
+            changed = connection.execute(change, values).rowcount > 0
+            if changed and tell:
+                self._note(connection, NoticeKind.CHALLENGE, challenge.challenge_id, tell, challenge.match_id)
+            return changed
+
+        return await self._writer.write(write)
 
     async def notices(self, after: int, most: int) -> list[Notice]:
         """Return the notices after a number, in order."""

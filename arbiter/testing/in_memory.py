@@ -82,7 +82,8 @@ class InMemoryArbiter:
         news = self.arbiter.news
         self.tasks = [asyncio.create_task(news.run())] if news is not None else []
         _, matches = await started(self.arbiter)
-        self.tasks += [asyncio.create_task(replica.run()), asyncio.create_task(self.arbiter.follower.run())]
+        duties = (replica.run(), self.arbiter.follower.run(), self.arbiter.challenges.complete_always())
+        self.tasks += [asyncio.create_task(duty) for duty in duties]
         return matches
 
     async def die(self) -> None:

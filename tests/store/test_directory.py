@@ -111,17 +111,24 @@ async def test_the_same_request_makes_one_challenge(store: Store) -> None:
     ]
     assert await directory.add_challenge(replace(again, request_id="r2"), 1) is None
     assert await directory.challenge("c2") is None
-    assert await directory.close_challenge(replace(CHALLENGE, state="declined"))
+    assert await directory.change_challenge(replace(CHALLENGE, state="accepting"), ("open",))
+    assert await directory.add_challenge(replace(again, request_id="r2"), 1) is None, "it may be open again"
+    assert await directory.change_challenge(replace(CHALLENGE, state="declined"), ("accepting",))
     assert await directory.add_challenge(replace(again, request_id="r2"), 1) is not None
 
 
-async def test_a_challenge_is_closed_once(store: Store) -> None:
+async def test_a_challenge_is_accepted_once(store: Store) -> None:
     directory = store.directory
     await directory.add_challenge(CHALLENGE, 9)
-    taken = [replace(CHALLENGE, state="accepted", reason=name) for name in ("bob", "carol")]
-    assert sorted(await asyncio.gather(*map(directory.close_challenge, taken))) == [False, True]
+    taken = [replace(CHALLENGE, state="accepting", reason=name) for name in ("bob", "carol")]
+    changes = [directory.change_challenge(each, ("open",)) for each in taken]
+    assert sorted(await asyncio.gather(*changes)) == [False, True]
     assert await directory.challenges("alice", "", 9) == []
-    closed = await directory.challenge("c1")
-    assert closed is not None
-    assert closed.state == "accepted"
-    assert not await directory.close_challenge(replace(CHALLENGE, challenge_id="c9", state="declined"))
+    (held,) = await directory.challenges_being_accepted()
+    assert held in taken
+    accepted = replace(held, state="accepted", match_id="m1")
+    assert await directory.change_challenge(accepted, ("open", "accepting"))
+    assert not await directory.change_challenge(accepted, ("open", "accepting"))
+    assert await directory.challenge("c1") == accepted
+    assert await directory.challenges_being_accepted() == []
+    assert not await directory.change_challenge(replace(CHALLENGE, challenge_id="c9", state="declined"), ("open",))

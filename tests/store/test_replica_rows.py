@@ -407,7 +407,10 @@ async def test_a_notice_is_written_in_the_transaction_of_its_change(directory: D
     await directory.revoke_token("t2")
     await directory.add_challenge(CHALLENGE, 1)
     await directory.add_challenge(CHALLENGE, 1)
-    await directory.notify(NoticeKind.CHALLENGE, "c1", "alice", "m1")
+    await directory.change_challenge(replace(CHALLENGE, state="accepting", reason="bob"), ("open",))
+    accepted = replace(CHALLENGE, state="accepted", reason="bob", match_id="m1")
+    await directory.change_challenge(accepted, ("open", "accepting"), "alice")
+    await directory.change_challenge(accepted, ("open", "accepting"), "alice")
     expected = [
         Notice(1, NoticeKind.SHUT_OUT, "", "alice"),
         Notice(2, NoticeKind.SHUT_OUT, "t1", "alice"),
@@ -429,6 +432,7 @@ async def test_limits_hold_and_notices_are_in_order_with_several_writers(postgre
             ]
             found = await asyncio.gather(*asked, return_exceptions=True)
             assert sorted(isinstance(each, AlreadyThere) for each in found) == [False, True], "the names look alike"
+        await one.directory.add_player(ALICE, None)
         tokens = [replace(TOKEN, token_id=f"t{n}", digest=f"d{n}") for n in range(20)]
         added = await asyncio.gather(*(stores[n % 2].directory.add_token(token, 5) for n, token in enumerate(tokens)))
         assert sum(added) == 5
@@ -438,9 +442,7 @@ async def test_limits_hold_and_notices_are_in_order_with_several_writers(postgre
         )
         assert sum(each is not None for each in made) == 7
         heard: list[Notice] = []
-        telling = asyncio.gather(
-            *(stores[n % 2].directory.notify(NoticeKind.CHALLENGE, f"c{n}", "bob", "") for n in range(60))
-        )
+        telling = asyncio.gather(*(stores[n % 2].directory.change_player("alice", suspended=True) for n in range(60)))
         while len(heard) < 67:
             heard += await one.directory.notices(heard[-1].number if heard else 0, 10)
         await telling

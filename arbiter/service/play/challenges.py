@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
@@ -21,11 +24,16 @@ from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, place
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Clock, Ids
+from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.log import Logger
 from arbiter.service.ports.notices import Notice, NoticeKind
 from arbiter.service.shielding import Shielded
 from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
 LONGEST_REASON = 200  #: characters of a reason for declining
+COMPLETES_S: Final = 3.0  #: between two looks for accepted challenges whose match was never created
+OPEN, ACCEPTING, ACCEPTED, DECLINED = "open", "accepting", "accepted", "declined"  #: states of a challenge
+LATER: Final = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: refusals of a match that may be created later
 REQUEST = "challenge "  #: the request id of a match from a challenge begins with it
 
 
@@ -56,6 +64,7 @@ class Challenges:
         limits: Limits,
         policy: Policy,
         shared: bool,
+        log: Logger,
     ) -> None:
         self._directory = directory
         self._accounts = accounts
@@ -68,6 +77,7 @@ class Challenges:
         self._shared = shared
         self._seeking = TokenBuckets(limits.seeks_a_minute, MINUTE_MS, "seeks of one player in a minute")
         self._shielded = Shielded()
+        self._log = log
 
     async def challenge(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
         """Challenge a player. A repeated request returns the challenge that it has created before.
@@ -100,36 +110,72 @@ class Challenges:
     async def accept(self, caller: Caller, challenge_id: str) -> Match:
         """Accept a challenge to the caller, or another player's seek; return the match.
 
-        A repeated call returns the same match. Raises Refusal CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is
-        suspended).
+        A repeated call returns the same match. If no match can be created, the challenge is open again. Raises Refusal
+        CHALLENGE_NOT_FOUND, PLAYER_SUSPENDED (the challenger is suspended), and as `MatchRegistry.create` does.
         """
         return await self._shielded.run(self._accept(caller, challenge_id))
 
     async def _accept(self, caller: Caller, challenge_id: str) -> Match:
-        began = self._clock.now_ms()
         challenge = await self._directory.challenge(challenge_id) if findable(challenge_id) else None
         if challenge is None or challenge.challenger == caller.player or challenge.opponent not in ("", caller.player):
             raise _not_open(challenge_id)
-        if challenge.state == "open":
+        if challenge.state == OPEN:
             check_not_suspended(await self._accounts.player(challenge.challenger))
-            # First close it, so that only one of two players who accept a seek at once gets it: `reason` names it.
-            taken = replace(challenge, state="accepted", match_id="", reason=caller.player)
-            closed = await self._directory.close_challenge(taken)
-            # Another player, or the same request sent twice, may have closed it just now.
-            challenge = taken if closed else await self._directory.challenge(challenge_id) or challenge
-        if challenge.state != "accepted" or challenge.reason != caller.player:
+            # First take it, so that only one of two players who accept a seek at once gets it: `reason` names it.
+            taken = replace(challenge, state=ACCEPTING, reason=caller.player)
+            was_open = await self._directory.change_challenge(taken, (OPEN,))
+            # Another player, or the same request sent twice, may have taken it just now.
+            challenge = taken if was_open else await self._directory.challenge(challenge_id) or challenge
+        if challenge.state not in (ACCEPTING, ACCEPTED) or challenge.reason != caller.player:
             raise _not_open(challenge_id)
-        match = await self._matches.create(self._command(challenge, caller.player))
-        if match.created.at >= began:  # otherwise the challenger was informed before
-            await self._notify_closed(challenge.challenger, _accepted(challenge, match.id))
+        return await self._complete(challenge)
+
+    async def _complete(self, challenge: Challenge) -> Match:
+        """Return the match of a challenge that was accepted; create it, and inform the challenger, if nobody has yet.
+
+        Any number of servers may do so at once. Raises Refusal.
+        """
+        try:
+            match = await self._matches.create(self._command(challenge, challenge.reason))
+        except Refusal as refusal:
+            if refusal.reason not in LATER:
+                await self._directory.change_challenge(replace(challenge, state=OPEN, reason=""), (ACCEPTING,))
+            raise
+        accepted = replace(challenge, state=ACCEPTED, match_id=match.id)
+        # It may be open again, if another server was refused the match just before. The match is what counts.
+        await self._change(accepted, (OPEN, ACCEPTING), challenge.challenger)
         return match
 
-    async def _notify_closed(self, player: str, closed: Challenge) -> None:
-        """Inform a player on whichever server that a challenge is closed."""
-        if self._shared:
-            await self._directory.notify(NoticeKind.CHALLENGE, closed.challenge_id, player, closed.match_id)
-        else:
-            self._sessions.notify(player, ChallengeClosedItem(closed))
+    async def _change(self, changed: Challenge, was: Sequence[str], tell: str) -> bool:
+        """Store the state of a challenge, and inform a player on whichever server, if the state was one of `was`."""
+        done = await self._directory.change_challenge(changed, was, tell)
+        if done and not self._shared:  # otherwise the notice comes to all servers, and to this one
+            self._sessions.notify(tell, ChallengeClosedItem(_told(changed)))
+        return done
+
+    async def complete_always(self) -> NoReturn:
+        """Complete what others have left, until cancelled: a server that accepts may die before it creates the match.
+
+        Every server does so. What has been in this state for one pause is taken for left.
+        """
+        before: list[Challenge] = []
+        while True:
+            await asyncio.sleep(COMPLETES_S)
+            try:
+                before = await self._complete_left(before)
+            except Exception:  # our code has an error; the other challenges wait no longer than until the next time
+                self._log.exception("challenges_not_completed")
+
+    async def _complete_left(self, before: Sequence[Challenge]) -> list[Challenge]:
+        """Complete those of the challenges that are still in this state; return all that are."""
+        with suppress(StoreFailed):
+            accepting = await self._directory.challenges_being_accepted()
+            for challenge in accepting:
+                if challenge in before:
+                    with suppress(Refusal):  # then it is open again, or this is tried again
+                        await self._complete(challenge)
+            return accepting
+        return []
 
     async def hear(self, notice: Notice) -> None:
         """Inform players with a stream here of a challenge that was changed on any server. Raises StoreFailed."""
@@ -139,12 +185,13 @@ class Challenges:
         if challenge is None:
             return
         if notice.detail:
-            self._sessions.notify(notice.receiver, ChallengeClosedItem(_accepted(challenge, notice.detail)))
-        elif challenge.state == "declined":
+            closed = replace(challenge, state=ACCEPTED, match_id=notice.detail)
+            self._sessions.notify(notice.receiver, ChallengeClosedItem(_told(closed)))
+        elif challenge.state == DECLINED:
             self._sessions.notify(notice.receiver, ChallengeClosedItem(challenge))
-        elif challenge.state == "open" and challenge.opponent:
+        elif challenge.state == OPEN and challenge.opponent:
             self._sessions.notify(challenge.opponent, ChallengeItem(challenge))
-        elif challenge.state == "open":
+        elif challenge.state == OPEN:
             self._sessions.announce_seek(challenge)
 
     async def decline(self, caller: Caller, challenge_id: str, reason: str) -> None:
@@ -162,14 +209,12 @@ class Challenges:
         if challenge is None or caller.player not in (challenge.challenger, challenge.opponent):
             raise _not_open(challenge_id)
         withdrawn = challenge.challenger == caller.player
-        closed = replace(challenge, state="declined", reason="withdrawn" if withdrawn else reason)
-        if not await self._directory.close_challenge(closed):
+        closed = replace(challenge, state=DECLINED, reason="withdrawn" if withdrawn else reason)
+        other = challenge.opponent if withdrawn else challenge.challenger
+        if not await self._change(closed, (OPEN,), other):
             held = await self._directory.challenge(challenge_id)
             if held is None or (held.state, held.reason) != (closed.state, closed.reason):
                 raise _not_open(challenge_id)
-            return
-        other = challenge.opponent if withdrawn else challenge.challenger
-        await self._notify_closed(other, closed)
 
     async def open(self, caller: Caller, after: str, most: int) -> list[Challenge]:
         """Return the open challenges to and by the caller, and all open seeks."""
@@ -213,9 +258,9 @@ class Challenges:
         )
 
 
-def _accepted(challenge: Challenge, match_id: str) -> Challenge:
-    """Return an accepted challenge in the form that its challenger gets."""
-    return replace(challenge, match_id=match_id, reason="")
+def _told(closed: Challenge) -> Challenge:
+    """Return a closed challenge in the form in which a player is informed of it."""
+    return replace(closed, reason="") if closed.state == ACCEPTED else closed
 
 
 def is_challenge(created: Created) -> bool:

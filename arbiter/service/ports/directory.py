@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from arbiter.service.ports.notices import Notice, NoticeKind
+from arbiter.service.ports.notices import Notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,11 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """A challenge, or a seek if `opponent` is ''. state: open, accepted or declined. seat: 0 means drawn by lot."""
+    """A challenge, or a seek if `opponent` is ''. seat: 0 means drawn by lot.
+
+    state: open; accepting, while the match with the player `reason` is created; accepted, with `match_id`; or declined.
+    Stores of earlier versions have accepted ones without `match_id`.
+    """
 
     challenge_id: str
     challenger: str
@@ -92,8 +97,8 @@ def likeness(name: str) -> str:
 class Directory(Protocol):
     """Players, tokens, invitations and challenges. Every write is durable when its call returns.
 
-    If servers share the store, a suspension, a revoked token and a new challenge also store a notice, in the same
-    transaction. Entries that have a limit are then counted under a lock.
+    If servers share the store, a suspension, a revoked token, and a new or changed challenge also store a notice, in
+    the same transaction. Entries that have a limit are then counted under a lock.
     """
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
@@ -139,7 +144,7 @@ class Directory(Protocol):
     async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
         """Store a challenge. If the challenger has already used its request id, return that earlier challenge instead.
 
-        Returns None and stores nothing if the challenger has `most` open ones.
+        Returns None and stores nothing if the challenger has `most` that are open or being accepted.
         """
 
     async def challenge(self, challenge_id: str) -> Challenge | None:
@@ -148,11 +153,14 @@ class Directory(Protocol):
     async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
         """Return the open challenges to and by a player, and all open seeks, whose id sorts after `after`, by id."""
 
-    async def close_challenge(self, challenge: Challenge) -> bool:
-        """Store a challenge's new state if it is still open; return whether it was open."""
+    async def challenges_being_accepted(self) -> list[Challenge]:
+        """Return the challenges whose match is being created, on any server."""
 
-    async def notify(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
-        """Store a notice for all servers that share the store."""
+    async def change_challenge(self, challenge: Challenge, was: Sequence[str], tell: str = "") -> bool:
+        """Store a challenge's new state, `match_id` and `reason`, if its state is one of `was`; return whether it was.
+
+        tell: the player for whom a notice is stored with it; '' for nobody.
+        """
 
     async def notices(self, after: int, most: int) -> list[Notice]:
         """Return the notices after a number, in order. Only the last thousands are kept."""

@@ -12,7 +12,6 @@ from typing import Any
 
 from arbiter.service.ports.directory import Challenge, Directory, Player
 from arbiter.service.ports.journal import Append, Journal, Record, Stored
-from arbiter.service.ports.notices import NoticeKind
 from arbiter.service.record.news import News
 
 Report = Callable[[Sequence[Record], int], None]
@@ -80,7 +79,9 @@ class AnnouncingDirectory:
             self._news.wrote_notice()
         return made
 
-    async def notify(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
-        """Store a notice; see `Directory`."""
-        await self._directory.notify(kind, subject, receiver, detail)
-        self._news.wrote_notice()
+    async def change_challenge(self, challenge: Challenge, was: Sequence[str], tell: str = "") -> bool:
+        """Store a challenge's new state; see `Directory`."""
+        changed = await self._directory.change_challenge(challenge, was, tell)
+        if changed and tell:
+            self._news.wrote_notice()
+        return changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -112,7 +113,7 @@ class MemoryDirectory:
         for held in mine:
             if held.request_id == challenge.request_id:
                 return held
-        if sum(held.state == "open" for held in mine) >= most:
+        if sum(held.state in ("open", "accepting") for held in mine) >= most:
             return None
         self._challenges[challenge.challenge_id] = challenge
         self._note(NoticeKind.CHALLENGE, challenge.challenge_id, challenge.opponent)
@@ -133,21 +134,23 @@ class MemoryDirectory:
         }
         return _page(wanted, after, most)
 
-    async def close_challenge(self, challenge: Challenge) -> bool:
-        """Store a challenge's new state if it is still open; return whether it was."""
+    async def challenges_being_accepted(self) -> list[Challenge]:
+        """Return the challenges whose match is being created."""
+        await self.before()
+        return [held for held in self._challenges.values() if held.state == "accepting"]
+
+    async def change_challenge(self, challenge: Challenge, was: Sequence[str], tell: str = "") -> bool:
+        """Store a challenge's state if it was one of `was`, with a notice for `tell`; return whether it was."""
         await self.before()
         held = self._challenges.get(challenge.challenge_id)
-        if held is None or held.state != "open":
+        if held is None or held.state not in was:
             return False
         self._challenges[held.challenge_id] = replace(
             held, state=challenge.state, match_id=challenge.match_id, reason=challenge.reason
         )
+        if tell:
+            self._note(NoticeKind.CHALLENGE, challenge.challenge_id, tell, challenge.match_id)
         return True
-
-    async def notify(self, kind: NoticeKind, subject: str, receiver: str, detail: str) -> None:
-        """Store a notice."""
-        await self.before()
-        self._note(kind, subject, receiver, detail)
 
     async def notices(self, after: int, most: int) -> list[Notice]:
         """Return the notices after a number, in order."""

@@ -177,6 +177,7 @@ class SharingServer(Server):
         await started(self.arbiter)
         log = structlog.get_logger("arbiter.stalls")
         self.run(watch_for_stalls(self.arbiter.sessions, self.arbiter.matches, self.settings.limits, log))
+        self.run(self.arbiter.challenges.complete_always())
         self._duties = heard + [self.run(work) for work in sharing_duties(self.arbiter, world)]
 
     def _died(self) -> None:

@@ -146,6 +146,7 @@ class Server:
                 self.is_up = True
         self.run(self.arbiter.matches.revive_rest())
         self.run(self._sweep(self.arbiter))
+        self.run(self.arbiter.challenges.complete_always())
 
     async def _sweep(self, arbiter: Arbiter) -> None:
         while True:
