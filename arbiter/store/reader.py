@@ -27,6 +27,7 @@ class Reader:
         self._lone: dict[str, Any] = kind_of(engine).LONE_READS
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
         self._log = log
+        self._closed = False
 
     async def read(self, query: Callable[[Connection], T], snapshot: bool = False) -> T:
         """Run a query and return what it returns. Raises StoreFailed.
@@ -46,8 +47,11 @@ class Reader:
                 self._log.error("store_failed", reads=1, error=repr(error))
                 raise StoreDamaged(f"a value in it is not of its column's type ({shortened(str(error))})") from None
 
+        if self._closed:  # a server that stops may still have work under way
+            raise StoreFailed("it is closed")
         return await asyncio.get_running_loop().run_in_executor(self._pool, run)
 
     def close(self) -> None:
-        """Wait until running queries have ended."""
+        """Wait until running queries have ended; later ones fail."""
+        self._closed = True
         self._pool.shutdown()

@@ -53,6 +53,16 @@ def bodies(found: list[StoredRecord]) -> list[str]:
     return [record.body.decode() for record in found]
 
 
+async def test_a_closed_store_fails_by_name(url: str) -> None:
+    """Whoever still reads while a server stops gets an answer that it knows."""
+    async with open_store(url) as store:
+        pass
+    with pytest.raises(StoreFailed, match="closed"):
+        await store.journal.read("a")
+    with pytest.raises(StoreFailed, match="closed"):
+        await store.directory.player("alice")
+
+
 async def test_records_are_stored_in_the_order_of_the_calls_with_their_places(store: Store) -> None:
     journal = store.journal
     asked = [journal.append(opening("a", 2)), journal.append(opening("b"))]

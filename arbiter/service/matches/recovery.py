@@ -47,6 +47,7 @@ class Recovery:
         self._adoption_listeners = adoption_listeners
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsure: set[str] = set()  # matches whose creation here failed, but that may be stored
+        self._stopped = False
         self._log = log
 
     @property
@@ -94,7 +95,8 @@ class Recovery:
         return live.durable or match
 
     async def stop(self) -> None:
-        """Cancel all recoveries: the next start reads the journal anyway."""
+        """Cancel all recoveries, and begin none any more: the next start reads the journal anyway."""
+        self._stopped = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -202,6 +204,9 @@ class Recovery:
         self._matches.note_present_players(live)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        if self._stopped:
+            work.close()
+            return
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

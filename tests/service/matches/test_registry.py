@@ -525,6 +525,18 @@ class TestDrain:
         assert (await server.arbiter.matches.match(match.id)).ply == 1
 
 
+    @virtually
+    async def test_no_recovery_begins_after_a_drain(self) -> None:
+        """The store is closed next; the log's news and failed appends may still come until then."""
+        server = InMemoryArbiter()
+        match = await server.create(policy=AT_ONCE)
+        live = server.arbiter.matches.live.find(match.id)
+        assert live is not None
+        assert await server.arbiter.matches.drain()
+        server.arbiter.matches.live.fall_behind(live, lost=False)
+        assert server.arbiter.matches.recoveries == 0
+
+
 class TestFaults:
     @virtually
     async def test_an_error_in_the_arbiter_voids_the_match(self, monkeypatch: pytest.MonkeyPatch) -> None:
