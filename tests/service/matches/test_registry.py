@@ -524,7 +524,6 @@ class TestDrain:
         assert await server.restart() == 1
         assert (await server.arbiter.matches.match(match.id)).ply == 1
 
-
     @virtually
     async def test_no_recovery_begins_after_a_drain(self) -> None:
         """The store is closed next; the log's news and failed appends may still come until then."""
