@@ -36,6 +36,7 @@ from arbiter.service.ports.meter import Meter
 
 METADATA_BYTES = 16_384  #: bytes of the headers of a call; gRPC itself refuses a call with more
 HANDSHAKE_MS = 20_000  #: time limit for the handshake of a new connection
+WINDOW_BYTES = 262_144  #: bytes that a client may send on a stream before the server reads them
 PENDING_CALLS = 10_000  #: calls that wait to be accepted; gRPC itself refuses more
 
 SERVICE_DESCRIPTORS = tuple(
@@ -158,6 +159,10 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.http2.ping_timeout_ms", limits.silence_ms),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 5_000),
+        # gRPC would ping busy connections to size their windows: at 500 moves a second these pings were a twentieth of
+        # the server's processor time. A fixed window takes some long messages that a client sends before it reads.
+        ("grpc.http2.bdp_probe", 0),
+        ("grpc.http2.lookahead_bytes", WINDOW_BYTES),
     ]
 
 
