@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -47,12 +47,12 @@ from arbiter.service.ports.journal import (
     UnfinishedMatch,
 )
 from arbiter.store import archive, records, tables
+from arbiter.store.appending import LoneLog, SharedLog
 from arbiter.store.database import kind_of
 from arbiter.store.gaps import last_gap
-from arbiter.store.numbering import numbered, unsealed
+from arbiter.store.numbering import Seal, unsealed
 from arbiter.store.reader import Reader
 from arbiter.store.summaries import end_columns, read_row, row_columns, tournament_columns
-from arbiter.store.tables import Numbered
 from arbiter.store.writer import Transaction, Writer, settle
 
 _COUNT = text(
@@ -81,16 +81,9 @@ class SqlJournal:
         self._writer = writer
         self._reader = reader
         kind = kind_of(engine)
-        self._may_be_shared: bool = kind.SHARED
-        self._number: Callable[[Connection], int] = kind.number
-        self._insert: Callable[[Connection, Sequence[Numbered]], None] = kind.insert
         self._snapshot: tuple[str, ...] = kind.SNAPSHOT
-        self._most_lone: int = kind.MOST_LONE
-        # Only the writer's thread uses these: the last number (None if a transaction may have been rolled back), and
-        # the transaction that gave it.
-        self._last: int | None = None
-        self._transaction: Transaction | None = None
-        writer.when_failed(self._forget)
+        self._log = (SharedLog if kind.SHARED else LoneLog)(kind, self._sealer)  # only the writer's thread uses it
+        writer.when_failed(self._log.forget)
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
@@ -100,38 +93,23 @@ class SqlJournal:
 
     def append_then(self, append: Append, then: Stored) -> None:
         """Store records, then call back; see `arbiter.service.ports.Journal`."""
-        self._writer.write_among(self._append_all, append, then, _lose_basis)
+        self._writer.write_among(self._append_all, append, then, _lose_basis, self._log.claim)
 
     def _append_all(self, transaction: Transaction, appends: list[Append]) -> list[int]:
         """Store the records of several appends, in order, and update the list tables.
 
         Return the last number of each append.
         """
-        last = self._last_of(transaction)
-        seal = self._seals.sealer() if self._seals is not None else unsealed
-        rows, places, listed = numbered(appends, last, seal)
-        self._last = places[-1]
-        lone = transaction.alone and not listed and len(rows) <= self._most_lone
         try:
-            self._insert(transaction.connection if lone else transaction.begun(), rows)
+            places, listed = self._log.append(transaction, appends)
             for append, last in listed:
                 self._derive(transaction.connection, append, last)
         except IntegrityError as error:
             raise JournalConflict(str(error.orig)) from None
         return places
 
-    def _last_of(self, transaction: Transaction) -> int:
-        """Return the last record number, including those that this uncommitted transaction has given."""
-        if transaction is not self._transaction:
-            if self._may_be_shared:  # other writers may have given numbers meanwhile
-                self._last = None
-            self._transaction = transaction
-        if self._last is None:
-            self._last = self._number(transaction.begun())
-        return self._last
-
-    def _forget(self) -> None:
-        self._last = None
+    def _sealer(self) -> Seal:
+        return self._seals.sealer() if self._seals is not None else unsealed
 
     def _derive(self, connection: Connection, append: Append, last: int) -> None:
         if append.opened is not None:

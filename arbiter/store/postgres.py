@@ -10,19 +10,26 @@ hash, so that several stores can share a database.
 - NUMBERING is held by a transaction that appends to the log, from before it reads the last number until its commit.
 With numbers from a database sequence, records could become visible in another order than their numbers, and a reader
 that has seen 7 would never look for a later 6. Under the lock, records become visible in the order of their numbers,
-with one server or several. The lock is taken once in each group commit, which makes three round trips to the database:
-the first one begins, takes the lock and reads the last number, the second one inserts, the third one commits. The first
-and the last one are single calls of libpq. With SQLAlchemy's transaction, and a question beforehand whether the
-connection is still there, a commit made seven round trips, for three times the processor time.
+with one server or several. The lock is taken once in each group commit. A group of moves makes one or two round trips
+to the database:
+
+- The first one begins, takes the lock and reads the last number; the second one inserts and commits (`number`,
+  `insert_and_commit`). What is asked for while the server waits for the lock joins the group. So with several servers
+  that write by turns, the groups grow.
+- While no other server writes, the server knows the last number. Then one round trip takes the lock, inserts on the
+  condition that this number is still the last one, and commits (`insert_behind`). Each statement sees what was
+  committed before it began. So the condition is judged under the lock, on all that earlier holders of it have stored.
+
+A group with openings or ends of matches inserts, updates the lists and commits with a round trip for each statement.
 """
 
 from __future__ import annotations
 
 import select
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -33,8 +40,11 @@ from sqlalchemy.exc import DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.pool import NullPool
 
 from arbiter.errors import OperatorError
+from arbiter.store import arrays
 from arbiter.store.failure import HeldElsewhere
 from arbiter.store.tables import Numbered
+
+T = TypeVar("T")
 
 NAME: Final = "PostgreSQL"
 FORM: Final = "postgresql://USER@HOST/DATABASE"
@@ -60,30 +70,31 @@ LONE_READS: Final = {"isolation_level": "AUTOCOMMIT"}
 CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 """What a transaction executes before it numbers records."""
 _NUMBERING: Final = "arbiter_numbering"
-_LAST: Final = "arbiter_last"
-_PREPARE: Final = (
-    f"PREPARE {_NUMBERING} AS {CLAIM[0]}; PREPARE {_LAST} AS SELECT coalesce(max(sequence), 0) FROM event"
-).encode()
-"""To plan a query of all parts of the log takes six times as long as to run it."""
-_NUMBER: Final = f"EXECUTE {_NUMBERING}; EXECUTE {_LAST}".encode()
+LAST: Final = "arbiter_last"  #: a prepared statement
+_NUMBER: Final = f"EXECUTE {_NUMBERING}; EXECUTE {LAST}".encode()
 _BEGIN_AND_NUMBER: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED; " + _NUMBER
-_NOT_PREPARED: Final = b"26000"
-MOST_LONE: Final = (
-    0  #: maximum records of a statement that is its own transaction: none here, because CLAIM must come first
-)
 NOW_MS: Final = "SELECT extract(epoch FROM clock_timestamp()) * 1000"  #: the query for the database's time
-KEEPS_CONNECTION: Final = (
-    False  #: whether the writer keeps its connection; no: the pool detects a lost connection when it is taken
-)
-INSERT: Final = (
+INSERT: Final = "arbiter_insert"  #: a prepared statement
+INSERT_BEHIND: Final = "arbiter_insert_behind"  #: a prepared statement
+_ROWS: Final = (
     "INSERT INTO event (sequence, match_id, revision, subject, seal, body) "
-    "SELECT new.sequence, new.match_id, new.revision, new.subject, new.seal, CASE WHEN known OR "
+    "SELECT $1 + new.place, new.match_id, new.revision, new.subject, new.seal, CASE WHEN known OR "
     # Not EXISTS: in a generic plan that becomes a subplan that reads the whole table.
     "(SELECT true FROM event WHERE event.match_id = new.match_id AND event.revision = new.revision - 1) "
     "THEN new.body END "  # else null, which the column does not take
-    "FROM unnest(%b::bigint[], %b::varchar[], %b::bigint[], %b::bytea[], %b::varchar[], %b::boolean[], "
-    "%b::bytea[]) AS new (sequence, match_id, revision, body, subject, known, seal)"
+    "FROM unnest($2::text[], $3::bigint[], $4::bytea[], $5::text[], $6::boolean[], $7::bytea[]) "
+    "WITH ORDINALITY AS new (match_id, revision, body, subject, known, seal, place)"
 )
+_TYPES: Final = "bigint, text[], bigint[], bytea[], text[], boolean[], bytea[]"
+PREPARE: Final = (
+    f"PREPARE {_NUMBERING} AS {CLAIM[0]}; PREPARE {LAST} AS SELECT coalesce(max(sequence), 0) FROM event; "
+    f"PREPARE {INSERT} ({_TYPES}) AS {_ROWS}; "
+    f"PREPARE {INSERT_BEHIND} ({_TYPES}) AS {_ROWS} WHERE (SELECT coalesce(max(sequence), 0) FROM event) = $1"
+)
+"""To plan a query of all parts of the log takes six times as long as to run it."""
+_COMMIT: Final = "arbiter_commit"
+_NOT_PREPARED: Final = "26000"
+_BINARY: Final = [pq.Format.BINARY] * 7
 _HELD_BY: Final = (
     "FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND objid = 1 "
     f"AND classid::bigint = ({_SCHEMA}::bigint & 4294967295) "
@@ -93,8 +104,13 @@ SERVING: Final = f"SELECT pid {_HELD_BY}"  #: the query for the database's proce
 _SAFETY: Final = ("fsync", "full_page_writes")
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
-_PLANS: Final = "SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
-"""Make the database plan for large tables from the beginning.
+_DEFAULTS: Final = (
+    "SELECT set_config('default_transaction_isolation', 'read committed', false), "
+    "set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
+)
+"""Isolation: as the protocol above needs it where no statement begins the transaction. Then the plans:
+
+Make the database plan for large tables from the beginning.
 
 Every query of a server has an index. In a new store the tables are small, so the planner would rather read them whole,
 and a session keeps such a plan for a minute while they grow by ten thousands of records. Plans without an index cost so
@@ -135,15 +151,28 @@ def engine(place: URL) -> Engine:
 
     @event.listens_for(made, "checkout")
     def check(connection: Any, _record: object, _proxy: object) -> None:
-        # Of an idle connection nothing can be read unless the database has ended it. To ask the database would take
-        # another round trip, before every commit and every query.
-        watch = select.poll()
-        if not connection.closed:
-            watch.register(connection.fileno(), select.POLLIN)
-        if connection.closed or watch.poll(0):
+        if not _is_there(connection):
             raise InvalidatePoolError
 
     return made
+
+
+def still_connected(connection: Connection) -> bool:
+    """Return whether an idle connection still has its session in the database, as far as can be known here."""
+    return _is_there(_driver(connection))
+
+
+def _is_there(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether a connection can be used.
+
+    Of an idle connection nothing can be read unless the database has ended it. To ask the database would take another
+    round trip, before every commit and every query.
+    """
+    if connection.closed:
+        return False
+    watch = select.poll()
+    watch.register(connection.fileno(), select.POLLIN)
+    return not watch.poll(0)
 
 
 def _engine(place: URL, **options: Any) -> Engine:
@@ -161,7 +190,7 @@ def _engine(place: URL, **options: Any) -> Engine:
     def settle(connection: Any, _record: object) -> None:
         # A reported commit survives a power cut, whatever the database's default is. Stricter settings stay.
         with connection.cursor() as cursor:
-            cursor.execute(_PLANS)
+            cursor.execute(_DEFAULTS)
             cursor.execute("SELECT current_setting('synchronous_commit') = 'off'")
             if cursor.fetchone()[0]:
                 cursor.execute("SET synchronous_commit = 'on'")
@@ -180,25 +209,131 @@ def number(connection: Connection) -> int:
 
     Raises DBAPIError.
     """
-    session = _driver(connection).pgconn
+    session = _session(connection)
     with _named_errors(connection, "to number records"):
-        asked = _BEGIN_AND_NUMBER if session.transaction_status == pq.TransactionStatus.IDLE else _NUMBER
-        answer = session.exec_(asked)
-        if answer.error_field(pq.DiagnosticField.SQLSTATE) == _NOT_PREPARED and asked is _BEGIN_AND_NUMBER:
-            _checked(session.exec_(b"ROLLBACK"))
-            _checked(session.exec_(_PREPARE))
-            answer = session.exec_(asked)
-        return int(_checked(answer).get_value(0, 0) or 0)
+        if session.transaction_status != pq.TransactionStatus.IDLE:
+            answer = _checked(session.exec_(_NUMBER))
+        else:
+            answer = _prepared(connection, lambda: _begin_and_number(session))
+        return int(answer.get_value(0, 0) or 0)
 
 
 def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
-    """Store records, all or none, in one round trip.
+    """Store records, all or none, in one round trip, in the transaction that has numbered them.
 
     Raises IntegrityError if a revision exists already or the one before it does not. Raises DBAPIError.
     """
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    with _named_errors(connection, INSERT), _driver(connection).cursor() as cursor:
-        cursor.execute(INSERT, columns)
+    with _named_errors(connection, _ROWS):
+        _checked(_session(connection).exec_prepared(INSERT.encode(), _parameters(rows), _BINARY))
+
+
+def insert_and_commit(connection: Connection, rows: Sequence[Numbered]) -> None:
+    """Store records, all or none, and commit the transaction that has numbered them, in one round trip.
+
+    Raises IntegrityError as `insert` does, DBAPIError. After an error the transaction is to be rolled back.
+    """
+    with _named_errors(connection, _ROWS):
+        _piped(_session(connection), (INSERT, _parameters(rows)), (_COMMIT, ()))
+
+
+def insert_behind(connection: Connection, rows: Sequence[Numbered]) -> bool:
+    """Store records in a transaction of their own, in one round trip, if they follow the last one.
+
+    Return whether they do, and are stored. Raises IntegrityError as `insert` does, DBAPIError.
+    """
+    asked = (_NUMBERING, ()), (INSERT_BEHIND, _parameters(rows))
+    with _named_errors(connection, _ROWS):
+        _, answer = _prepared(connection, lambda: _piped(_session(connection), *asked))
+        return answer.command_tuples == len(rows)
+
+
+def _begin_and_number(session: pq.abc.PGconn) -> pq.abc.PGresult:
+    answer = session.exec_(_BEGIN_AND_NUMBER)
+    if answer.error_field(pq.DiagnosticField.SQLSTATE) == _NOT_PREPARED.encode():
+        _checked(session.exec_(b"ROLLBACK"))
+    return _checked(answer)
+
+
+def _parameters(rows: Sequence[Numbered]) -> list[bytes]:
+    sequences, match_ids, revisions, bodies, subjects, known, seals = zip(*rows, strict=True)
+    return [
+        (sequences[0] - 1).to_bytes(8, "big"),
+        arrays.texts(match_ids),
+        arrays.bigints(revisions),
+        arrays.byte_strings(bodies),
+        arrays.texts(subjects),
+        arrays.booleans(known),
+        arrays.byte_strings(seals),
+    ]
+
+
+def _session(connection: Connection) -> pq.abc.PGconn:
+    return _driver(connection).pgconn
+
+
+def _prepared(connection: Connection, ask: Callable[[], T]) -> T:
+    """Ask the database, outside a transaction; prepare its statements and ask again if they are not prepared.
+
+    They are not on a new connection, and not after psycopg had the database forget those of the session, which it does
+    some time after a transaction was rolled back. Raises psycopg.Error.
+    """
+    try:
+        return ask()
+    except psycopg.Error as error:
+        if error.sqlstate != _NOT_PREPARED:
+            raise
+    session = _session(connection)
+    try:
+        _checked(session.exec_(PREPARE.encode()))
+        _checked(session.prepare(_COMMIT.encode(), b"COMMIT"))
+    except psycopg.Error:
+        _driver(connection).close()  # what it has prepared can't be prepared again
+        raise
+    return ask()
+
+
+def _piped(session: pq.abc.PGconn, *asked: tuple[str, Sequence[bytes]]) -> list[pq.abc.PGresult]:
+    """Execute prepared statements, with their parameters, in one round trip; return the answer of each.
+
+    Outside a transaction they are one of their own. After an error the database skips the rest. Raises psycopg.Error.
+    """
+    session.enter_pipeline_mode()
+    for name, parameters in asked:
+        session.send_query_prepared(name.encode(), parameters, _BINARY[: len(parameters)])
+    session.pipeline_sync()
+    answers: list[pq.abc.PGresult] = []
+    try:
+        _send(session)
+        while (answer := _next(session)) is None or answer.status != pq.ExecStatus.PIPELINE_SYNC:
+            if answer is not None:  # else the end of a statement's answers
+                answers.append(answer)
+            elif session.status != pq.ConnStatus.OK:
+                raise psycopg.OperationalError("the connection was lost")
+        session.exit_pipeline_mode()
+    finally:  # if the connection was lost, the database may have said why
+        for answer in answers:
+            _checked(answer)
+    return answers
+
+
+def _send(session: pq.abc.PGconn) -> None:
+    """Send what was asked. Of what is large, the database may read the rest only later. Raises psycopg.Error."""
+    while session.flush():
+        watch = select.poll()
+        watch.register(session.socket, select.POLLIN | select.POLLOUT)
+        if any(events & ~select.POLLOUT for _, events in watch.poll()):
+            session.consume_input()
+
+
+def _next(session: pq.abc.PGconn) -> pq.abc.PGresult | None:
+    """Wait for an answer, and let other threads run meanwhile. Raises psycopg.Error."""
+    if session.is_busy():
+        watch = select.poll()
+        watch.register(session.socket, select.POLLIN)
+        while session.is_busy():
+            watch.poll()
+            session.consume_input()
+    return session.get_result()
 
 
 def _commit(connection: Any) -> None:

@@ -38,9 +38,6 @@ KNOWN: Final = 5  #: the place of the bool among them
 MOST_LONE: Final = 512  #: maximum records in one statement, which is its own transaction outside of others
 SHARED: Final = False  #: whether several servers may use a store at the same time
 NOW_MS: Final = None  #: the query for the database's time: there is none, as its clock is that of this machine
-KEEPS_CONNECTION: Final = (
-    True  #: whether the writer keeps its connection between commits; yes: a local file cannot disconnect
-)
 
 
 def engine(place: URL) -> Engine:
@@ -66,6 +63,11 @@ def engine(place: URL) -> Engine:
 def connect_writer(made: Engine) -> Connection:
     """Return a connection in autocommit mode; BEGIN starts a transaction. Raises SQLAlchemyError."""
     return made.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+
+def still_connected(connection: Connection) -> bool:
+    """Return whether an idle connection can still be used: always, as a local file cannot disconnect."""
+    return True
 
 
 def number(connection: Connection) -> int:

@@ -42,14 +42,14 @@ class Transaction:
     """The transaction of a group of writes. It begins when the first write asks for it.
 
     connection: not in a transaction until then. alone: whether the writes that received this object are the whole
-    group.
+    group; false until the group is complete.
     """
 
     __slots__ = ("_begin", "_root", "alone", "connection")
 
-    def __init__(self, connection: Connection, begin: tuple[str, ...], alone: bool) -> None:
+    def __init__(self, connection: Connection, begin: tuple[str, ...]) -> None:
         self.connection = connection
-        self.alone = alone
+        self.alone = False
         self._begin = begin
         self._root: RootTransaction | None = None
 
@@ -68,12 +68,14 @@ class Transaction:
 
 
 WriteAll = Callable[[Transaction, list[Item]], Sequence[T]]
+Claim = Callable[[Transaction], None]
+"""Waits until a transaction may write what several servers write by turns. Raises SQLAlchemyError."""
 Then = Callable[[Any, BaseException | None], None]
 """Called in the event loop with the result of a write that is durable, or with 0 and the reason why it failed."""
 
 
 class _Job:
-    __slots__ = ("error", "failed", "item", "loop", "result", "then", "write_all")
+    __slots__ = ("claim", "error", "failed", "item", "loop", "result", "then", "write_all")
 
     def __init__(
         self,
@@ -82,11 +84,13 @@ class _Job:
         then: Then,
         loop: asyncio.AbstractEventLoop,
         failed: Callable[[Any], None] | None,
+        claim: Claim | None,
     ) -> None:
         self.write_all = write_all
         self.item = item
         self.then = then
         self.failed = failed
+        self.claim = claim
         self.loop = loop
         self.result: Any = 0
         self.error: BaseException | None = None
@@ -122,6 +126,7 @@ class Writer:
         self._rest_due = False  # pages that were committed while the checkpoint thread worked
         self._log = log
         self._closing = False
+        self._ended = False  # whether the writer's thread has taken the last write
         self._when_failed: list[Callable[[], None]] = []
         self._files = self._kind.Files(engine)
         self._gone = ""  # what is wrong with the files; once set, nothing is written
@@ -143,17 +148,23 @@ class Writer:
         return future
 
     def write_among(
-        self, write_all: WriteAll[Item, T], item: Item, then: Then, failed: Callable[[Item], None] | None = None
+        self,
+        write_all: WriteAll[Item, T],
+        item: Item,
+        then: Then,
+        failed: Callable[[Item], None] | None = None,
+        claim: Claim | None = None,
     ) -> None:
         """Write an item together with neighbouring calls that have the same `write_all`.
 
         `write_all` gets the items of one transaction, in order, and returns a result for each. The rules of `write`
         hold: if it raises, it is called again for each item alone. `failed` is called in the writer's thread with an
         item that could not be written, or of which nobody knows, before any later item is written. `then` is called in
-        the event loop, for all writes of a commit in one go.
+        the event loop, for all writes of a commit in one go. `claim` is called in the writer's thread before the first
+        `write_all` of a transaction; what is queued meanwhile joins the transaction.
         """
         loop = asyncio.get_running_loop()
-        job = _Job(write_all, item, then, loop, failed)
+        job = _Job(write_all, item, then, loop, failed, claim)
         with self._gate:
             if self._closing:
                 job.error = StoreFailed("it is closed")
@@ -197,48 +208,50 @@ class Writer:
 
     def _run(self) -> None:
         commits = 0
-        while (job := self._jobs.get()) is not None:
-            group, last = self._gather(job)
-            self._commit(group)
+        while not self._ended and (job := self._jobs.get()) is not None:
+            group = [job]
+            self._gather(group)
+            self._commit(group, gather=True)
             self._settle(group)
             if self._rest_due:
                 self._move_rest()
             commits += 1
             if commits % self._commits_a_checkpoint == 0:
                 self._checkpoint_due.set()
-            if last:
-                break
         self._let_go()
 
-    def _gather(self, first: _Job) -> tuple[list[_Job], bool]:
-        group = [first]
-        while len(group) < self._largest:
+    def _gather(self, group: list[_Job]) -> None:
+        """Add what is queued to a group."""
+        while len(group) < self._largest and not self._ended:
             try:
                 job = self._jobs.get_nowait()
             except queue.Empty:
                 break
             if job is None:
-                return group, True
-            group.append(job)
-        return group, False
+                self._ended = True
+            else:
+                group.append(job)
 
-    def _commit(self, group: list[_Job]) -> None:
+    def _commit(self, group: list[_Job], gather: bool = False) -> None:
+        """Write a group in a transaction. `gather`: while it waits for its turn, what is queued joins the group."""
         began = time.perf_counter()
         try:
             if self._gone:
                 raise StoreFailed(GONE)
-            if self._connection is None:
-                self._connection = self._kind.connect_writer(self._engine)
+            transaction = Transaction(self._connected(), self._kind.BEGIN)
+            claim = next((job.claim for job in group if job.claim is not None), None)
+            if claim is not None:
+                claim(transaction)
+                if gather:
+                    self._gather(group)
             runs = [(write_all, list(jobs)) for write_all, jobs in groupby(group, _write_all)]
-            transaction = Transaction(self._connection, self._kind.BEGIN, alone=len(runs) == 1)
+            transaction.alone = len(runs) == 1
             for write_all, jobs in runs:
                 for job, result in zip(jobs, write_all(transaction, [job.item for job in jobs]), strict=True):
                     job.result = result
             transaction.commit()
             if self._have_gone():  # the writes went into a file that nobody will find again
                 raise StoreFailed(GONE)
-            if not self._kind.KEEPS_CONNECTION:
-                self._let_go()
             if self._committed is not None:
                 self._committed(len(group), time.perf_counter() - began)
         except Exception as error:
@@ -250,6 +263,14 @@ class Writer:
                     self._commit([job])
             else:  # the connection was lost: nobody knows whether the commit succeeded, so do not retry
                 self._fail(group, error)
+
+    def _connected(self) -> Connection:
+        """Return the connection, which the writer keeps between commits. Raises SQLAlchemyError."""
+        if self._connection is not None and not self._kind.still_connected(self._connection):
+            self._let_go()
+        if self._connection is None:
+            self._connection = self._kind.connect_writer(self._engine)
+        return self._connection
 
     def _let_go(self) -> None:
         """Return the connection to the pool, outside any transaction. The next commit takes a new one."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-import re
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -81,25 +79,29 @@ async def _write(store: Store, name: str, matches: int) -> None:
 
 async def test_plans_of_a_new_store_use_the_indexes(postgres: str) -> None:
     """PostgreSQL keeps a generic plan after a few executions; it must not read the whole table for each group."""
-    numbers = itertools.count(1)
-    prepared = re.sub("%s", lambda _: f"${next(numbers)}", adapter.INSERT)
     with opened(postgres) as engine, engine.connect() as connection:
 
         def plan(query: str) -> str:
             return "\n".join(connection.exec_driver_sql(f"EXPLAIN {query}").scalars())
 
         connection.exec_driver_sql("SET plan_cache_mode = force_generic_plan")
-        connection.exec_driver_sql(f"PREPARE append AS {prepared}")
-        append = plan(f"EXECUTE append({', '.join(['NULL'] * 7)})")
+        connection.exec_driver_sql(adapter.PREPARE)
+        appends = [
+            plan(f"EXECUTE {name}({', '.join(['NULL'] * 7)})") for name in (adapter.INSERT, adapter.INSERT_BEHIND)
+        ]
+        last = plan(f"EXECUTE {adapter.LAST}")
         connection.exec_driver_sql(
             "PREPARE follow AS SELECT * FROM event WHERE sequence > $1 ORDER BY sequence LIMIT $2"
         )
         follow = plan("EXECUTE follow(1, 500)")
         connection.exec_driver_sql("PREPARE read AS SELECT * FROM event WHERE match_id = $1 ORDER BY revision")
         read = plan("EXECUTE read('m1')")
-    assert "Index Cond: ((match_id = (new.match_id)::text) AND (revision = (new.revision - 1)))" in append
+    for append in appends:
+        assert "Index Cond: ((match_id = new.match_id) AND (revision = (new.revision - 1)))" in append
+    for append in (appends[1], last):
+        assert "Index Only Scan Backward using event_0_sequence_idx" in append
     assert f"Subplans Removed: {tables.PARTITIONS - 1}" in read, "the partitions of other matches are not asked"
-    assert not [each for each in (append, follow, read) if "Seq Scan" in each]
+    assert not [each for each in (*appends, last, follow, read) if "Seq Scan" in each]
 
 
 async def test_of_two_writers_of_a_revision_one_wins(postgres: str) -> None:
