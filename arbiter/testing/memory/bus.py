@@ -13,12 +13,13 @@ class MemoryBroker:
 
     lost, doubled: the shares of the messages to which this happens. longest_s: each message takes a random time up to
     this, so messages overtake each other. away: nothing passes, and every server knows it. silent: nothing passes, and
-    no server knows it.
+    no server knows it. keeps: then it keeps the messages until it is back, as a connection does that buffers them.
     """
 
     def __init__(self, dice: Random | None = None) -> None:
         self.lost = self.doubled = self.longest_s = 0.0
-        self.away = self.silent = False
+        self.away = self.silent = self.keeps = False
+        self._kept: list[tuple[Message, MemoryBus]] = []
         self._dice = dice or Random(0)
         self._buses: list[MemoryBus] = []
 
@@ -31,6 +32,18 @@ class MemoryBroker:
     def add(self, bus: MemoryBus) -> None:
         """Carry messages to one more server."""
         self._buses.append(bus)
+
+    def come_back(self) -> None:
+        """Carry messages again, and deliver those that it has kept: each twice, in any order, behind newer ones."""
+        self.away = self.silent = self.keeps = False
+        kept, self._kept = self._kept, []
+        for message, sender in self._dice.sample(kept * 2, len(kept) * 2):
+            self.pass_on(message, sender)
+
+    def keep(self, message: Message, sender: MemoryBus) -> None:
+        """Keep a message until it is back, if it does so."""
+        if self.keeps and (self.away or self.silent):
+            self._kept.append((message, sender))
 
     def pass_on(self, message: Message, sender: MemoryBus) -> None:
         """Deliver a message to all other servers, or not."""
@@ -69,6 +82,8 @@ class MemoryBus:
         self.sent.append(message)
         if not self._is_cut_off:
             self._broker.pass_on(message, self)
+        elif not self.cut:
+            self._broker.keep(message, self)
 
     def listen(self, listener: Listener) -> None:
         """Call a listener with each message that arrives."""

@@ -110,7 +110,7 @@ class SharingServer(Server):
         self.number = number
         self.line = Line(plan.dice(f"line {number}"), chance)
         self.machine = Machine(plan.dice(f"machine {number}"))
-        self.time = StoreTime(self.line, self.machine, plan.dice(f"time {number}"))
+        self.time = StoreTime(self.line, self.machine, plan.dice(f"time {number}"), history.gaps)
         self.rows = Rows(self.line, shared.replicas)
         self.process = Process()
         self.processes: list[Process] = []

@@ -17,6 +17,7 @@ MOST_STEPS = 300  #: of a process that is killed: it dies after so many callback
 LOOK_S = 0.01  #: between two looks whether a player has come to another server
 COMES_LOOKS = 300  #: how often to look
 MOST_STAY_S = 0.5  #: at a server that is killed next
+MOST_WRONG = 5e-4  #: pace of a clock that NTP corrects (the kernel's limit, MAXFREQ)
 AWAY_S = (0.2, 3.0, 20.0)  #: how long the bus is away
 STOPS_S = (0.3, 1.9, 2.4, 6.0, 15.0)  #: how long a process is stopped; it counts as dead after two seconds
 
@@ -37,7 +38,7 @@ class ClusterFaults(FaultInjector):
         await super().inject(players, observers)
         if self.broker is not None:
             self.broker.lost = self.broker.doubled = 0.0
-            self.broker.away = self.broker.silent = False
+            self.broker.come_back()
         for each in self.servers:
             each.heal()
 
@@ -60,14 +61,19 @@ class ClusterFaults(FaultInjector):
             case Fault.CHASE:
                 await self._chase(dice.choice(players).name)
             case Fault.BUS_AWAY:
-                self._take_bus_away(dice.choice(AWAY_S), dice.random() < 0.5)
+                self._take_bus_away(dice.choice(AWAY_S), dice.random() < 0.5, dice.random() < 0.5)
+            case Fault.PACE:
+                struck.machine.run_at(1.0 + dice.uniform(-MOST_WRONG, MOST_WRONG))
             case _:
                 await super()._strike(fault, players, observers)
 
-    def _take_bus_away(self, seconds: float, known: bool) -> None:
-        """Carry no message for a while. known: the servers know it, as when their connections are lost."""
+    def _take_bus_away(self, seconds: float, known: bool, keeps: bool) -> None:
+        """Carry no message for a while. known: the servers know it, as when their connections are lost.
+
+        keeps: the messages come afterwards.
+        """
         if self.broker is not None:
-            self.broker.away, self.broker.silent = known, not known
+            self.broker.away, self.broker.silent, self.broker.keeps = known, not known, keeps
             loop = asyncio.get_running_loop()
             self._bus_back_s = max(self._bus_back_s, loop.time() + seconds)
             loop.call_later(seconds, self._bring_bus_back)
@@ -75,7 +81,7 @@ class ClusterFaults(FaultInjector):
     def _bring_bus_back(self) -> None:
         """Do so, unless it is to be away for longer."""
         if self.broker is not None and asyncio.get_running_loop().time() >= self._bus_back_s:
-            self.broker.away = self.broker.silent = False
+            self.broker.come_back()
 
     def _race(self, player: SimulatedBot, players: Sequence[SimulatedBot]) -> None:
         """Have both players of a match act at this instant."""

@@ -12,9 +12,11 @@ from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
-from arbiter.errors import Refusal
+from arbiter.errors import Reason, Refusal
 from arbiter.matches.requests import Receipt
+from arbiter.service.ports.directory import Challenge
 from arbiter.testing.guarantees import Bookmarked, Received
+from arbiter.tournaments.standings import Table
 
 
 class Request(NamedTuple):
@@ -173,6 +175,26 @@ class TwoStreams(NamedTuple):
     seconds: float
 
 
+class ChallengeAnswer(NamedTuple):
+    """A player was answered who had accepted a challenge, or else declined or withdrawn it. refused: why, if it was."""
+
+    player: str
+    accepts: bool
+    match_id: str
+    refused: Reason | None
+
+
+@dataclass(slots=True)
+class ChallengeStory:
+    """A challenge at several servers. end: as the store has it. told: the matches of which its challenger was told."""
+
+    challenger: str
+    challenge_id: str = ""
+    answers: list[ChallengeAnswer] = field(default_factory=list)
+    end: Challenge | None = None
+    told: list[str] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class RunObservations:
     """All observations of a run."""
@@ -195,6 +217,12 @@ class RunObservations:
     forgotten_s: dict[str, float] = field(default_factory=dict)
     """When the row of a dead server was removed, by its id, in virtual time."""
     two_streams: list[TwoStreams] = field(default_factory=list)
+    gaps: list[tuple[float, float]] = field(default_factory=list)
+    """When a server could not read the store's clock, in virtual time: from its last reading to the next one."""
+    held: list[str] = field(default_factory=list)  #: players whom a server kept that could not reach the store
+    challenges: list[ChallengeStory] = field(default_factory=list)
+    tables: dict[str, dict[int, Table]] = field(default_factory=dict)
+    """The standings of each tournament at the end, by its id and the number of the server that shows them."""
     differences: list[str] = field(default_factory=list)  #: between what two servers know
     faults: Counter[str] = field(default_factory=Counter)
     unforeseen: list[str] = field(default_factory=list)  #: uncaught exceptions, and the arbiter's own errors

@@ -15,8 +15,9 @@ from arbiter.games import registry
 from arbiter.matches.commands import Create
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.policy import ClockStart, NoShow, Policy
+from arbiter.testing.clock import NOON_MS
 from arbiter.tournaments.formats import PAIRERS
-from arbiter.tournaments.spec import Options, Spec
+from arbiter.tournaments.spec import Options, Schedule, Spec
 
 ORGANISER: Final = "org"
 GAMES: Final = (
@@ -45,6 +46,8 @@ TIME_CONTROLS: Final = (
 )
 
 
+CHALLENGED: Final = 0.5  #: the chance that players of several servers challenge each other
+SCHEDULED: Final = 0.3  #: the chance that a tournament starts at an instant, and not when its organiser says so
 TOURNAMENTS: Final = 0.35  #: the chance that several servers have a tournament
 ALONE: Final = 0.05  #: the chance that a match is one of a player against itself
 OPENED: Final = 0.2  #: the chance that a match begins with an opening
@@ -84,10 +87,22 @@ class Fault(StrEnum):
     CHASE = "chase"  #: the server of a player is killed, and the next one that it takes too
     LATE_NEWS = "late news"  #: a server reads what others have stored up to three seconds late
     BUS_AWAY = "bus away"  #: the bus between all servers carries nothing for a while
+    PACE = "pace"  #: the clock of a server's machine runs faster or slower from now on, by up to one part in 2,000
+    ACCEPTING = "accepting"  #: by chance: a server is killed while a player accepts a challenge at it
 
 
 AMONG_SERVERS: Final = frozenset(
-    {Fault.STOP, Fault.CUT_OFF, Fault.MOVE, Fault.RACE, Fault.CHASE, Fault.LATE_NEWS, Fault.BUS_AWAY}
+    {
+        Fault.STOP,
+        Fault.CUT_OFF,
+        Fault.MOVE,
+        Fault.RACE,
+        Fault.CHASE,
+        Fault.LATE_NEWS,
+        Fault.BUS_AWAY,
+        Fault.PACE,
+        Fault.ACCEPTING,
+    }
 )
 """Faults that only several servers have. They have no `LEAP`: the clock of a server follows that of the store."""
 
@@ -109,6 +124,7 @@ HAPPENING: Final = (
     Fault.RACE,
     Fault.CHASE,
     Fault.BUS_AWAY,
+    Fault.PACE,
 )
 """Faults that happen now and then; the rates of the others are chances."""
 
@@ -158,6 +174,22 @@ class TournamentPlan:
     players: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ChallengePlan:
+    """A challenge, or a seek if `opponent` is '': when it is made, and what players do then, all at the same instant.
+
+    later_ms: time from its creation until then. acts: who accepts it, or else declines or withdraws it. repeats:
+    whether they repeat a call until its answer is final.
+    """
+
+    after_ms: int
+    challenger: str
+    opponent: str
+    later_ms: int
+    acts: tuple[tuple[str, bool], ...]
+    repeats: bool
+
+
 class BusPlan(NamedTuple):
     """The bus of a run with several servers: the shares of lost and of doubled messages, and the longest delay."""
 
@@ -185,6 +217,7 @@ class Plan:
     readers: int = 0
     replicas: int = 1
     tournaments: tuple[TournamentPlan, ...] = ()
+    challenges: tuple[ChallengePlan, ...] = ()
     bus: BusPlan | None = None
 
     def dice(self, of: str) -> Random:
@@ -206,7 +239,8 @@ def draw(seed: int, matches: int, replicas: int = 1) -> Plan:
     cups, bus = _tournaments(seed, alone), _bus(seed, bool(faults))
     if faults and bus is not None:
         faults |= _without_bus(seed)
-    return replace(alone, replicas=replicas, faults=faults, tournaments=cups, bus=bus)
+    challenges = _challenges(seed, alone)
+    return replace(alone, replicas=replicas, faults=faults, tournaments=cups, challenges=challenges, bus=bus)
 
 
 def _draw(seed: int, matches: int) -> Plan:
@@ -315,6 +349,8 @@ def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:
         Fault.RACE: (4.0, 30.0),
         Fault.LATE_NEWS: (0.0005, 0.01),
         Fault.CHASE: (1.0, 4.0),
+        Fault.ACCEPTING: (0.1, 0.5),
+        Fault.PACE: (1.0, 6.0),
     }
     drawn = {fault: dice.choice(rates) for fault, rates in often.items() if dice.random() < 0.5}
     return {fault: rate for fault, rate in faults.items() if fault is not Fault.LEAP} | (drawn or {Fault.MOVE: 10.0})
@@ -336,6 +372,33 @@ def _without_bus(seed: int) -> dict[Fault, float]:
     return {Fault.BUS_AWAY: dice.choice((1.0, 3.0))} if dice.random() < 0.5 else {}
 
 
+def _challenges(seed: int, plan: Plan) -> tuple[ChallengePlan, ...]:
+    """Return the challenges of a run with several servers: some in every second run."""
+    dice = Random(f"{seed} challenges")
+    if dice.random() > CHALLENGED:
+        return ()
+    names = [player.name for player in plan.players]
+    return tuple(_challenge(dice, names, plan.faulty_ms) for _ in range(dice.randint(1, 6)))
+
+
+def _challenge(dice: Random, names: list[str], faulty_ms: int) -> ChallengePlan:
+    challenger, *others = dice.sample(names, len(names))
+    is_seek = dice.random() < 0.5
+    acts = [(name, True) for name in (others[:3] if is_seek else [others[0]] * dice.randint(1, 2))]
+    if dice.random() < 0.3:
+        acts.append((challenger, False))
+    if not is_seek and dice.random() < 0.2:
+        acts.append((others[0], False))
+    return ChallengePlan(
+        after_ms=dice.randint(0, faulty_ms * 9 // 10),
+        challenger=challenger,
+        opponent="" if is_seek else others[0],
+        later_ms=dice.randint(0, 3_000),
+        acts=tuple(dice.sample(acts, len(acts))),
+        repeats=dice.random() < 0.5,
+    )
+
+
 def _tournaments(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
     """Return the tournaments of a run with several servers: one in every third run."""
     dice = Random(f"{seed} tournaments")
@@ -354,7 +417,10 @@ def _tournaments(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
         options=options,
         policy={"no_show_ms": 5_000, "abandon_ms": 6_000},
     )
-    return (TournamentPlan(dice.randint(0, plan.faulty_ms // 2), spec, players),)
+    after_ms = dice.randint(0, plan.faulty_ms // 2)
+    if dice.random() < SCHEDULED:
+        spec = replace(spec, schedule=Schedule(start_ms=NOON_MS + after_ms + dice.randint(2_000, 20_000)))
+    return (TournamentPlan(after_ms, spec, players),)
 
 
 def _faults(dice: Random) -> dict[Fault, float]:

@@ -18,11 +18,12 @@ import structlog
 from arbiter.bootstrap import wire
 from arbiter.config import Limits
 from arbiter.service.players.accounts import Accounts
-from arbiter.service.ports.journal import StoredRecord
+from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.testing.clock import VirtualClock, run
 from arbiter.testing.memory import CountingIds, MemoryBroker, MemoryDirectory
 from arbiter.testing.processes import end_all, run_processes
 from arbiter.testing.simulation.address import Address, Addresses
+from arbiter.testing.simulation.challengers import Challenger, note_ends
 from arbiter.testing.simulation.cluster import RecordedReplicas, SharedData, SharingServer, TimedJournal
 from arbiter.testing.simulation.cluster_faults import ClusterFaults
 from arbiter.testing.simulation.fault_injector import FaultInjector, ServerFaults
@@ -33,7 +34,7 @@ from arbiter.testing.simulation.plan import Plan
 from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.readers import StoppingReader
 from arbiter.testing.simulation.server import Server, StoredData, Wiring, register
-from arbiter.testing.simulation.tournaments import TournamentOrganiser
+from arbiter.testing.simulation.tournaments import TournamentOrganiser, note_tables
 from arbiter.testing.simulation.watch import Watch, differences_at_the_end
 
 LONGEST_CALM_S = 600.0  #: after the faults, everything must end within this time
@@ -104,8 +105,8 @@ class _Run:
         """Return the address that a client uses."""
         return self._server
 
-    def _organisers_are_done(self) -> bool:
-        """Return whether all tournaments have been started."""
+    async def _organisers_are_done(self) -> bool:
+        """Return whether all tournaments have been started, and all challenges have ended."""
         return True
 
     async def _close(self) -> None:
@@ -192,10 +193,11 @@ class _Run:
         unfinished = None
         while loop.time() < until_s:
             await asyncio.sleep(STEP_S)
+            organised = await self._organisers_are_done()  # earlier than what comes of it
             unfinished = await self._stored.unfinished() + await self._stored.unfinished_tournaments()
             if (
                 not unfinished
-                and self._organisers_are_done()
+                and organised
                 and self._organiser.is_done
                 and all(player.is_at_rest for player in self._players)
             ):
@@ -234,7 +236,13 @@ class _ClusterRun(_Run):
             TournamentOrganiser(cup, self._cluster, plan.dice(f"cup {number}"))
             for number, cup in enumerate(plan.tournaments)
         ]
+        self._challengers = [
+            Challenger(each, f"challenge {n}", self._cluster, history, injector.chance, plan.dice(f"challenge {n}"))
+            for n, each in enumerate(plan.challenges)
+        ]
+        self._directory = data.directory
         self._kept += [asyncio.create_task(cup.organise()) for cup in self._cups]
+        self._kept += [asyncio.create_task(each.challenge()) for each in self._challengers]
         return injector
 
     @property
@@ -247,9 +255,14 @@ class _ClusterRun(_Run):
     async def _wait_until_idle(self, until_s: float) -> None:
         await super()._wait_until_idle(until_s)
         self._history.differences += differences_at_the_end(self._cluster)
+        await note_ends(self._history, self._directory)
+        cups = {record.match_id: None for record in self._stored.records if record.subject is Subject.TOURNAMENT}
+        await note_tables(self._history, self._cluster, list(cups))
 
-    def _organisers_are_done(self) -> bool:
-        return all(cup.is_done for cup in self._cups)
+    async def _organisers_are_done(self) -> bool:
+        if not all(cup.is_done for cup in self._cups) or not all(each.is_done for each in self._challengers):
+            return False
+        return not await self._directory.challenges_being_accepted()
 
     async def _close(self) -> None:
         for task in self._kept:

@@ -21,6 +21,7 @@ from arbiter.testing.simulation.plan import Fault
 
 GIVES_UP_S: Final = 5.0  #: after this time without an answer, a connection counts as lost
 ROUND_TRIPS: Final = 5  #: readings of the store's clock at once, as by `arbiter.store.timing`
+GAP_S: Final = 2.0  #: after which the store's clock counts as not read
 CUT_OFF: Final = "the line to the store is cut"
 
 
@@ -33,6 +34,7 @@ class Line:
         self._whole = asyncio.Event()
         self._whole.set()
         self._refuses = False
+        self.cut_since_s = 0.0  #: when it was cut, if it is
 
     @property
     def is_cut(self) -> bool:
@@ -41,6 +43,8 @@ class Line:
 
     def cut(self, refuses: bool) -> None:
         """Let nothing pass from now on."""
+        if not self.is_cut:
+            self.cut_since_s = asyncio.get_running_loop().time()
         self._whole.clear()
         self._refuses = refuses
 
@@ -120,21 +124,32 @@ class Machine:
     """The clock of a server's machine: wrong by seconds, and a little too fast or too slow."""
 
     def __init__(self, dice: Random) -> None:
-        self._ahead_s = dice.choice((-1.0, 0.0, 1.0)) * dice.random() + 10.0
+        self._shown_s = dice.choice((-1.0, 0.0, 1.0)) * dice.random() + 10.0  # when its pace last changed
+        self._since_s = 0.0  # that instant
         self._pace = 1.0 + dice.uniform(-1e-4, 1e-4)
+
+    def run_at(self, pace: float) -> None:
+        """Run at another pace from now on: 1.0 is the right one."""
+        self._shown_s, self._since_s = self._now_s(), asyncio.get_running_loop().time()
+        self._pace = pace
+
+    def _now_s(self) -> float:
+        return self._shown_s + (asyncio.get_running_loop().time() - self._since_s) * self._pace
 
     def monotonic_ns(self) -> int:
         """Return what the machine's clock shows, in nanoseconds."""
-        return int((asyncio.get_running_loop().time() * self._pace + self._ahead_s) * 1e9)
+        return int(self._now_s() * 1e9)
 
 
 class StoreTime:
-    """The store's clock, read over a line, by a machine with a clock of its own."""
+    """The store's clock, read over a line, by a machine with its own clock. gaps: when it was not read for long."""
 
-    def __init__(self, line: Line, machine: Machine, dice: Random) -> None:
+    def __init__(self, line: Line, machine: Machine, dice: Random, gaps: list[tuple[float, float]]) -> None:
         self._line = line
         self._machine = machine
         self._dice = dice
+        self._gaps = gaps
+        self._read_s = 0.0
 
     async def readings(self) -> list[TimeReading]:
         """Read the store's clock several times in a row. Raises StoreFailed."""
@@ -148,6 +163,10 @@ class StoreTime:
             told = self._machine.monotonic_ns()
             found.append(TimeReading(theirs, (asked + told) // 2, told - asked))
         await self._line.passed()
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._read_s > GAP_S:
+            self._gaps.append((self._read_s, now_s))
+        self._read_s = now_s
         return found
 
 

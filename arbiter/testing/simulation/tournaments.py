@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from random import Random
 from typing import Any, Final, TypeVar
 
 from arbiter.errors import Refusal
 from arbiter.testing.simulation.cluster import SharingServer
+from arbiter.testing.simulation.observations import RunObservations
 from arbiter.testing.simulation.plan import ORGANISER, TournamentPlan
 from arbiter.testing.simulation.player import TRY_AGAIN
 from arbiter.tournaments import commands as do
+from arbiter.tournaments.standings import standings
 
 T = TypeVar("T")
 PAUSE_S: Final = 0.5  #: until a call is repeated
 
 
 class TournamentOrganiser:
-    """Creates a tournament, enters its players, and starts it. is_done: whether all of this is done."""
+    """Creates a tournament, enters its players, and starts it if it has no schedule. is_done: whether all is done."""
 
     def __init__(self, plan: TournamentPlan, servers: Sequence[SharingServer], dice: Random) -> None:
         self._plan = plan
@@ -32,8 +35,10 @@ class TournamentOrganiser:
         await asyncio.sleep(plan.after_ms / 1000)
         made = await self._call(lambda server: server.arbiter.tournaments.create(plan.spec, ORGANISER, plan.spec.name))
         for player in plan.players:
-            await self._act(made.id, do.Enter(player, ORGANISER, f"enter {player}"))
-        await self._act(made.id, do.Start(ORGANISER, "start"))
+            with suppress(Refusal):  # it may have started by its schedule
+                await self._act(made.id, do.Enter(player, ORGANISER, f"enter {player}"))
+        if not plan.spec.schedule.start_ms:
+            await self._act(made.id, do.Start(ORGANISER, "start"))
         self.is_done = True
 
     async def _act(self, tournament_id: str, command: do.Request) -> None:
@@ -50,3 +55,12 @@ class TournamentOrganiser:
                     if refusal.reason not in TRY_AGAIN:
                         raise
             await asyncio.sleep(PAUSE_S)
+
+
+async def note_tables(history: RunObservations, servers: Sequence[SharingServer], tournaments: Sequence[str]) -> None:
+    """Note the standings that each server shows of each tournament."""
+    for server in servers:
+        for tournament_id in tournaments:
+            if server.is_fine:
+                tournament = await server.ask(server.arbiter.tournaments.get(tournament_id))
+                history.tables.setdefault(tournament_id, {})[server.number] = standings(tournament)

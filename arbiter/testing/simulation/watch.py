@@ -15,6 +15,7 @@ LOOK_S: Final = 0.25  #: between two looks
 READS_S: Final = (
     10.0  #: in which a server that is fine reads what others have stored; three seconds of that are a fault
 )
+LETS_GO_S: Final = 4.0  #: in which a server that can't reach the store ends its streams, if others serve
 COMPARED: Final = 20  #: looks between two comparisons of what servers know
 STATE: Final = ("phase", "digest", "text", "moves", "turn", "clocks", "banks", "since", "strikes", "result")
 """What two servers that know a match at the same revision must agree on."""
@@ -35,6 +36,7 @@ class Watch:
             await asyncio.sleep(LOOK_S)
             looks += 1
             self._look_at_streams()
+            self._history.held += self._held()
             if not looks % COMPARED:
                 self._history.differences += differences(self._servers)
                 self._history.differences += self._behind()
@@ -47,6 +49,17 @@ class Watch:
             place = server.arbiter.follower.place if server.fine_since(since_s) else stored
             if place < stored:
                 yield f"server {server.number} has read up to {place}; {stored} was stored {READS_S:.0f} s ago"
+
+    def _held(self) -> Iterator[str]:
+        """Yield the servers that keep players although the others must have taken them for dead."""
+        now_s = asyncio.get_running_loop().time()
+        for server in self._servers:
+            since_s = max(server.line.cut_since_s, server.ill_until_s)
+            if not (server.is_up and server.process.runs and server.line.is_cut) or now_s - since_s < LETS_GO_S:
+                continue
+            if any(other.fine_since(server.line.cut_since_s - LETS_GO_S) for other in self._servers):
+                for player in server.players_here():
+                    yield f"server {server.number} can't reach the store since {since_s:.1f} s, and keeps {player}"
 
     def _look_at_streams(self) -> None:
         now_s = asyncio.get_running_loop().time()

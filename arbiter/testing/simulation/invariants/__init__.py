@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from arbiter.testing.simulation.invariants import clocks, ends, replays, requests, servers, streams, tournaments
+from arbiter.testing.simulation.invariants import (
+    challenges,
+    clocks,
+    ends,
+    replays,
+    requests,
+    servers,
+    streams,
+    tournaments,
+)
 from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
 
 Check = Callable[[RunEvidence], Iterator[Violation]]
@@ -20,6 +29,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *clocks.CHECKS,
     *servers.CHECKS,
     *tournaments.CHECKS,
+    *challenges.CHECKS,
     *ends.CHECKS,
     *replays.CHECKS,
 )

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
-from arbiter.testing.simulation.observations import LostServer
+from arbiter.testing.simulation.observations import LostServer, ReceivedRequest, SentTurn
 
 OUTAGE: Final = "The outage is charged to nobody"
 SAME_MS: Final = 5  #: by so much a server's clock may be wrong
+PACE_MS: Final = 0.5  #: by so much more for each second in which it could not look at the store's
+CORRECTED_S: Final = 4.0  #: after which that is made up for
 SLACK_MS: Final = 20  #: a charge for less than this of an outage is not looked at
 NOTICED_S: Final = 2.5  #: a server that was stopped for less need not be noticed
 KNOWN_MS: Final = 1_000  #: so long after a player has opened a stream, every server knows it
@@ -98,16 +100,46 @@ def _came_by_a_unary_call(case: RunEvidence, player: str, match_id: str, event: 
     )
 
 
+def _wrong_ms(case: RunEvidence, since_ms: float, until_ms: float) -> float:
+    """Return by how much a server's clock may be wrong between two instants of virtual time.
+
+    A clock that can't be compared with the store's, because its server is stopped or cut off, runs at its own pace.
+    """
+    gaps = [
+        until_s - since_s
+        for since_s, until_s in case.history.gaps
+        if since_s * 1_000 <= until_ms and since_ms <= (until_s + CORRECTED_S) * 1_000
+    ]
+    return SAME_MS + PACE_MS * max(gaps, default=0.0)
+
+
 def clocks_agree(case: RunEvidence) -> Iterator[Violation]:
     """Check that all servers have the time of the store: whatever they measure is the same on each."""
     if case.plan.replicas == 1:
         return
     for asked in case.history.asked:
-        if abs(asked.at_ms - NOON_MS - asked.true_ms) > SAME_MS:
+        if abs(asked.at_ms - NOON_MS - asked.true_ms) > _wrong_ms(case, asked.true_ms, asked.true_ms):
             yield Violation("Fair clocks", f"a server's clock is wrong: {asked}")
     for handed in case.history.handed:
-        if abs(handed.at_ms - NOON_MS - handed.true_ms) > SAME_MS:
+        if abs(handed.at_ms - NOON_MS - handed.true_ms) > _wrong_ms(case, handed.true_ms, handed.true_ms):
             yield Violation("Fair clocks", f"a server's clock is wrong: {handed}")
+
+
+def thoughts_are_measured(case: RunEvidence) -> Iterator[Violation]:
+    """Check that the time from the hand-over of a turn to each move that answers it is what every clock would show."""
+    if case.plan.replicas == 1:
+        return
+    both: list[SentTurn | ReceivedRequest] = [*case.history.handed, *case.history.asked]
+    handed: dict[tuple[str, str, int], SentTurn] = {}
+    for each in sorted(both, key=lambda each: each.true_ms):
+        if isinstance(each, SentTurn):
+            handed[each.player, each.match_id, each.ply] = each
+            continue
+        turn = handed.get((each.player, each.ask.match_id, each.ask.ply)) if each.ask.verb == "move" else None
+        if turn is not None:
+            wrong_ms = (each.at_ms - turn.at_ms) - (each.true_ms - turn.true_ms)
+            if abs(wrong_ms) > _wrong_ms(case, turn.true_ms, each.true_ms):
+                yield Violation("Fair clocks", f"a thought is measured wrong by {wrong_ms:.1f} ms: {turn}, {each}")
 
 
 def a_player_has_one_stream(case: RunEvidence) -> Iterator[Violation]:
@@ -123,4 +155,17 @@ def servers_know_the_same(case: RunEvidence) -> Iterator[Violation]:
         yield Violation("Every server knows the same", difference)
 
 
-CHECKS = (lost_servers_are_charged_to_nobody, clocks_agree, a_player_has_one_stream, servers_know_the_same)
+def a_server_without_the_store_keeps_nobody(case: RunEvidence) -> Iterator[Violation]:
+    """Check that a server that can't reach the store ends its streams, so that its players go on elsewhere."""
+    for what in case.history.held:
+        yield Violation("A server without the store keeps nobody", what)
+
+
+CHECKS = (
+    lost_servers_are_charged_to_nobody,
+    clocks_agree,
+    thoughts_are_measured,
+    a_player_has_one_stream,
+    servers_know_the_same,
+    a_server_without_the_store_keeps_nobody,
+)

@@ -1,4 +1,7 @@
-"""Tournaments: driven by several servers, each has one log, whose rounds are legal, and one match for each game."""
+"""Tournaments: driven by several servers, each has one log, whose rounds are legal, and one match for each game.
+
+It ends with the standings with which it would end on one server, if its games had the same results.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,15 @@ from collections.abc import Iterator, Sequence
 from arbiter.service.ports.journal import StoreDamaged
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
-from arbiter.tournaments import checker
+from arbiter.tournaments import checker, engine, formats
+from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.standings import standings
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 LEGAL = "Tournaments are legal"
 ONE_GAME = "No game is lost or played twice"
+AS_ALONE = "A tournament ends as on one server"
 
 
 def tournaments_are_legal(case: RunEvidence) -> Iterator[Violation]:
@@ -21,15 +28,17 @@ def tournaments_are_legal(case: RunEvidence) -> Iterator[Violation]:
         yield Violation("Exactly once", f"{len(case.tournaments)} tournaments, of {len(case.plan.tournaments)}")
     for tournament_id, records in case.tournaments.items():
         try:
-            events = tournament_log.load(tournament_id, records).events
+            log = tournament_log.load(tournament_id, records)
         except StoreDamaged as damage:
             yield Violation("Proof", f"{tournament_id} can't be read: {damage.why}")
             continue
+        events = log.events
         if not any(isinstance(event, ev.Ended) for event in events):
             yield Violation("Every match ends", f"{tournament_id} never ended; last {events[-1]}")
         for wrong in checker.violations(events):
             yield Violation(LEGAL, f"{tournament_id}: {wrong}")
         yield from _games(case, tournament_id, events)
+        yield from _standings(case, tournament_id, log)
 
 
 def _games(case: RunEvidence, tournament_id: str, events: Sequence[ev.Event]) -> Iterator[Violation]:
@@ -52,6 +61,54 @@ def _games(case: RunEvidence, tournament_id: str, events: Sequence[ev.Event]) ->
     for game, times in counting.items():
         if times > 1:
             yield Violation(ONE_GAME, f"game {game} of {tournament_id} was played {times} times")
+
+
+def _standings(case: RunEvidence, tournament_id: str, log: tournament_log.StoredLog) -> Iterator[Violation]:
+    """Check that all servers show the same standings at the end, and that one server alone would."""
+    stored = standings(log.tournament)
+    for server, table in case.history.tables.get(tournament_id, {}).items():
+        if table != stored:
+            yield Violation(AS_ALONE, f"server {server} shows {table.rows}; by the log they are {stored.rows}")
+    alone = played_alone(log.events)
+    paired = [(meeting.round, meeting.games) for meeting in log.tournament.meetings]
+    if paired != [(meeting.round, meeting.games) for meeting in alone.meetings]:
+        yield Violation(AS_ALONE, f"{tournament_id} was paired otherwise: {paired}, not {alone.meetings}")
+    elif standings(alone).rows != stored.rows:
+        yield Violation(AS_ALONE, f"{tournament_id} ended with {stored.rows}, not {standings(alone).rows}")
+
+
+def played_alone(events: Sequence[ev.Event]) -> Tournament:
+    """Return a tournament as one server leaves it where its games have the same results, one after the other.
+
+    events: of a tournament from which nobody withdrew.
+    """
+    created, *others = events
+    assert isinstance(created, ev.Created)
+    tournament, _ = engine.create(created.tournament, created.spec, created.creator, created.request, created.at)
+    started = next((event for event in others if isinstance(event, ev.Started)), None)
+    if started is None:
+        return tournament
+
+    def act(command: do.Command) -> bool:
+        decided = engine.decide(tournament, command, started.at).events
+        for event in decided:
+            tournament.apply(event)
+        return bool(decided)
+
+    for event in others[: others.index(started)]:
+        if isinstance(event, ev.Entered):
+            act(do.Enter(event.player, event.caller, event.request, event.version, event.rating, event.byes))
+    act(do.Start(created.creator, "start"))
+    results = {event.game: event for event in others if isinstance(event, ev.EndedGame)}
+    pairer, goes_on = formats.of(created.spec), True
+    while goes_on and tournament.phase is TournamentPhase.RUNNING:
+        proposal = pairer.propose(tournament, formats.FreePlayers())
+        goes_on = act(do.Tick()) or (proposal is not None and act(proposal))
+        for game in tournament.ready():
+            end = results.get(game.number)
+            if end is not None and act(do.Begin(game.number, 1, end.match)):
+                goes_on = act(do.ReportResult(game.number, end.match, end.winner, end.reason, end.cause, end.moves))
+    return tournament
 
 
 CHECKS = (tournaments_are_legal,)
