@@ -24,13 +24,21 @@ from arbiter.service.ports.journal import Append
 from arbiter.service.ports.replicas import Taken
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from tests.service.matches import test_following, test_several_servers
-from tests.service.play import test_cut_thoughts, test_replicas, test_shared_time
+from tests.service.play import (
+    test_cleaning_up,
+    test_cut_thoughts,
+    test_dead_servers,
+    test_notices,
+    test_one_stream,
+    test_shared_time,
+)
 
 Patch = pytest.MonkeyPatch
 Injection = Callable[[Patch], None]
 
 RACES = test_several_servers.TestLostRaces()
-GONE = test_replicas.TestDeadServer()
+GONE = test_dead_servers.TestDeadServer()
+CLEANING = test_cleaning_up.TestCleaningUp()
 moves_in_the_middle = partial(
     test_shared_time.test_the_charge_is_the_same_if_the_player_moves_to_other_servers_meanwhile,
     seats=(1, 0),
@@ -170,12 +178,12 @@ def counts_before_it_stores(patch: Patch) -> None:
         ),
         (
             keeps_two_streams_of_a_player,
-            test_replicas.TestOneStreamAPlayer().test_a_newer_stream_on_another_server_ends_the_older_one_within_a_second,
+            test_one_stream.TestOneStreamAPlayer().test_a_newer_stream_on_another_server_ends_the_older_one_within_a_second,
         ),
         (tells_no_turn_from_elsewhere, test_following.test_players_on_two_servers_play_each_other),
         (
             hears_no_revocation,
-            test_replicas.TestNotices().test_a_revoked_token_is_refused_everywhere_within_a_second,
+            test_notices.TestNotices().test_a_revoked_token_is_refused_everywhere_within_a_second,
         ),
         (
             charges_a_thought_that_was_cut,
@@ -203,7 +211,7 @@ def counts_before_it_stores(patch: Patch) -> None:
         ),
         (
             drops_flags_of_players_elsewhere,
-            GONE.test_no_flag_falls_before_the_server_of_the_mover_is_known_to_be_dead,
+            CLEANING.test_no_flag_falls_before_the_server_of_the_mover_is_known_to_be_dead,
         ),
         (
             drops_flags_of_players_elsewhere,
