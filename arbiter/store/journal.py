@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -84,6 +84,7 @@ class SqlJournal:
         self._snapshot: tuple[str, ...] = kind.SNAPSHOT
         self._log = (SharedLog if kind.SHARED else LoneLog)(kind, self._sealer)  # only the writer's thread uses it
         writer.when_failed(self._log.forget)
+        self._log_after: Callable[[Connection, int, int], Sequence[Sequence[Any]]] = kind.log_after
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""
@@ -172,15 +173,9 @@ class SqlJournal:
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return the records of all matches after a journal sequence number, in order."""
-        query = (
-            select(*records.COLUMNS)
-            .where(tables.event.c.sequence > after)
-            .order_by(tables.event.c.sequence)
-            .limit(most)
-        )
 
         def run(connection: Connection) -> list[StoredRecord]:
-            found = [self._stored(row) for row in connection.execute(query)]
+            found = [self._stored(row) for row in self._log_after(connection, after, most)]
             if not found or found[-1].sequence - after == len(found):
                 return found  # no number is missing; the last record of all is never archived
             archived = archive.between(connection, self._seals, after, found[-1].sequence, most)

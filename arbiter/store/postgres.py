@@ -73,6 +73,9 @@ _NUMBERING: Final = "arbiter_numbering"
 LAST: Final = "arbiter_last"  #: a prepared statement
 _NUMBER: Final = f"EXECUTE {_NUMBERING}; EXECUTE {LAST}".encode()
 _BEGIN_AND_NUMBER: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED; " + _NUMBER
+_AFTER: Final = (
+    "SELECT sequence, match_id, revision, body, subject, seal FROM event WHERE sequence > %s ORDER BY sequence LIMIT %s"
+)
 NOW_MS: Final = "SELECT extract(epoch FROM clock_timestamp()) * 1000"  #: the query for the database's time
 INSERT: Final = "arbiter_insert"  #: a prepared statement
 INSERT_BEHIND: Final = "arbiter_insert_behind"  #: a prepared statement
@@ -522,6 +525,16 @@ def starting(made: Engine) -> Iterator[None]:
         connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0").close()
         connection.exec_driver_sql(_STARTING).close()
         yield
+
+
+def log_after(connection: Connection, after: int, most: int) -> Sequence[tuple[Any, ...]]:
+    """Return rows of the table `event` after a sequence number, in order. Raises DBAPIError.
+
+    Servers that share a store follow its log by this query, hundreds of times a second. It goes to the driver directly:
+    SQLAlchemy's statement and rows would take twice the processor time of all the rest.
+    """
+    with _named_errors(connection, _AFTER), _driver(connection).cursor(binary=True) as cursor:
+        return cursor.execute(_AFTER, (after, most)).fetchall()
 
 
 def server_version(connection: Connection) -> str:

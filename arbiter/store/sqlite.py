@@ -37,6 +37,9 @@ COLUMNS: Final = 7  #: columns of each inserted record
 KNOWN: Final = 5  #: the place of the bool among them
 MOST_LONE: Final = 512  #: maximum records in one statement, which is its own transaction outside of others
 SHARED: Final = False  #: whether several servers may use a store at the same time
+_AFTER: Final = (
+    "SELECT sequence, match_id, revision, body, subject, seal FROM event WHERE sequence > ? ORDER BY sequence LIMIT ?"
+)
 NOW_MS: Final = None  #: the query for the database's time: there is none, as its clock is that of this machine
 
 
@@ -73,6 +76,11 @@ def still_connected(connection: Connection) -> bool:
 def number(connection: Connection) -> int:
     """Return the last record number, 0 for none. Raises DBAPIError."""
     return int(connection.exec_driver_sql("SELECT max(sequence) FROM event").scalar() or 0)
+
+
+def log_after(connection: Connection, after: int, most: int) -> Sequence[Sequence[Any]]:
+    """Return rows of the table `event` after a sequence number, in order. Raises DBAPIError."""
+    return connection.exec_driver_sql(_AFTER, (after, most)).all()
 
 
 def checkpoint(connection: Connection) -> int:
