@@ -182,8 +182,18 @@ class LiveMatches:
     def note_present_players(self, live: LiveMatch) -> None:
         """Let a match decide that those of its players have arrived who are present now."""
         for player in live.newest.holders:
-            if self._presence.is_present(player) and not live.failed:
+            if self._presence.is_present(player) and not live.failed and not self._has_arrived(live, player):
                 self.note_presence(live, player, Arrive)
+
+    def _has_arrived(self, live: LiveMatch, player: str) -> bool:
+        """Return whether a match surely knows that a player is present, with the version that it has now."""
+        match, version = live.newest, self._presence.version_of(player)
+        if live.waiting is not None:
+            return False  # other servers may have changed this
+        return all(
+            match.present[seat - 1] and version in ("", match.bots.arrived[seat - 1])
+            for seat in seats_of(match, player)
+        )
 
     def note_request(self, live: LiveMatch, player: str) -> None:
         """Count a player who makes a request as present, if the match still waits for its players."""
