@@ -213,11 +213,11 @@ def _seal(engine: Engine, seals: RingSeals, watermark: Watermark, new: bool) -> 
 
 
 async def _keep_marking(watermark: Watermark, journal: Journal) -> None:
-    """Write the watermark every second, while the event loop goes on; if a write fails, a later one is tried."""
+    """Write the watermark every second; if a write fails, a later one is tried."""
     while True:
         await asyncio.sleep(MARK_S)
         with suppress(StoreFailed, OSError):
-            await asyncio.to_thread(watermark.reached, await journal.head())
+            watermark.reached(await journal.head())
 
 
 def check_store(store_url: str, progress: derived.Progress, ring: Path | None = None) -> derived.Found:

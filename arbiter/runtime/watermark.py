@@ -21,7 +21,6 @@ import json
 import os
 import secrets
 from pathlib import Path
-from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from arbiter.errors import OperatorError
@@ -30,17 +29,13 @@ SUFFIX: Final = ".mark"
 
 
 class Watermark:
-    """The watermark of one store; several threads may write it.
-
-    ring: the signing keys' file. store: the store's URL without password.
-    """
+    """The watermark of one store. `ring`: the signing keys' file. `store`: the store's URL without password."""
 
     def __init__(self, ring: Path, store: str) -> None:
         self._path = ring.with_name(ring.name + SUFFIX)
         self._store = store
         self._name = _name_of(store, ring)
         self._reached = -1
-        self._writing = Lock()
 
     @property
     def sealed(self) -> bool:
@@ -63,13 +58,9 @@ class Watermark:
             )
 
     def reached(self, records: int, durably: bool = False) -> None:
-        """Write the number of records, all of them sealed, if it has grown. Raises OSError if that fails."""
-        with self._writing:
-            if records > self._reached or durably:
-                self._write(records, durably)
-                self._reached = records
-
-    def _write(self, records: int, durably: bool) -> None:
+        """Write the number of records, all of them sealed, if it has changed. Raises OSError if that fails."""
+        if records == self._reached and not durably:
+            return
         marks = self._read() | {self._name: {"records": records, "sealed": True}}
         # A name of its own: other servers, maybe in containers with the same process id, write the file too.
         fresh = self._path.with_name(f"{self._path.name}.{secrets.token_hex(8)}")
@@ -79,6 +70,7 @@ class Watermark:
                 file.flush()
                 os.fsync(file.fileno())
         fresh.replace(self._path)
+        self._reached = records
 
     def _known(self) -> _Mark:
         """Return what is known of the store. Raises OperatorError."""

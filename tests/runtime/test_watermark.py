@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import store
-from arbiter.config import load
 from arbiter.errors import OperatorError
 from arbiter.runtime.watermark import Watermark
-
-WAIT_S = 240
 
 
 @pytest.fixture
@@ -43,32 +37,6 @@ def test_a_store_with_fewer_records_than_before_is_refused(ring: Path) -> None:
             mark(ring).check(records, keys_are_new=False)
     mark(ring).reached(3, durably=True)  # an option of the operator allows it
     mark(ring).check(3, keys_are_new=False)
-
-
-def test_a_late_write_by_another_thread_changes_nothing(ring: Path) -> None:
-    ours = mark(ring)
-    ours.reached(7, durably=True)
-    ours.reached(5)
-    with pytest.raises(OperatorError, match="has held 7 before"):
-        mark(ring).check(6, keys_are_new=False)
-
-
-async def test_the_event_loop_goes_on_while_the_watermark_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loop, written = asyncio.get_running_loop(), asyncio.Queue[threading.Thread]()
-    reached = Watermark.reached
-
-    def noting(self: Watermark, records: int, durably: bool = False) -> None:
-        reached(self, records, durably)
-        if not durably:
-            loop.call_soon_threadsafe(written.put_nowait, threading.current_thread())
-
-    monkeypatch.setattr(Watermark, "reached", noting)
-    monkeypatch.setattr(store, "MARK_S", 0.001)
-    settings = load(None, store=f"sqlite:///{tmp_path / 'arbiter.db'}", keys=tmp_path / "arbiter.keys")
-    async with store.open_record(settings):
-        assert await asyncio.wait_for(written.get(), WAIT_S) is not threading.current_thread()
 
 
 def test_an_empty_store_beside_old_keys_is_refused(ring: Path) -> None:

@@ -3,11 +3,12 @@
 These include the records of this server: a listener skips those that it knows. A server that is alone on its store does
 not follow its log.
 
-The records of this server come from its own commits, and are not read. Those of the others are read: every LOOK_S, and
-sooner if a commit of this server shows that others have come before it. While no other server is there, the log is read
-every ALONE_S. With a bus, reports of the other servers bring their records, in any order, or say that there are some;
-the log is read where records are missing, and once a second in any case. However they come, listeners get all records
-in the order of the log, and none is left out.
+The records of this server come from its own commits, and are not read. Those of the others are read: every LOOK_S;
+every HURRY_S while others write, or if a commit of this server shows that others have come before it. A server that is
+busy, so that a read takes long, reads less often, and more at once: reads take a quarter of the time at most. While no
+other server is there, the log is read every ALONE_S. With a bus, reports of the other servers bring their records, in
+any order, or say that there are some; the log is read where records are missing, and once a second in any case. However
+they come, listeners get all records in the order of the log, and none is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from arbiter.service.record.news import News
 LOOK_S: Final = 0.05  #: time between two reads of new records
 MOST: Final = 1_000  #: records in one read; after a full one the next read follows at once
 ALONE_S: Final = 0.5  #: the same while no other server uses the store
-HURRY_S: Final = 0.004  #: least time between two reads of records before those of this server
+HURRY_S: Final = 0.004  #: least time between two reads
+REST: Final = 3  #: least time between two reads, as a multiple of what the first one took, but no longer than LOOK_S
 GAP_S: Final = 0.002  #: with a bus: how long records that have arrived wait for those before them; then these are read
 
 Listener = Callable[[Sequence[StoredRecord]], None]
@@ -47,6 +49,7 @@ class Follower:
         self._log = log
         self._news = news
         self._blind = False  # the last read has failed
+        self._found = -LOOK_S  # when a read has last found records, by the event loop's time
         self._looking = asyncio.Lock()
         self._early: dict[int, StoredRecord] = {}  # by sequence number: records that came before earlier ones
         self._own: list[StoredRecord] = []  # committed in this call of the event loop
@@ -60,7 +63,9 @@ class Follower:
         """Follow until cancelled. Records that could not be read because the store failed are read later."""
         if self._news is not None:
             self._news.on_records(self.take)
+        now = asyncio.get_running_loop().time
         while True:
+            began = now()
             try:
                 await self.look()
                 self._blind = False
@@ -71,16 +76,19 @@ class Follower:
             except Exception:  # an error in a listener: go on with the next records
                 self._log.exception("log_listener_failed", place=self.place)
             if self._news is None:
-                await self._pause()
+                await self._pause(now() - began)
                 continue
             while not await self._news.log_grown(LOOK_S):
                 self._call(())  # a listener may have put something off
 
-    async def _pause(self) -> None:
-        """Wait until the log is to be read again."""
-        await asyncio.sleep(HURRY_S)
+    async def _pause(self, took_s: float) -> None:
+        """Wait until the log is to be read again, after a read that took so long."""
+        least_s = min(max(HURRY_S, REST * took_s), LOOK_S)
+        await asyncio.sleep(least_s)
+        if asyncio.get_running_loop().time() - self._found < LOOK_S:
+            return
         with suppress(TimeoutError):
-            async with asyncio.timeout((ALONE_S if self.alone else LOOK_S) - HURRY_S):
+            async with asyncio.timeout((ALONE_S if self.alone else LOOK_S) - least_s):
                 await self._missing.wait()
 
     def _call(self, found: Sequence[StoredRecord]) -> None:
@@ -105,6 +113,8 @@ class Follower:
                         continue
                     self._log.error("record_passed_over", place=self.place + 1, error=damage.why)
                     found, self.place = [], self.place + 1
+                if found:
+                    self._found = asyncio.get_running_loop().time()
                 self._pass_on([record for record in found if record.sequence > self.place])  # others came meanwhile
                 if self._early:
                     self._pass_on(self._next_early())

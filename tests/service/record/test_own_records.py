@@ -104,6 +104,35 @@ async def test_a_commit_after_those_of_others_has_these_read_soon() -> None:
 
 
 @virtually
+async def test_while_others_write_the_log_is_read_every_few_milliseconds_and_then_less_often_again() -> None:
+    one, other = await watched(2)
+    await other.create("wakes it up")
+    await asyncio.sleep(LOOK_S + AT_ONCE_S)
+    for number in range(20):
+        await other.create(str(number))
+        await asyncio.sleep(HURRY_S + AT_ONCE_S)
+        assert one.log == list(range(1, await one.server.journal.head() + 1))
+        await asyncio.sleep(LOOK_S / 5)
+    await asyncio.sleep(SOON_S)
+    before = one.calls
+    await asyncio.sleep(100 * LOOK_S)
+    assert one.calls - before <= 101
+
+
+@virtually
+async def test_a_server_whose_reads_take_long_reads_for_a_quarter_of_the_time() -> None:
+    one, other = await watched(2)
+    one.server.journal.late_s = 2 * HURRY_S
+    before = one.calls
+    for number in range(100):
+        await other.create(str(number))
+        await asyncio.sleep(HURRY_S)
+    assert 0 < one.calls - before <= 100 * HURRY_S / (4 * one.server.journal.late_s) + 1
+    await asyncio.sleep(SOON_S)
+    assert one.log == list(range(1, await one.server.journal.head() + 1))
+
+
+@virtually
 async def test_observers_of_everything_get_own_events_after_those_of_others_before_them() -> None:
     made = await watched(2)
     places: list[list[int]] = [[], []]
