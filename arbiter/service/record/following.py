@@ -5,7 +5,7 @@ not follow its log.
 
 The records of this server come from its own commits, and are not read. Those of the others are read: every LOOK_S;
 every HURRY_S while others write, or if a commit of this server shows that others have come before it. A server that is
-busy, so that a read takes long, reads less often, and more at once: reads take a quarter of the time at most. While no
+busy, so that a read takes long, reads less often, and more at once: reads take half of the time at most. While no
 other server is there, the log is read every ALONE_S. With a bus, reports of the other servers bring their records, in
 any order, or say that there are some; the log is read where records are missing, and once a second in any case. However
 they come, listeners get all records in the order of the log, and none is left out.
@@ -26,7 +26,6 @@ LOOK_S: Final = 0.05  #: time between two reads of new records
 MOST: Final = 1_000  #: records in one read; after a full one the next read follows at once
 ALONE_S: Final = 0.5  #: the same while no other server uses the store
 HURRY_S: Final = 0.004  #: least time between two reads
-REST: Final = 3  #: least time between two reads, as a multiple of what the first one took, but no longer than LOOK_S
 GAP_S: Final = 0.002  #: with a bus: how long records that have arrived wait for those before them; then these are read
 
 Listener = Callable[[Sequence[StoredRecord]], None]
@@ -83,7 +82,7 @@ class Follower:
 
     async def _pause(self, took_s: float) -> None:
         """Wait until the log is to be read again, after a read that took so long."""
-        least_s = min(max(HURRY_S, REST * took_s), LOOK_S)
+        least_s = min(max(HURRY_S, took_s), LOOK_S)
         await asyncio.sleep(least_s)
         if asyncio.get_running_loop().time() - self._found < LOOK_S:
             return
