@@ -11,12 +11,14 @@ import pytest
 from arbiter.matches.commands import Create
 from arbiter.matches.creation import create
 from arbiter.matches.record import seal_first
+from arbiter.service.ports.bus import Message, Report
 from arbiter.service.ports.journal import Append, Record, StoreFailed, Subject
 from arbiter.testing.clock import settle, virtually
-from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.memory import MemoryBroker, MemoryJournal
 from arbiter.testing.simulation.disk import Disk
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.plan import Fault
+from arbiter.testing.simulation.store_line import Machine
 
 
 def always(*faults: Fault) -> Callable[[Fault], bool]:
@@ -147,3 +149,36 @@ class TestDisk:
     async def test_reads_fail(self) -> None:
         with pytest.raises(StoreFailed):
             await Disk(MemoryJournal(), Random(1), always(Fault.DEAF)).read("m1")
+
+
+@virtually
+async def test_the_clock_of_a_machine_changes_its_pace_without_a_jump_and_stands_still() -> None:
+    machine = Machine(Random(1))
+    machine.run_at(1.5)
+    began = machine.monotonic_ns()
+    await asyncio.sleep(2)
+    assert machine.monotonic_ns() - began == pytest.approx(3e9)
+    machine.run_at(1.0)
+    assert machine.monotonic_ns() - began == pytest.approx(3e9)
+    await asyncio.sleep(2)
+    machine.lose(2)
+    assert machine.monotonic_ns() - began == pytest.approx(3e9)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+@virtually
+async def test_a_bus_that_was_away_delivers_what_it_kept_twice_and_in_any_order(keeps: bool) -> None:
+    broker = MemoryBroker(Random(1))
+    one, other = broker.bus(), broker.bus()
+    heard: list[Message] = []
+    other.listen(heard.append)
+    messages: list[Message] = [Report("s1", 0, n, 0) for n in range(20)]
+    broker.away, broker.keeps = True, keeps
+    for message in messages:
+        one.publish(message)
+    await settle_for(10)
+    assert heard == []
+    broker.come_back()
+    await settle_for(10)
+    assert sorted(heard) == sorted(messages * 2 if keeps else [])
+    assert not keeps or heard[::2] != messages

@@ -120,6 +120,7 @@ class SharingServer(Server):
         self._lives = plan.dice(f"lives {number}")
         self.ill_until_s = 0.0  #: when it last could not run, or not reach the store
         self._stopped: LostServer | None = None
+        self._suspended_s: float | None = None  # since when its machine is suspended
         self._past: list[object] = []  # dead arbiters: their tasks are never done
 
     @property
@@ -218,18 +219,24 @@ class SharingServer(Server):
                 await arbiter.replica.stop()
         process.kill()
 
-    def stop(self, seconds: float) -> None:
-        """Stop the process for a while, if it serves."""
+    def stop(self, seconds: float, suspended: bool) -> None:
+        """Stop the process for a while, if it serves. suspended: the whole machine, whose clock stands still."""
         if self.is_up and self.process.runs:
             loop = asyncio.get_running_loop()
             self._stopped = self._lost("stopped", loop.time() + seconds)
             self.process.stop()
+            self._suspended_s = loop.time() if suspended and self._suspended_s is None else self._suspended_s
             loop.call_later(seconds, self._go_on, self.process)
 
     def _go_on(self, process: Process) -> None:
         if not process.runs and self._stopped is not None:
             self._stopped.until_s = None if process.is_dead else asyncio.get_running_loop().time()
             self._stopped = None
+        if self._suspended_s is not None:
+            now_s = asyncio.get_running_loop().time()
+            self.machine.lose(now_s - self._suspended_s)
+            self.history.resumed_s.append(now_s)
+            self._suspended_s = None
         process.go_on()
         self._recovered()
 

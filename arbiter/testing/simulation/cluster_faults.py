@@ -51,7 +51,7 @@ class ClusterFaults(FaultInjector):
             case Fault.DRAIN:
                 struck.shut_down()
             case Fault.STOP:
-                struck.stop(dice.choice(STOPS_S))
+                struck.stop(dice.choice(STOPS_S), dice.random() < 0.3)
             case Fault.CUT_OFF:
                 struck.cut_off(dice.choice((0.2, 1.0, 3.0, 12.0)), dice.random() < 0.5)
             case Fault.MOVE:

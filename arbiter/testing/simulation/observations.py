@@ -219,6 +219,8 @@ class RunObservations:
     two_streams: list[TwoStreams] = field(default_factory=list)
     gaps: list[tuple[float, float]] = field(default_factory=list)
     """When a server could not read the store's clock, in virtual time: from its last reading to the next one."""
+    resumed_s: list[float] = field(default_factory=list)
+    """When the machine of a server was continued that had been suspended, with its clock, in virtual time."""
     held: list[str] = field(default_factory=list)  #: players whom a server kept that could not reach the store
     challenges: list[ChallengeStory] = field(default_factory=list)
     tables: dict[str, dict[int, Table]] = field(default_factory=dict)

@@ -133,6 +133,10 @@ class Machine:
         self._shown_s, self._since_s = self._now_s(), asyncio.get_running_loop().time()
         self._pace = pace
 
+    def lose(self, seconds: float) -> None:
+        """Be behind by so much from now on: the machine was suspended, and its clock stood still."""
+        self._shown_s -= seconds
+
     def _now_s(self) -> float:
         return self._shown_s + (asyncio.get_running_loop().time() - self._since_s) * self._pace
 

@@ -11,9 +11,7 @@ from arbiter.matches.events import Event
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
 from arbiter.service.play.replica import BEAT_S, SILENCE_MS
-from arbiter.service.play.session import (
-    TurnItem,
-)
+from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.replicas import HandOvers, Heartbeat, no_hand_overs
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas

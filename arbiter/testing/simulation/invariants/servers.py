@@ -13,6 +13,7 @@ OUTAGE: Final = "The outage is charged to nobody"
 SAME_MS: Final = 5  #: by so much a server's clock may be wrong
 PACE_MS: Final = 0.5  #: by so much more for each second in which it could not look at the store's
 CORRECTED_S: Final = 4.0  #: after which that is made up for
+JUMPED_S: Final = 1.5  #: after which a machine that was suspended has the right time again
 SLACK_MS: Final = 20  #: a charge for less than this of an outage is not looked at
 NOTICED_S: Final = 2.5  #: a server that was stopped for less need not be noticed
 KNOWN_MS: Final = 1_000  #: so long after a player has opened a stream, every server knows it
@@ -110,6 +111,9 @@ def _wrong_ms(case: RunEvidence, since_ms: float, until_ms: float) -> float:
         for since_s, until_s in case.history.gaps
         if since_s * 1_000 <= until_ms and since_ms <= (until_s + CORRECTED_S) * 1_000
     ]
+    for continued_s in case.history.resumed_s:  # its clock jumps ahead at its next look at the store's
+        if any(0 <= instant_ms - continued_s * 1_000 <= JUMPED_S * 1_000 for instant_ms in (since_ms, until_ms)):
+            return float("inf")
     return SAME_MS + PACE_MS * max(gaps, default=0.0)
 
 
