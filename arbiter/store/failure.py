@@ -33,6 +33,7 @@ _MEANINGS: Final = (
     (("SQLITE_BUSY", "55P03"), "another program holds it", "let that program end"),
     (("42501",), "it does not let this user do that", "grant the user the tables and the schema"),
 )
+_DEADLOCK: Final = "40P01"
 _AWAY: Final = ("it can't be reached", "see that it runs, and that its address, user and password are right")
 
 
@@ -46,6 +47,11 @@ def lost(error: Exception) -> bool:
         return isinstance(error, HeldElsewhere)
     nobody_answered = getattr(error.orig, "sqlstate", "") is None
     return error.connection_invalidated or (nobody_answered and isinstance(error, OperationalError | InterfaceError))
+
+
+def deadlocked(error: Exception) -> bool:
+    """Return whether the database rolled a transaction back because it and another one waited for each other."""
+    return _code(error) == _DEADLOCK
 
 
 def damaged(error: Exception) -> bool:

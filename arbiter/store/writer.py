@@ -24,11 +24,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.store.database import kind_of
-from arbiter.store.failure import lost, reason, whole
+from arbiter.store.failure import deadlocked, lost, reason, whole
 
 LOOK_S: Final = 0.5  #: interval between two checks of the store's files while nothing is written
 GONE: Final = "its files are not those that it opened"  #: a clause for players; the log says more
 _LITTLE: Final = 250  #: pages: moving this many into the file delays no commit for long
+_MOST_REPEATS: Final = 5  #: of a write whose transaction the database rolled back to end a deadlock
 _MOST_ROUNDS: Final = 4  #: rounds in which the checkpoint thread tries to reduce the rest to _LITTLE
 
 T = TypeVar("T")
@@ -140,8 +141,9 @@ class Writer:
     def write(self, write: Write[T]) -> asyncio.Future[T]:
         """Queue a write for the next transaction. The returned future completes once that transaction is durable.
 
-        A write may run twice (again alone, if its group failed), so it must have no effect outside the database. Writes
-        take effect in the order of the calls. The future raises what the write raised, or StoreFailed.
+        A write may run several times (again alone, if its group failed; again after a deadlock with another server), so
+        it must have no effect outside the database. Writes take effect in the order of the calls. The future raises
+        what the write raised, or StoreFailed.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.write_among(_one_by_one, write, partial(settle, future))
@@ -232,28 +234,13 @@ class Writer:
             else:
                 group.append(job)
 
-    def _commit(self, group: list[_Job], gather: bool = False) -> None:
-        """Write a group in a transaction. `gather`: while it waits for its turn, what is queued joins the group."""
-        began = time.perf_counter()
+    def _commit(self, group: list[_Job], gather: bool = False, repeats: int = _MOST_REPEATS) -> None:
+        """Write a group in a transaction. `gather`: while it waits for its turn, what is queued joins the group.
+
+        `repeats`: how often a single write is repeated whose transaction was in a deadlock with another server's.
+        """
         try:
-            if self._gone:
-                raise StoreFailed(GONE)
-            transaction = Transaction(self._connected(), self._kind.BEGIN)
-            claim = next((job.claim for job in group if job.claim is not None), None)
-            if claim is not None:
-                claim(transaction)
-                if gather:
-                    self._gather(group)
-            runs = [(write_all, list(jobs)) for write_all, jobs in groupby(group, _write_all)]
-            transaction.alone = len(runs) == 1
-            for write_all, jobs in runs:
-                for job, result in zip(jobs, write_all(transaction, [job.item for job in jobs]), strict=True):
-                    job.result = result
-            transaction.commit()
-            if self._have_gone():  # the writes went into a file that nobody will find again
-                raise StoreFailed(GONE)
-            if self._committed is not None:
-                self._committed(len(group), time.perf_counter() - began)
+            self._write(group, gather)
         except Exception as error:
             self._let_go()
             for callback in self._when_failed:
@@ -261,8 +248,32 @@ class Writer:
             if len(group) > 1 and not lost(error) and not self._gone:
                 for job in group:  # one bad write must not fail the others: each gets its own transaction
                     self._commit([job])
+            elif deadlocked(error) and repeats:  # the transaction is rolled back, and the other one goes on
+                self._commit(group, repeats=repeats - 1)
             else:  # the connection was lost: nobody knows whether the commit succeeded, so do not retry
                 self._fail(group, error)
+
+    def _write(self, group: list[_Job], gather: bool) -> None:
+        """Write a group in a transaction, and note the results. Raises what a write raises, SQLAlchemyError."""
+        began = time.perf_counter()
+        if self._gone:
+            raise StoreFailed(GONE)
+        transaction = Transaction(self._connected(), self._kind.BEGIN)
+        claim = next((job.claim for job in group if job.claim is not None), None)
+        if claim is not None:
+            claim(transaction)
+            if gather:
+                self._gather(group)
+        runs = [(write_all, list(jobs)) for write_all, jobs in groupby(group, _write_all)]
+        transaction.alone = len(runs) == 1
+        for write_all, jobs in runs:
+            for job, result in zip(jobs, write_all(transaction, [job.item for job in jobs]), strict=True):
+                job.result = result
+        transaction.commit()
+        if self._have_gone():  # the writes went into a file that nobody will find again
+            raise StoreFailed(GONE)
+        if self._committed is not None:
+            self._committed(len(group), time.perf_counter() - began)
 
     def _connected(self) -> Connection:
         """Return the connection, which the writer keeps between commits. Raises SQLAlchemyError."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from unittest.mock import ANY
 
 import pytest
+import structlog
+from sqlalchemy import Connection, Engine, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 from structlog.testing import capture_logs
@@ -29,12 +33,15 @@ from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord,
 from arbiter.store import postgres as adapter
 from arbiter.store import tables
 from arbiter.store.database import opened
+from arbiter.store.directory import player_columns
 from arbiter.store.looking import look
+from arbiter.store.writer import Writer
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from tests.service.tournaments.contest import GAME
 from tests.store.postgres import Cluster
 from tests.store.test_journal import bodies, opening, records
 
+LONG_S = 120  #: after which a test that hangs fails
 CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'arbiter'"
 
 
@@ -303,6 +310,68 @@ def test_a_cut_connection_does_not_lock_a_server_out_of_its_own_store(postgres: 
     hold.close()
     with opened(postgres, alone=True):
         pass
+
+
+async def test_a_write_that_is_ended_because_of_a_deadlock_is_repeated(postgres: str) -> None:
+    """Two servers that clean up after a dead one may lock rows of its players in different orders."""
+    first, second = (text(f"UPDATE player SET created_ms = created_ms + 1 WHERE name = '{name}'") for name in "ab")
+    has_one, is_waited_for = threading.Event(), threading.Event()
+    attempts = []
+
+    def write(connection: Connection) -> None:
+        attempts.append(connection)
+        connection.execute(text("SET LOCAL deadlock_timeout = '10ms'")).close()  # so it is this one that is ended
+        connection.execute(first).close()
+        has_one.set()
+        assert is_waited_for.wait(LONG_S)
+        connection.execute(second).close()
+
+    def write_in_the_other_order(other: Connection) -> None:
+        other.execute(text(f"SET LOCAL deadlock_timeout = '{LONG_S}s'")).close()
+        other.execute(second).close()
+        assert has_one.wait(LONG_S)
+        other.execute(first).close()  # waits for the write, which ends it by its deadlock
+        other.commit()
+
+    with opened(postgres) as engine:
+        with engine.begin() as connection:
+            players = [player_columns(Player(name, 0)) for name in "ab"]
+            connection.execute(tables.player.insert(), players)
+        writer = Writer(engine, structlog.get_logger())
+        with engine.connect() as other:
+            others = asyncio.create_task(asyncio.to_thread(write_in_the_other_order, other))
+            await asyncio.to_thread(until_locked, engine, "b")
+            written = writer.write(write)
+            await asyncio.to_thread(until_one_waits, engine)
+            is_waited_for.set()
+            await written
+            await others
+        await asyncio.to_thread(writer.close)
+        assert len(attempts) == 2
+        with engine.connect() as connection:
+            assert connection.execute(select(tables.player.c.created_ms)).scalars().all() == [2, 2]
+
+
+def until_locked(engine: Engine, player: str) -> None:
+    """Wait until a transaction holds a player's row."""
+    query = text("SELECT 1 FROM player WHERE name = :name FOR UPDATE SKIP LOCKED")
+    until(engine, lambda connection: connection.execute(query, {"name": player}).first() is None)
+
+
+def until_one_waits(engine: Engine) -> None:
+    """Wait until a transaction waits for another one."""
+    query = text("SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted")
+    until(engine, lambda connection: connection.execute(query).scalar_one() == 1)
+
+
+def until(engine: Engine, holds: Callable[[Connection], bool]) -> None:
+    """Ask the database until a condition holds."""
+    ends = time.monotonic() + LONG_S
+    while True:
+        with engine.connect() as connection:
+            if holds(connection):
+                return
+        assert time.monotonic() < ends, "it does not come to hold"
 
 
 def test_a_read_only_database_is_not_served(cluster: Cluster) -> None:
