@@ -164,6 +164,11 @@ class Limits(_Section):
     held_up_ms: Milliseconds = Field(
         default=2_000, ge=200, description="how long the event loop may be blocked before matches are interrupted"
     )
+    server_silence_ms: Milliseconds = Field(
+        default=2_000,
+        ge=2_000,
+        description="silence after which another server of the store counts as dead; the same on all of them",
+    )
     bookmark_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two bookmarks on an idle stream")
 
     @model_validator(mode="after")

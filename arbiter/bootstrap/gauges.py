@@ -49,6 +49,11 @@ def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unr
         "Dead servers of the same store whose matches this server has taken care of.",
         lambda: replica.failovers if replica is not None else 0,
     )
+    metrics.counter(
+        "taken_for_gone",
+        "How often the other servers took this one for dead, or may have: it could not say in time that it is alive.",
+        lambda: replica.taken_for_gone if replica is not None else 0,
+    )
     follower, news, bus = arbiter.follower, arbiter.news, world.bus
     metrics.counter(
         "log_reads",

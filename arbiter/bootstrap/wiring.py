@@ -28,7 +28,7 @@ from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.membership import Membership
 from arbiter.service.play.move_lists import MoveLists
-from arbiter.service.play.replica import SILENCE_MS, Replica
+from arbiter.service.play.replica import Replica
 from arbiter.service.play.sessions import FirstItems, Sessions
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.directory import Directory
@@ -120,7 +120,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     replicas = world.store.replicas
     membership = None
     if replicas is not None:
-        membership = Membership(replicas, world.ids, SILENCE_MS, delivery.hand_overs, news)
+        membership = Membership(replicas, world.ids, limits.server_silence_ms, delivery.hand_overs, news)
     sessions = Sessions(
         connections, matches, accounts, directory, catch_up, delivery, first_items, membership, clock, limits
     )

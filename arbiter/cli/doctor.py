@@ -125,10 +125,29 @@ def _faults(sample: Sample) -> Iterator[Finding]:
         if refused:
             text = f"{counted(int(refused), 'request')} refused since its start, because {why}"
             yield Finding("refusals", grade, text, f"`arbiter store check`; {LOOK_AT_LOG}")
+    yield from _of_several(sample)
     queued = sample.value("arbiter_queued_writes")
     if queued >= MANY_WRITES:
         text = f"{queued:,.0f} writes wait for the store: it is slower than the players"
         yield Finding("queue", Grade.WRONG, text, "use a faster disk, or a nearer database")
+
+
+def _of_several(sample: Sample) -> Iterator[Finding]:
+    """Yield what has happened between the servers of a store."""
+    taken, died = sample.value("arbiter_taken_for_gone_total"), sample.value("arbiter_failovers_total")
+    if taken:
+        text = (
+            f"{counted(int(taken), 'time')} since its start the others took this server for dead, or may have: it "
+            "could not say in time that it is alive; its players went to them, and nobody was charged"
+        )
+        advice = "look at the load of this machine, the database and the network; or raise limits.server_silence_ms"
+        yield Finding("alive", Grade.NOTE, text, f"{advice} on all servers")
+    if died:
+        text = f"{counted(int(died), 'other server')} died since its start, or could not say that it was alive"
+        yield Finding("failovers", Grade.NOTE, text, "look at their logs, and at the memory of their machines")
+    if sample.value("arbiter_bus_lost"):
+        text = "it does not hear all other servers by the bus, and reads the store for news instead"
+        yield Finding("bus", Grade.NOTE, text, "start NATS, or look at the network; `bus_lost` in its log says more")
 
 
 def _limits(sample: Sample, settings: Settings) -> Iterator[Finding]:

@@ -91,6 +91,7 @@ def sections(interval: Interval) -> list[Section]:
                 ("answers that nobody has read", f"{now.value('arbiter_unread_bytes') / (1 << 20):,.1f} MiB"),
                 ("ahead of the system's clock", f"{now.value('arbiter_clock_offset_seconds'):+.3f} s"),
                 ("servers that died beside it", _number(now.value("arbiter_failovers_total"))),
+                ("times it was taken for dead", _number(now.value("arbiter_taken_for_gone_total"))),
             ],
         ),
         Section("times", ("p50", "p99", "a second"), _times(interval)),

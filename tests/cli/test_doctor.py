@@ -265,10 +265,17 @@ def test_a_running_server_is_checked(arbiter: Arbiter, settings: Settings) -> No
         metrics.gauge("observers", "", lambda: 4_600)
         metrics.gauge("clock_offset_seconds", "", lambda: -7.0)
         metrics._stages["hand_over"].observe(0.4)
+        metrics.counter("taken_for_gone", "", lambda: 1)
+        metrics.counter("failovers", "", lambda: 2)
+        metrics.gauge("bus_lost", "", lambda: 1)
         code, rows = found(arbiter, *options)
         assert code == 1
         assert [rows[name][0] for name in ("matches", "observers", "time", "turns")] == ["note"] * 4
         assert "9,500 of at most 10,000" in rows["matches"][1]
+        assert [rows[name][0] for name in ("alive", "failovers", "bus")] == ["note"] * 3
+        assert rows["alive"][1].startswith("1 time since its start the others took this server for dead")
+        assert "limits.server_silence_ms on all servers" in rows["alive"][2]
+        assert rows["failovers"][1].startswith("2 other servers died since its start")
         assert [rows[name][0] for name in ("faults", "refusals", "queue", "loop")] == ["wrong"] * 3 + ["note"]
     code, rows = found(arbiter, *options)
     assert (code, rows["server"][0]) == (1, "wrong")

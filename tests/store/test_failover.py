@@ -303,6 +303,12 @@ async def stop_and_continue(workload: Workload, cluster: Cluster, store: str) ->
     await workload.answers()
 
 
+async def counts(reached: Servers, name: str, among: Sequence[CrashingServer] = ()) -> bool:
+    """Return whether one of these servers, of all of them by default, has counted something in a metric."""
+    numbers = zip(reached.servers, await reached.metric(name), strict=True)
+    return any(number for server, number in numbers if not among or server in among)
+
+
 async def restart_database(workload: Workload, cluster: Cluster) -> None:
     """Restart the database under all servers, after they have all sent their players away in vain."""
     streams = {roamer: roamer.streams for roamer in workload.roamers}
@@ -418,14 +424,16 @@ async def test_play_goes_on_whatever_happens_to_one_of_three_servers(
             await workload.answers()
             await workload.hold_cup()
             await kill_in_turn(workload, min(KILLS_EACH * kills, MOST_KILLS), bus)
+            logs = [tmp_path / f"{name}.log" for name in NAMES]
+            reached = Servers(servers, [f"http://{shown}/metrics" for shown in metrics], logs)
+            await reached.until(lambda: counts(reached, "failovers_total"))
             await stop_and_continue(workload, cluster, postgres)
+            await reached.until(lambda: counts(reached, "taken_for_gone_total", servers[:1]))
             await cut_off(workload, cable)
             await restart_database(workload, cluster)
             await drain(workload)
             if bus is not None:
                 bus.mend()
-                logs = [tmp_path / f"{name}.log" for name in NAMES]
-                reached = Servers(servers, [f"http://{shown}/metrics" for shown in metrics], logs)
                 await reached.hear_each_other()
                 assert reached.said("log_listener_failed") == [0, 0, 0]
                 await workload.answers()

@@ -30,7 +30,7 @@ class Membership:
     ) -> None:
         self._replicas = replicas
         self._ids = ids
-        self._silence_ms = silence_ms
+        self.silence_ms = silence_ms
         self._hand_overs = hand_overs
         self._news = news
         self.replica = ""
@@ -56,8 +56,8 @@ class Membership:
         answer in time: it may take long until a connection that was cut reports an error.
         """
         try:
-            async with asyncio.timeout(self._silence_ms / 1_000):  # `wait_for` may swallow that it is cancelled
-                heartbeat = await self._replicas.beat(self.replica, self._silence_ms, self._hand_overs)
+            async with asyncio.timeout(self.silence_ms / 1_000):  # `wait_for` may swallow that it is cancelled
+                heartbeat = await self._replicas.beat(self.replica, self.silence_ms, self._hand_overs)
         except TimeoutError:
             raise StoreFailed(NO_ANSWER) from None
         if self._news is not None and heartbeat is not None:

@@ -1,15 +1,18 @@
 """The duties of a server that shares its store: heartbeats, and cleaning up after dead servers.
 
 Twice a second each replica writes its row and reads those of all Play streams. A replica that has written nothing for
-two seconds is dead; if its process was killed, the store knows it, and the replica is dead as soon as a heartbeat is
-missing. The first replica that notices cleans up after it. It interrupts the matches in which a player of the dead
+two seconds (`limits.server_silence_ms`) is dead; if its process was killed, the store knows it, and the replica is dead
+as soon as a heartbeat is missing. A heartbeat says that the server serves its players. So it comes from the event loop,
+which serves them: a thread of its own would go on while the loop stands still and the players wait.
+
+The first replica that notices cleans up after a dead one. It interrupts the matches in which a player of the dead
 replica is to move, so that this player's interrupted thinking time is not charged. In the other matches of such players
 it records that they have left, unless they have connected again.
 
 A player who connects again before anybody has noticed is `doubtful`. Its answer to a turn that began before waits until
 it is known whether the other replica is dead (see `arbiter.service.matches.certainty`).
 
-A replica that can't use the store for two seconds ends its streams, so that its players connect to another one. The
+A replica that can't use the store for that time ends its streams, so that its players connect to another one. The
 only replica of a store keeps its streams, because its players have no other server. A replica that the others have
 declared dead ends its streams too. Each accepts new streams as soon as it has a new row. Its old row is that of a dead
 replica, also if all replicas were cut off, and there was nobody to declare it dead.
@@ -39,7 +42,6 @@ from arbiter.service.record.following import Follower
 from arbiter.service.record.news import News
 
 BEAT_S: Final = 0.5  #: time between two heartbeats
-SILENCE_MS: Final = 2_000  #: a replica that has written nothing for this time is dead
 HURRY_S: Final = 0.02  #: least time between two heartbeats
 HEAR_S: Final = 0.25  #: time between two reads of notices
 MOST_LOOKS: Final = 5  #: at the log of busy servers, for turns of the players of a dead one
@@ -76,6 +78,7 @@ class Replica:
         self._log = log
         self._news = news
         self.failovers = 0  #: dead replicas that this one has cleaned up after
+        self.taken_for_gone = 0  #: how often the others declared this one dead, or may have
         self._cleaning: set[str] = set()  # the dead replicas that it cleans up after now
         self._heard = 0.0  # when the last heartbeat was sent that the store took, by the event loop's time
         self._alone = False  # there was no other replica then
@@ -123,9 +126,10 @@ class Replica:
         this process is killed then.
         """
         silent_s = asyncio.get_running_loop().time() - self._heard
-        if self._alone or self._membership.cut_off or silent_s <= SILENCE_MS / 1_000:
+        if self._alone or self._membership.cut_off or silent_s <= self._membership.silence_ms / 1_000:
             return
         self._log.warning("taken_for_gone", replica=self._membership.replica, silent_s=round(silent_s, 1))
+        self.taken_for_gone += 1
         self._membership.cut_off = True
         self._sessions.cut_all(reason)
 
@@ -180,6 +184,7 @@ class Replica:
         self._membership.cut_off = False
         if heartbeat is None:
             self._log.warning("taken_for_gone", replica=self._membership.replica)
+            self.taken_for_gone += 1
             self._sessions.end_all(StoreFailed(TAKEN_FOR_GONE))
             await self._membership.enter()
             return ()

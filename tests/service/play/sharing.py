@@ -7,10 +7,11 @@ import itertools
 from typing import Any
 
 from arbiter.bootstrap import Store
+from arbiter.config import Limits
 from arbiter.matches.events import Event
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
-from arbiter.service.play.replica import BEAT_S, SILENCE_MS
+from arbiter.service.play.replica import BEAT_S
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.replicas import HandOvers, Heartbeat, no_hand_overs
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
@@ -18,12 +19,13 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplica
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 NUMBERS = itertools.count(1)
+SILENCE_MS = Limits().server_silence_ms
 NOTICED_S = SILENCE_MS / 1_000 + 2 * BEAT_S
 
 
-async def servers(number: int) -> list[InMemoryArbiter]:
-    """Return servers that share a store."""
-    first = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas()))
+async def servers(number: int, **given: Any) -> list[InMemoryArbiter]:
+    """Return servers that share a store. given: their settings."""
+    first = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas()), **given)
     made = [first, *(first.beside() for _ in range(number - 1))]
     for server in made:
         await server.share()

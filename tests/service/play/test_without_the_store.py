@@ -11,14 +11,14 @@ from arbiter.errors import Reason
 from arbiter.matches import Receipt
 from arbiter.matches.events import Moved
 from arbiter.matches.match import Phase
-from arbiter.service.play.replica import BEAT_S, SILENCE_MS
+from arbiter.service.play.replica import BEAT_S
 from arbiter.service.play.session import (
     TurnItem,
 )
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.testing.clock import virtually
 from arbiter.testing.memory import MemoryReplicas
-from tests.service.play.sharing import AT_ONCE, NOTICED_S, events, kinds, servers
+from tests.service.play.sharing import AT_ONCE, NOTICED_S, SILENCE_MS, events, kinds, servers
 
 
 class TestWithoutTheStore:
@@ -85,14 +85,16 @@ class TestWithoutTheStore:
         with capture_logs() as logs:
             await asyncio.sleep(2 * NOTICED_S)
             assert "interrupted" in await kinds(other, match.id)
-            replica = one.arbiter.replica
+            replica, beside = one.arbiter.replica, other.arbiter.replica
             assert replica is not None
+            assert beside is not None
             one.tasks[0] = asyncio.create_task(replica.run())
             await asyncio.sleep(1)
         assert {entry["event"] for entry in logs if entry["log_level"] == "warning"} == {
             "replica_gone",
             "taken_for_gone",
         }
+        assert (replica.taken_for_gone, beside.taken_for_gone, beside.failovers) == (1, 0, 1)
         assert alice.session.ended is not None
         assert alice.session.ended.reason is Reason.STORE_UNAVAILABLE
         alice.leave()
@@ -102,6 +104,20 @@ class TestWithoutTheStore:
         await again.receive()
         assert isinstance(again.answer(request), Receipt)
         assert again.session.ended is None
+
+    @virtually
+    async def test_servers_wait_for_a_silent_one_as_long_as_the_settings_say(self) -> None:
+        one, other = await servers(2, limits={"server_silence_ms": 3 * SILENCE_MS})
+        alice = await one.connect("alice")
+        match = await one.create("pondlife", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        one.tasks[0].cancel()  # it sends no heartbeat from now on
+        await asyncio.sleep(2 * SILENCE_MS / 1_000)
+        assert "interrupted" not in await kinds(other, match.id)
+        assert alice.session.ended is None
+        await asyncio.sleep(NOTICED_S)
+        assert "interrupted" in await kinds(other, match.id)
+        assert alice.session.ended is not None
 
     @pytest.mark.parametrize("number", [1, 2])
     @virtually

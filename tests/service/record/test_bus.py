@@ -16,7 +16,7 @@ from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.play.challenges import Terms
-from arbiter.service.play.replica import HEAR_S, SILENCE_MS
+from arbiter.service.play.replica import HEAR_S
 from arbiter.service.play.session import ChallengeItem, TurnItem
 from arbiter.service.ports.bus import Report, StreamOpened
 from arbiter.service.ports.journal import StoredRecord, Subject
@@ -26,6 +26,7 @@ from arbiter.testing.clock import virtually
 from arbiter.testing.guarantees import Received, kept
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryBroker, MemoryDirectory, MemoryJournal, MemoryReplicas
+from tests.service.play.sharing import SILENCE_MS
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 AT_ONCE_S = 0.004  #: much less than any interval of polling
