@@ -151,7 +151,10 @@ class Metrics(Collector):
         yield _histogram("commit_seconds", "Time of a commit, with its flush to the disk.", "", {"": self._commit})
         yield _histogram("commit_writes", "Writes that share a commit.", "", {"": self._writes})
         yield _histogram("event_loop_late_seconds", "How late the event loop runs what is due.", "", {"": self._late})
-        text = "Time of a job in a worker process, from the request to the answer, by kind."
+        text = (
+            "Time of a job in a worker process, from the request to the answer, by kind: propose and opening are "
+            "pairing, the others ratings."
+        )
         yield _histogram("job_seconds", text, "job", dict(self._jobs))
 
 

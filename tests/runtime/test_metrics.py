@@ -6,12 +6,13 @@ import asyncio
 import re
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from arbiter_client.bots.random import RandomBot
 from arbiter_protos.v1 import match_pb2
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,8 +26,10 @@ from arbiter.matches.events import Moved
 from arbiter.matches.record import check_chain
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.metrics import SECONDS, Distribution, Metrics, shown
+from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import served
 from tests.rpc.calls import Stubs
+from tests.rpc.test_tournaments import SWISS, World
 
 PAGE = Path(__file__).parents[2] / "deploy" / "METRICS.md"
 
@@ -94,6 +97,33 @@ async def test_metrics_agree_with_the_record(tmp_path: Path) -> None:
     assert value(during, "build_info", version="0.1.0", modules="interpreted") == 1
     assert value(after, "matches_ended_total", cause="resignation") == 1
     assert value(after, "live_matches") == 0
+
+
+@pytest.mark.long
+async def test_a_tournament_of_bots_moves_the_metrics_of_streams_turns_pairing_and_ratings(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        given = {"store": f"sqlite:///{tmp_path / 'arbiter.db'}", "metrics": "127.0.0.1:0", "rules_workers": 1}
+        server = await stack.enter_async_context(served(open_world, **given))
+        world = World(server, stack)
+        before = await asyncio.to_thread(read, server.running.metrics)
+        organiser = await world.client("org", Scope.ORGANISE, Scope.OBSERVE)
+        players = [await world.bot(name, RandomBot()) for name in ("anna", "ben", "cleo", "dan")]
+        cup = (await organiser.create_tournament(SWISS)).tournament_id
+        for player in players:
+            await player.enter_tournament(cup)
+        await organiser.start_tournament(cup)
+        await world.over(cup)
+        assert await organiser.get_leaderboard("circle-of-life(target=1)")
+        after = await asyncio.to_thread(read, server.running.metrics)
+    moves = value(after, "moves_total", game="circle-of-life")
+    assert value(before, "connected_players") == 0
+    assert value(after, "connected_players") == value(after, "streams", kind="play") == 4
+    assert 0 < value(after, "move_seconds_count", stage="hand_over") <= moves
+    assert sum(number for (name, _), number in after.items() if name == "arbiter_matches_ended_total") == 12
+    for job in ("propose", "rating_list"):
+        assert value(after, "job_seconds_count", job=job) >= 1
+        assert value(after, "job_seconds_sum", job=job) > 0
+    assert value(after, "event_loop_late_seconds_count") > value(before, "event_loop_late_seconds_count")
 
 
 @pytest.mark.long
