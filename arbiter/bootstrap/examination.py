@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import platform
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -224,7 +224,9 @@ def _store(settings: Settings, state: StoreState) -> Iterator[Finding]:
     else:
         advice = f"back it up: the next start brings it to version {state.newest}, and older arbiters can't go back"
         yield Finding("store", Grade.NOTE, text, advice)
-    yield Finding("lock", Grade.GOOD, "a server serves the store" if state.served else "no server serves the store")
+    yield Finding("lock", Grade.GOOD, _serving(state.servers))
+    if state.served and state.silent_ms:
+        yield _heartbeats(state.silent_ms, settings.limits.server_silence_ms)
     for clause in state.unsafe:
         text = f"{clause} in the database: a power cut could take moves that were acknowledged"
         yield Finding("durability", Grade.WRONG, text, "switch it on in postgresql.conf")
@@ -242,6 +244,27 @@ def _store(settings: Settings, state: StoreState) -> Iterator[Finding]:
         text = f"the database's clock differs by {state.clock_ms:+.0f} ms"
         advice = "synchronise both machines (NTP)" if apart else ""
         yield Finding("database", Grade.NOTE if apart else Grade.GOOD, text, advice)
+
+
+def _serving(servers: int) -> str:
+    match servers:
+        case 0:
+            return "no server serves the store"
+        case 1:
+            return "a server serves the store"
+        case _:
+            return f"{servers} servers serve the store"
+
+
+def _heartbeats(silent_ms: Sequence[float], most_ms: int) -> Finding:
+    """Look at the servers' last heartbeats in a store that they share."""
+    longest_s = silent_ms[0] / 1_000
+    if silent_ms[0] <= most_ms:
+        return Finding("servers", Grade.GOOD, f"the servers' last heartbeats are at most {longest_s:.1f} s old")
+    silent = sum(each > most_ms for each in silent_ms)
+    text = f"{silent} of the {len(silent_ms)} servers of the store last said {longest_s:,.0f} s ago that they are alive"
+    advice = "look at their logs: such a server has died, or can't reach the database; its players are at the others"
+    return Finding("servers", Grade.NOTE, text, advice)
 
 
 def _keys(settings: Settings, state: StoreState) -> Iterator[Finding]:

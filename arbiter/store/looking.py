@@ -22,7 +22,8 @@ class StoreState(NamedTuple):
     servers: how many hold it. records: how many it has; sealed_by: ids of the keys that sealed the last of
     them. round_trip_ms: of an empty query, the median. clock_ms: by how much the database's clock is ahead of ours;
     None where there is one clock. free_connections: how many more the database takes; None where it has no limit.
-    unsafe: settings by which it could lose what it has acknowledged, a clause each.
+    unsafe: settings by which it could lose what it has acknowledged, a clause each. silent_ms: for each server that
+    shares it, the time since its last heartbeat, the longest first; a killed one counts until another cleans up.
     """
 
     database: str
@@ -35,6 +36,7 @@ class StoreState(NamedTuple):
     clock_ms: float | None = None
     unsafe: tuple[str, ...] = ()
     free_connections: int | None = None
+    silent_ms: tuple[float, ...] = ()
 
     @property
     def served(self) -> bool:
@@ -75,7 +77,16 @@ def _state(engine: Engine) -> StoreState:
             _clock_ms(connection),
             tuple(kind.unsafe_settings(connection)),
             kind.free_connections(connection),
+            _silent_ms(connection) if version == newest() else (),
         )
+
+
+def _silent_ms(connection: Connection) -> tuple[float, ...]:
+    now_ms = kind_of(connection.engine).NOW_MS
+    if now_ms is None:
+        return ()
+    query = f"SELECT greatest(0, ({now_ms}) - seen_ms) FROM replica ORDER BY seen_ms"
+    return tuple(map(float, connection.exec_driver_sql(query).scalars()))
 
 
 def _round_trip_ms(connection: Connection) -> float:
