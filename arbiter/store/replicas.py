@@ -16,6 +16,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, TextClause, text
 
 from arbiter.service.ports.replicas import (
+    NOT_YET,
     HandOver,
     HandOvers,
     Heartbeat,
@@ -68,7 +69,7 @@ _FORGET: Final = (
 # Of a player who has come to a server of the version before, only the columns `previous` and `taken_ms` know it.
 _LOST: Final = text(
     "SELECT player, NULL AS left_ms FROM play_session WHERE replica = :replica "
-    f"UNION SELECT player, left_ms FROM {_IN_DOUBT} WHERE left_replica.replica = :replica "
+    f"UNION SELECT player, NULLIF(left_ms, {NOT_YET}) FROM {_IN_DOUBT} WHERE left_replica.replica = :replica "
     "UNION SELECT player, taken_ms FROM play_session JOIN replica AS silent ON silent.replica = previous "
     "AND silent.seen_ms < taken_ms WHERE previous = :replica AND play_session.replica <> :replica AND NOT EXISTS "
     "(SELECT 1 FROM left_replica AS known WHERE known.player = play_session.player AND known.replica = previous) "
@@ -91,9 +92,13 @@ _IS_REPLICA: Final = text("SELECT 1 FROM replica WHERE replica = :replica AND he
 _HOLD: Final = text("SELECT 1 FROM play_session WHERE player = :player FOR UPDATE")
 _LEAVE: Final = (
     "INSERT INTO left_replica (player, replica, left_ms, taken_ms) "
-    "SELECT player, replica, CAST(:now_ms AS BIGINT), ({now}) FROM play_session "
+    f"SELECT player, replica, {NOT_YET}, ({{now}}) FROM play_session "
     "WHERE player = :player AND replica NOT IN (:replica, '') ON CONFLICT (player, replica) "
     "DO UPDATE SET left_ms = excluded.left_ms, taken_ms = excluded.taken_ms"
+)
+_ARRIVE: Final = text(
+    f"UPDATE left_replica SET left_ms = :opened_ms WHERE player = :player AND left_ms = {NOT_YET} AND EXISTS "
+    "(SELECT 1 FROM play_session AS mine WHERE mine.player = :player AND mine.replica = :replica AND mine.epoch = :epoch)"
 )
 _CAME_BACK: Final = text("DELETE FROM left_replica WHERE player = :player AND replica = :replica")
 _SAME: Final = "play_session.replica = excluded.replica"
@@ -173,9 +178,9 @@ class SqlReplicas:
             lambda connection: [LostPlayer(*row) for row in connection.execute(_LOST, {"replica": replica})]
         )
 
-    async def take(self, player: str, replica: str, bot_version: str, most_matches: int, now_ms: int) -> Taken | None:
-        """Note that a player has opened a Play stream on a replica."""
-        row = {"player": player, "replica": replica, "now_ms": now_ms}
+    async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> Taken | None:
+        """Note that a player is about to have a Play stream on a replica."""
+        row = {"player": player, "replica": replica}
         values = {**row, "bot_version": bot_version, "most_matches": most_matches}
 
         def write(connection: Connection) -> Taken | None:
@@ -189,11 +194,24 @@ class SqlReplicas:
 
         return await self._writer.write(write)
 
-    async def give_back(self, player: str, replica: str, epoch: int, hand_overs: Sequence[HandOver] = ()) -> bool:
+    async def arrive(self, player: str, replica: str, epoch: int, opened_ms: int) -> None:
+        """Note when a Play stream was opened."""
+        row = {"player": player, "replica": replica, "epoch": epoch, "opened_ms": opened_ms}
+        await self._writer.write(lambda connection: connection.execute(_ARRIVE, row).close())
+
+    async def give_back(
+        self,
+        player: str,
+        replica: str,
+        epoch: int,
+        hand_overs: Sequence[HandOver] = (),
+        opened_ms: int = NOT_YET,
+    ) -> bool:
         """Note that a Play stream is over; return whether it was still the player's."""
-        row = {"player": player, "replica": replica, "epoch": epoch}
+        row = {"player": player, "replica": replica, "epoch": epoch, "opened_ms": opened_ms}
 
         def write(connection: Connection) -> bool:
+            connection.execute(_ARRIVE, row).close()
             ended = _REMOVE if _left_ms(connection, row) is None else _OVER
             if not connection.execute(ended, row).rowcount:
                 return False

@@ -17,7 +17,7 @@ from arbiter.bootstrap import open_store
 from arbiter.service.play.replica import BEAT_S
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player
 from arbiter.service.ports.notices import Notice, NoticeKind
-from arbiter.service.ports.replicas import HandOver, LostPlayer, PlaySession, Replicas
+from arbiter.service.ports.replicas import NOT_YET, HandOver, LostPlayer, PlaySession, Replicas
 from arbiter.store.replicas import ENDED_MS
 from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
 from tests.store.postgres import Cluster
@@ -156,8 +156,9 @@ async def sessions(replicas: Replicas, replica: str) -> tuple[PlaySession, ...]:
 
 async def take(replicas: Replicas, player: str, replica: str) -> tuple[int, bool]:
     """Open a Play stream; return its epoch, and whether it is in doubt."""
-    taken = await replicas.take(player, replica, "", 0, next(INSTANTS))
+    taken = await replicas.take(player, replica, "", 0)
     assert taken is not None
+    await replicas.arrive(player, replica, taken.epoch, next(INSTANTS))
     return taken.epoch, taken.left_ms is not None
 
 
@@ -176,7 +177,7 @@ async def test_a_player_has_one_stream_which_is_the_last_one(replicas: Replicas)
         await replicas.enter(name)
     assert await take(replicas, "alice", "a") == (1, False)
     assert await take(replicas, "alice", "b") == (2, True), "a may be dead"
-    await replicas.take("alice", "b", "1.2", 4, next(INSTANTS))
+    await replicas.take("alice", "b", "1.2", 4)
     assert await in_doubt(replicas, "b") == ["alice"], "as far as anybody knows"
     assert not await replicas.give_back("alice", "a", 1)
     assert not await replicas.give_back("alice", "b", 2)
@@ -198,7 +199,7 @@ async def test_the_next_replica_of_a_player_is_told_once_when_its_turns_were_han
     for player in ("alice", "bob"):
         await take(replicas, player, "a")
     assert await replicas.give_back("alice", "a", 1, turns("alice"))
-    taken = await replicas.take("alice", "b", "", 0, next(INSTANTS))
+    taken = await replicas.take("alice", "b", "", 0)
     assert taken is not None
     assert taken.left_ms is None
     assert sorted(taken.hand_overs) == turns("alice")
@@ -228,7 +229,7 @@ async def test_of_a_turn_that_went_from_replica_to_replica_the_last_word_counts(
         await take(replicas, "alice", "a")
         hand_over = HandOver("alice", "m", 3, 1_000, at_ms)
         assert await replicas.give_back("alice", "a", epoch, [turns("alice")[0], hand_over])
-        taken = await replicas.take("alice", "a", "", 0, next(INSTANTS))
+        taken = await replicas.take("alice", "a", "", 0)
         assert taken is not None
         assert hand_over in taken.hand_overs
         assert await replicas.give_back("alice", "a", 1, [hand_over._replace(at_ms=1), hand_over])
@@ -284,33 +285,35 @@ async def test_a_replica_that_was_declared_dead_takes_no_stream(replicas: Replic
     for name in ("a", "b"):
         await replicas.enter(name)
     assert await gone(replicas, "b") == ("a",)
-    assert await replicas.take("alice", "a", "", 0, next(INSTANTS)) is None
+    assert await replicas.take("alice", "a", "", 0) is None
     await replicas.forget("a")
-    assert await replicas.take("alice", "a", "", 0, next(INSTANTS)) is None
+    assert await replicas.take("alice", "a", "", 0) is None
     assert await sessions(replicas, "b") == ()
 
 
 class Told:
     """What was told of one player and three replicas, in order, and what follows from it.
 
-    A replica that the player has left is in doubt until it gives a sign of life, or is forgotten.
+    A replica that the player has left is in doubt until it gives a sign of life, or is forgotten. The player has left
+    it when the next stream was opened.
     """
 
     def __init__(self) -> None:
         self.at = ""
         self.epoch = 0
         self._left: list[tuple[str, int]] = []  # from the first to the last
-        self.now = 0
 
     def takes(self, replica: str) -> None:
-        self.now = next(INSTANTS)
         if self.at not in ("", replica):
-            self._left.append((self.at, self.now))
+            self._left.append((self.at, NOT_YET))
         self.resolved(replica)
         self.at = replica
 
     def resolved(self, replica: str) -> None:
         self._left = [(name, at) for name, at in self._left if name != replica]
+
+    def arrives(self, opened_ms: int) -> None:
+        self._left = [(name, min(at, opened_ms)) for name, at in self._left]
 
     def forgotten(self, replica: str) -> None:
         self.resolved(replica)
@@ -319,11 +322,11 @@ class Told:
     def lost(self, replica: str) -> list[LostPlayer]:
         if self.at == replica:
             return [LostPlayer("alice", None)]
-        return [LostPlayer("alice", at) for name, at in self._left if name == replica]
+        return [LostPlayer("alice", None if at == NOT_YET else at) for name, at in self._left if name == replica]
 
     @property
     def row(self) -> list[tuple[str, int | None]]:
-        left = self._left[-1][1] if self._left else None
+        left = max((at for _, at in self._left), default=None)
         return [(self.at, left)] if self.at or left else []
 
 
@@ -339,17 +342,28 @@ async def test_a_server_is_in_doubt_from_when_a_player_leaves_it_to_its_next_sig
             await replicas.enter(name)
         for _ in range(15):
             number = dice.randrange(3)
-            match dice.choice(("take", "take", "beat", "give back", "forget")):
+            match dice.choice(("take", "take", "arrive", "arrive late", "beat", "give back", "end", "forget")):
                 case "take":
                     told.takes(names[number])
-                    taken = await replicas.take("alice", names[number], "", 0, told.now)
+                    taken = await replicas.take("alice", names[number], "", 0)
                     assert taken is not None
                     told.epoch = taken.epoch
+                case "arrive" if told.at:
+                    opened_ms = next(INSTANTS)
+                    told.arrives(opened_ms)
+                    await replicas.arrive("alice", told.at, told.epoch, opened_ms)
+                case "arrive late":
+                    await replicas.arrive("alice", names[number], told.epoch - 1, next(INSTANTS))
                 case "beat":
                     told.resolved(names[number])
                     await replicas.beat(names[number], A_LONG_TIME_MS)
-                case "give back" if told.at:
+                case "give back" if told.at:  # it was never opened, or `arrive` has said when
                     assert await replicas.give_back("alice", told.at, told.epoch)
+                    told.at = ""
+                case "end" if told.at:
+                    opened_ms = next(INSTANTS)
+                    told.arrives(opened_ms)
+                    assert await replicas.give_back("alice", told.at, told.epoch, (), opened_ms)
                     told.at = ""
                 case "forget":
                     told.forgotten(names[number])

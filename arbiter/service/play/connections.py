@@ -14,13 +14,15 @@ class Connections:
     """The open streams. It is the `Presence` that matches use.
 
     by_player: the Play stream of each player who has one. others: the number of other streams that make a player
-    present. elsewhere: the Play streams on other replicas, as of the last heartbeat.
+    present. elsewhere: the Play streams on other replicas, as of the last heartbeat. nowhere: players without a stream
+    on any replica, who come from one that may be dead, with the instant at which they left it, as of then.
     """
 
     def __init__(self) -> None:
         self.by_player: dict[str, Session] = {}
         self.others: Counter[str] = Counter()
         self.elsewhere: dict[str, PlaySession] = {}
+        self.nowhere: dict[str, int] = {}
         self._doubtful: dict[str, int] = {}  # players who may come from a dead replica: when they left it
         self._turned_away: dict[str, dict[str, Refusal]] = {}  # by player and match
 
@@ -52,15 +54,17 @@ class Connections:
     def left_at(self, player: str) -> int | None:
         """Return when a player left the last replica that may be dead; None if no replica of it is in doubt.
 
-        Its stream may be on another replica, while it calls this one.
+        Its stream may be on another replica, or on none, while it calls this one.
         """
-        row = self.elsewhere.get(player)
-        left = [self._doubtful.get(player), row.left_ms if row is not None else None]
+        left = [self._doubtful.get(player)]
+        if player not in self.by_player:
+            row = self.elsewhere.get(player)
+            left += [self.nowhere.get(player), row.left_ms if row is not None else None]
         return max((instant for instant in left if instant is not None), default=None)
 
     def is_judged_elsewhere(self, player: str) -> bool:
         """Return whether another replica, which may be dead, has the player's Play stream or has just had it."""
-        return player in self.elsewhere or player in self._doubtful
+        return player in self.elsewhere or player in self._doubtful or player in self.nowhere
 
     def is_elsewhere(self, player: str) -> bool:
         """Return whether a player's Play stream is on another replica."""

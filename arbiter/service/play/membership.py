@@ -92,19 +92,24 @@ class Membership:
         if self.cut_off:
             raise StoreFailed(NO_ANSWER)
 
-    async def take(self, player: str, hello: Hello, now_ms: int) -> tuple[str, Taken]:
-        """Write the row of a Play stream that a player opens now; return the replica in it, and the rest.
+    async def take(self, player: str, hello: Hello) -> tuple[str, Taken]:
+        """Write the row of a Play stream that is about to open; return the replica in it, and the rest.
 
         Raises StoreFailed, also if others have declared this replica dead.
         """
         self.check()
         replica = self.replica
-        taken = await self._replicas.take(player, replica, hello.bot_version, hello.most_matches, now_ms)
+        taken = await self._replicas.take(player, replica, hello.bot_version, hello.most_matches)
         if taken is None:
             raise StoreFailed(TAKEN_FOR_GONE)
         if self._news is not None:
             self._news.opened_stream(player)
         return replica, taken
+
+    async def arrive(self, session: Session) -> None:
+        """Record when a stream was opened, whose player may come from a dead replica. Raises StoreFailed."""
+        replica, epoch = session.row
+        await self._replicas.arrive(session.player, replica, epoch, session.opened_ms)
 
     async def give_back(self, session: Session) -> bool:
         """Record that a stream has ended; return whether it was still the player's current one.
@@ -114,8 +119,11 @@ class Membership:
         self.check()
         replica, epoch = session.row
         hand_overs = self._hand_overs(session.player)
-        return await self._replicas.give_back(session.player, replica, epoch, hand_overs)
+        return await self._replicas.give_back(session.player, replica, epoch, hand_overs, session.opened_ms)
 
     async def drop(self, row: PlaySession) -> bool:
-        """Record that a stream has ended that has a row but is not open here. Raises StoreFailed."""
+        """Record that no stream is open here that has this row: it has ended, or its opening has failed.
+
+        Raises StoreFailed.
+        """
         return await self._replicas.give_back(row.player, row.replica, row.epoch)

@@ -37,7 +37,7 @@ from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.notices import NoticeListener
-from arbiter.service.ports.replicas import LostPlayer, PlaySession
+from arbiter.service.ports.replicas import NOT_YET, LostPlayer, PlaySession
 from arbiter.service.record.following import Follower
 from arbiter.service.record.news import News
 
@@ -200,6 +200,9 @@ class Replica:
         self._connections.elsewhere = {
             player: row for player, row in rows.items() if row.replica != self._membership.replica
         }
+        self._connections.nowhere = {
+            row.player: row.left_ms for row in heartbeat.sessions if not row.replica and row.left_ms is not None
+        }
         return heartbeat.gone
 
     async def _hear_always(self) -> NoReturn:
@@ -228,8 +231,12 @@ class Replica:
             session, row = self._connections.of(player), rows.get(player)
             if self._membership.is_opening(player):
                 continue  # the row may be newer than `rows`
-            if row is None or session is None or row.epoch >= session.row[1]:
+            if row is None or session is None:
                 self._connections.doubt(player, row.left_ms if row is not None else None)
+            elif (row.replica, row.epoch) == session.row and row.left_ms == NOT_YET:
+                self._sessions.note_arrival(session)  # this was not stored in time, or has failed
+            elif row.epoch >= session.row[1]:
+                self._connections.doubt(player, row.left_ms)
 
     async def _drop_old(self, mine: list[PlaySession]) -> None:
         """Remove the rows of ended streams, where this failed when they ended."""

@@ -23,7 +23,7 @@ from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.service.ports.replicas import HandOver
+from arbiter.service.ports.replicas import NOT_YET, HandOver
 from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
 MOST_GAMES = 100  #: variants in a hello
@@ -125,11 +125,14 @@ class Sessions:
         if self._membership is None:
             return self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
         with self._membership.opening(caller.player):
-            replica, taken = await self._membership.take(caller.player, hello, self._clock.now_ms())
+            replica, taken = await self._membership.take(caller.player, hello)
             self._connections.doubt(caller.player, taken.left_ms)
             self.take_over(taken.hand_overs)
             session = self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
             session.row = replica, taken.epoch
+            if taken.left_ms == NOT_YET:
+                self._connections.doubt(caller.player, session.opened_ms)
+                self.note_arrival(session)
             return session
 
     def _opened(self, caller: Caller, hello: Hello, missed: Iterable[Item]) -> Session:
@@ -170,6 +173,15 @@ class Sessions:
                 self.left(session.player)
             else:
                 self._spawn(self._give_back(self._membership, session))
+
+    def note_arrival(self, session: Session) -> None:
+        """Record when a stream was opened, whose player may come from dead servers: then it left these."""
+        if self._membership is not None:
+            self._spawn(self._note_arrival(self._membership, session))
+
+    async def _note_arrival(self, membership: Membership, session: Session) -> None:
+        with suppress(StoreFailed):  # the next heartbeat tries again
+            await membership.arrive(session)
 
     async def _give_back(self, membership: Membership, session: Session) -> None:
         """Remove the row of a stream.

@@ -8,7 +8,10 @@ with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+NOT_YET: Final = 2**53
+"""Stands for the instant at which a player leaves its servers, as long as the next one has not opened its stream."""
 
 
 class HandOver(NamedTuple):
@@ -38,8 +41,9 @@ class PlaySession(NamedTuple):
 
     epoch: grows with each stream of the player. most_matches: the number in its bot's hello, 0 for no limit. left_ms:
     the player has left replicas that have been silent since, without closing its stream there. Nobody knows yet
-    whether they are dead. This is when it left the last of them, in milliseconds since the epoch; None if there is no
-    such replica. replica: '' if the last stream is over, and replicas before it are in doubt.
+    whether they are dead. This is when it left the last of them, in milliseconds since the epoch: when the next replica
+    opened its stream, NOT_YET if none has. None if there is no replica in doubt. replica: '' if the last stream is
+    over, or has never been opened, and replicas before it are in doubt.
     """
 
     player: str
@@ -112,15 +116,27 @@ class Replicas(Protocol):
     async def lost_players(self, replica: str) -> list[LostPlayer]:
         """Return the players whose Play stream was on a replica when it was last alive, by name."""
 
-    async def take(self, player: str, replica: str, bot_version: str, most_matches: int, now_ms: int) -> Taken | None:
-        """Record that a player opens a Play stream on a replica now; it replaces the player's previous one.
+    async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> Taken | None:
+        """Record that a player is about to have a Play stream on a replica; it replaces the player's previous one.
 
-        Returns None, and records nothing, if the replica is none any more: others have declared it dead.
+        The player has left its previous replica once `arrive` says so: the opening may fail. Returns None, and records
+        nothing, if the replica is none any more: others have declared it dead.
         """
 
-    async def give_back(self, player: str, replica: str, epoch: int, hand_overs: Sequence[HandOver] = ()) -> bool:
+    async def arrive(self, player: str, replica: str, epoch: int, opened_ms: int) -> None:
+        """Record when the stream of a row was opened: then its player left the replicas before."""
+
+    async def give_back(
+        self,
+        player: str,
+        replica: str,
+        epoch: int,
+        hand_overs: Sequence[HandOver] = (),
+        opened_ms: int = NOT_YET,
+    ) -> bool:
         """Record that a Play stream has ended; return whether it was still the player's current one.
 
-        hand_overs: its turns on this replica, for the one to which the player comes next.
-        As long as replicas that the player left before are in doubt, its next stream is in doubt too.
+        hand_overs: its turns on this replica, for the one to which the player comes next. opened_ms: as in `arrive`;
+        NOT_YET if it was never opened. As long as replicas that the player left before are in doubt, its next stream is
+        in doubt too.
         """

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from arbiter.service.ports.replicas import (
+    NOT_YET,
     HandOver,
     HandOvers,
     Heartbeat,
@@ -86,13 +87,13 @@ class MemoryReplicas:
         """Return the players whose Play stream was on a replica when it was alive for the last time."""
         await asyncio.sleep(0)
         return sorted(
-            LostPlayer(name, there.left.get(replica))
+            LostPlayer(name, _known(there.left.get(replica)))
             for name, there in self._players.items()
             if there.session.replica == replica or replica in there.left
         )
 
-    async def take(self, player: str, replica: str, bot_version: str, most_matches: int, now_ms: int) -> Taken | None:
-        """Note that a player has opened a Play stream on a replica."""
+    async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> Taken | None:
+        """Note that a player is about to have a Play stream on a replica."""
         await asyncio.sleep(0)
         mine = self._replicas.get(replica)
         if mine is None or mine.heir:
@@ -100,17 +101,37 @@ class MemoryReplicas:
         before = self._players.get(player)
         left = before.left if before is not None else {}
         if before is not None and before.session.replica:
-            left[before.session.replica] = now_ms
+            left[before.session.replica] = NOT_YET
         left.pop(replica, None)  # it is alive: it takes the stream
         epoch = before.session.epoch + 1 if before is not None else 1
         self._players[player] = _Player(PlaySession(player, replica, epoch, bot_version, most_matches), left)
         return Taken(epoch, max(left.values(), default=None), self._taken_over({player}))
 
-    async def give_back(self, player: str, replica: str, epoch: int, hand_overs: Sequence[HandOver] = ()) -> bool:
-        """Note that a Play stream is over; return whether it was still the player's."""
+    async def arrive(self, player: str, replica: str, epoch: int, opened_ms: int) -> None:
+        """Note when a Play stream was opened."""
         await asyncio.sleep(0)
+        self._arrive(player, replica, epoch, opened_ms)
+
+    def _arrive(self, player: str, replica: str, epoch: int, opened_ms: int) -> _Player | None:
+        """Note it, and return the player, if this is its stream."""
         there = self._players.get(player)
         if there is None or (there.session.replica, there.session.epoch) != (replica, epoch):
+            return None
+        there.left = {name: min(left_ms, opened_ms) for name, left_ms in there.left.items()}
+        return there
+
+    async def give_back(
+        self,
+        player: str,
+        replica: str,
+        epoch: int,
+        hand_overs: Sequence[HandOver] = (),
+        opened_ms: int = NOT_YET,
+    ) -> bool:
+        """Note that a Play stream is over; return whether it was still the player's."""
+        await asyncio.sleep(0)
+        there = self._arrive(player, replica, epoch, opened_ms)
+        if there is None:
             return False
         self._hand_over(hand_overs)
         there.session = there.session._replace(replica="")
@@ -124,6 +145,10 @@ class MemoryReplicas:
     def _taken_over(self, players: set[str]) -> tuple[HandOver, ...]:
         found = [key for key in self._hand_overs if key[0] in players]
         return tuple(self._hand_overs.pop(key) for key in found)
+
+
+def _known(left_ms: int | None) -> int | None:
+    return None if left_ms == NOT_YET else left_ms
 
 
 def _now_ms() -> int:

@@ -7,16 +7,42 @@ from random import Random
 
 import pytest
 
+from arbiter.bootstrap import Store
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Play
 from arbiter.matches.events import Moved
 from arbiter.matches.match import Phase, deadline
 from arbiter.service.play.replica import BEAT_S
-from arbiter.service.play.session import (
-    AnswerItem,
-)
+from arbiter.service.play.session import AnswerItem
+from arbiter.service.ports.journal import StoreFailed
 from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from tests.service.play.sharing import AT_ONCE, NOTICED_S, bot, events, kinds, servers
+
+
+class DeafReplicas(MemoryReplicas):
+    """The rows of replicas in a store that does not take when streams were opened, as long as it is `deaf`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deaf = True
+        self.arrived: list[int] = []
+
+    async def arrive(self, player: str, replica: str, epoch: int, opened_ms: int) -> None:
+        """Note when a Play stream was opened, or fail."""
+        if self.deaf:
+            raise StoreFailed
+        self.arrived.append(opened_ms)
+        await super().arrive(player, replica, epoch, opened_ms)
+
+
+async def cannot_open(server: InMemoryArbiter, player: str) -> None:
+    """Let a player come to a server that takes its stream, and then can't read what the stream begins with."""
+    server.journal.mute = True
+    with pytest.raises(StoreFailed):
+        await server.connect(player)
+    server.journal.mute = False
 
 
 class TestDeadServer:
@@ -166,6 +192,79 @@ class TestDeadServer:
         (await other.connect("alice")).leave()
         await asyncio.sleep(3)
         assert (await other.arbiter.matches.match(match.id)).phase is Phase.ENDED, "its flag falls"
+
+    @virtually
+    async def test_a_player_whose_next_server_fails_to_open_its_stream_has_not_left_the_dead_one(self) -> None:
+        """Its turn begins when it has no stream: no server could tell it."""
+        one, other, third = await servers(3)
+        await one.connect("alice")
+        bob = await third.connect("bob")
+        match = await one.create("pondlife", ("bob", "alice"), time="4s", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        await one.die()
+        await asyncio.sleep(0.1)
+        await cannot_open(other, "alice")
+        await asyncio.sleep(2 * BEAT_S)
+        bob.reply(await bob.turn())
+        await asyncio.sleep(0.3)
+        again = await third.connect("alice")
+        request = again.reply(await again.turn())
+        await asyncio.sleep(NOTICED_S)
+        await again.receive()
+        assert isinstance(again.answer(request), Receipt)
+        moved = [event for event in await events(other, match.id) if isinstance(event, Moved)]
+        assert [each.ledger.charged for each in moved[1:]] == [0]
+
+    @virtually
+    async def test_a_turn_that_the_next_server_hands_over_is_charged_also_if_that_stream_ends(self) -> None:
+        """The player gains nothing by coming and going."""
+        one, other, third = await servers(3)
+        await one.connect("alice")
+        bob = await third.connect("bob")
+        match = await one.create("pondlife", ("bob", "alice"), time="4s", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        await one.die()
+        again = await other.connect("alice")
+        await asyncio.sleep(0.1)
+        bob.reply(await bob.turn())
+        await asyncio.sleep(0.1)
+        await again.turn()
+        await asyncio.sleep(0.4)
+        again.leave()
+        last = await third.connect("alice")
+        request = last.reply(await last.turn())
+        await asyncio.sleep(NOTICED_S)
+        await last.receive()
+        assert isinstance(last.answer(request), Receipt)
+        moved = [event for event in await events(other, match.id) if isinstance(event, Moved)]
+        assert [each.ledger.charged for each in moved[1:]] == [pytest.approx(400, abs=5)]
+
+    @virtually
+    async def test_the_flag_of_a_player_who_has_found_no_other_server_waits_until_the_death_is_known(self) -> None:
+        one, other, _ = await servers(3)
+        await one.connect("alice")
+        match = await one.create("pondlife", time="1s", policy=AT_ONCE)
+        await asyncio.sleep(0.2)
+        await one.die()
+        await cannot_open(other, "alice")
+        await asyncio.sleep(NOTICED_S)
+        assert (await kinds(other, match.id))[-1] == "interrupted"
+
+    @virtually
+    async def test_when_a_stream_was_opened_is_stored_later_if_the_store_fails_then(self) -> None:
+        replicas = DeafReplicas()
+        one = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=replicas))
+        other = one.beside()
+        for server in (one, other):
+            await server.share()
+        await one.connect("alice")
+        await one.die()
+        again = await other.connect("alice")
+        await asyncio.sleep(2 * BEAT_S)
+        assert replicas.arrived == []
+        replicas.deaf = False
+        await asyncio.sleep(BEAT_S)
+        assert replicas.arrived == [again.session.opened_ms]
 
     @virtually
     async def test_matches_of_players_on_other_servers_go_on_unchanged(self) -> None:
