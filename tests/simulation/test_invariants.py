@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -12,9 +13,14 @@ import pytest
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.guarantees import Bookmarked
 from arbiter.testing.simulation.invariants import RunEvidence, violations
+from arbiter.testing.simulation.invariants.tournaments import played_alone
 from arbiter.testing.simulation.observations import EndedStream, LostServer, TwoStreams
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
+from arbiter.testing.tournaments import TournamentRun
+from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.standings import standings
+from arbiter.tournaments.tournament import TournamentPhase
 
 SEED = 4
 MATCHES = 12
@@ -226,3 +232,20 @@ def test_without_faults_a_loss_on_time_is_found(evidence: Evidence) -> None:
 
 def joined(evidence: Evidence) -> bytes:
     return b"".join(record.body for record in evidence.records)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_tournament_is_paired_on_one_server_as_on_several_also_with_late_entries(seed: int) -> None:
+    dice = Random(seed)
+    spec = Spec("a cup", Format.SWISS, ("circle-of-life(target=1)",), "1m", paired=False, options=Options(rounds=5))
+    run = TournamentRun(spec, 3, dice, lambda _: dice.choice((0, 1, 2)))
+    late = [f"late{number}" for number in range(3)]
+    while late and run.tournament.phase is TournamentPhase.RUNNING:
+        if dice.random() < 0.3:
+            run.enter(late.pop())
+        run.step()
+    run.play()
+    alone = played_alone(run.log)
+    assert [meeting.games for meeting in alone.meetings] == [meeting.games for meeting in run.tournament.meetings]
+    assert standings(alone).rows == standings(run.tournament).rows
+    assert len(alone.players) == 6 - len(late)

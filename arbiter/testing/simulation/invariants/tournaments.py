@@ -5,8 +5,9 @@ It ends with the standings with which it would end on one server, if its games h
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from arbiter.service.ports.journal import StoreDamaged
 from arbiter.service.record import tournaments as tournament_log
@@ -77,10 +78,31 @@ def _standings(case: RunEvidence, tournament_id: str, log: tournament_log.Stored
         yield Violation(AS_ALONE, f"{tournament_id} ended with {stored.rows}, not {standings(alone).rows}")
 
 
+class _Entry(NamedTuple):
+    """A player enters. paired: how many meetings were paired by then; None before the tournament has started."""
+
+    command: do.Enter
+    paired: int | None
+
+
+def _entries(events: Iterable[ev.Event]) -> Iterator[_Entry]:
+    paired: int | None = None
+    for event in events:
+        match event:
+            case ev.Entered(_, player, version, rating, byes, caller, request):
+                yield _Entry(do.Enter(player, caller, request, version, rating, byes), paired)
+            case ev.Started():
+                paired = 0
+            case ev.Paired():
+                paired = (paired or 0) + len(event.meetings)
+            case _:
+                pass
+
+
 def played_alone(events: Sequence[ev.Event]) -> Tournament:
     """Return a tournament as one server leaves it where its games have the same results, one after the other.
 
-    events: of a tournament from which nobody withdrew.
+    Who entered late enters between the same rounds. events: of a tournament from which nobody withdrew.
     """
     created, *others = events
     assert isinstance(created, ev.Created)
@@ -95,13 +117,15 @@ def played_alone(events: Sequence[ev.Event]) -> Tournament:
             tournament.apply(event)
         return bool(decided)
 
-    for event in others[: others.index(started)]:
-        if isinstance(event, ev.Entered):
-            act(do.Enter(event.player, event.caller, event.request, event.version, event.rating, event.byes))
+    entries = deque(_entries(others))
+    while entries and entries[0].paired is None:
+        act(entries.popleft().command)
     act(do.Start(created.creator, "start"))
     results = {event.game: event for event in others if isinstance(event, ev.EndedGame)}
     pairer, goes_on = formats.of(created.spec), True
     while goes_on and tournament.phase is TournamentPhase.RUNNING:
+        while entries and (entries[0].paired or 0) <= len(tournament.meetings):
+            act(entries.popleft().command)
         proposal = pairer.propose(tournament, formats.FreePlayers())
         goes_on = act(do.Tick()) or (proposal is not None and act(proposal))
         for game in tournament.ready():
