@@ -30,6 +30,12 @@ FIXED = [
     # A turn of a player of a dead server began while the server that cleaned up waited for a slow commit: it was not
     # interrupted.
     (1122, 8),
+    # A server took a player's stream after its server had died, and failed to open it. The player counted as one who had
+    # left the dead server, so its next turn was charged from before it found a third server.
+    (43113, 12),
+    (31908, 8),
+    # In that time its flag fell at a server that had just started.
+    (31514, 8),
 ]
 
 

@@ -314,14 +314,24 @@ class LiveMatches:
         """Return whether a move has to wait for certainty about its player's last server. It is played again later."""
         if not (self._shared and waits_for_certainty(live, self._presence, player, command, self._timers.is_due(live))):
             return False
-        asyncio.get_running_loop().call_later(AGAIN_S, self._play_again, player, live, command, then, handed_over)
+        started = live.newest.turn_started
+        asyncio.get_running_loop().call_later(AGAIN_S, self._play_again, player, live, command, then, handed_over, started)
         return True
 
     def _play_again(
-        self, player: str, live: LiveMatch, command: Play, then: AnswerCallback, handed_over: HandedOver | None
+        self,
+        player: str,
+        live: LiveMatch,
+        command: Play,
+        then: AnswerCallback,
+        handed_over: HandedOver | None,
+        started: int | None,
     ) -> None:
+        """Play a move that had to wait, in a turn that began at `started`."""
         again = reseated(live.newest, command)
         assert isinstance(again, Play)
+        if live.newest.turn_started != started:
+            again = replace(again, handed_over=None, round_trip_ms=None)
         at = handed_over(live.newest, command.ply) if handed_over is not None else None
         if at is not None and at <= command.arrived:  # else it is a later turn: this one was interrupted
             again = replace(again, handed_over=at)

@@ -132,6 +132,26 @@ class TestDeadServer:
         assert [each.ledger.charged for each in moved[1:]] == [0]
 
     @virtually
+    async def test_a_move_that_waited_has_no_hand_over_of_the_turn_that_was_interrupted_meanwhile(self) -> None:
+        """Its server had handed over the turn, before the player went to the one that died, and came back."""
+        one, other = await servers(2)
+        alice = await one.connect("alice")
+        await one.connect("bob")
+        match = await one.create("pondlife", time="4s", policy=AT_ONCE)
+        await asyncio.sleep(1)
+        await alice.turn()
+        await other.connect("alice")
+        await asyncio.sleep(2 * BEAT_S)
+        await other.die()
+        again = await one.connect("alice")
+        again.play(match.id, 0, min(match.game.moves(match.position)), "the move")
+        await asyncio.sleep(NOTICED_S)
+        await again.receive()
+        assert isinstance(again.answer("the move"), Receipt)
+        moved = next(event for event in await events(one, match.id) if isinstance(event, Moved))
+        assert (moved.ledger.charged, moved.ledger.handed_over, moved.ledger.round_trip) == (0, None, None)
+
+    @virtually
     async def test_a_single_call_to_a_third_server_waits_as_well(self) -> None:
         one, other, third = await servers(3)
         alice = await one.connect("alice")
