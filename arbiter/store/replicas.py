@@ -98,7 +98,8 @@ _LEAVE: Final = (
 )
 _ARRIVE: Final = text(
     f"UPDATE left_replica SET left_ms = :opened_ms WHERE player = :player AND left_ms = {NOT_YET} AND EXISTS "
-    "(SELECT 1 FROM play_session AS mine WHERE mine.player = :player AND mine.replica = :replica AND mine.epoch = :epoch)"
+    "(SELECT 1 FROM play_session AS mine WHERE mine.player = :player AND mine.replica = :replica "
+    "AND mine.epoch = :epoch)"
 )
 _CAME_BACK: Final = text("DELETE FROM left_replica WHERE player = :player AND replica = :replica")
 _SAME: Final = "play_session.replica = excluded.replica"

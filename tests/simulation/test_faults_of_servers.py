@@ -100,9 +100,9 @@ def remembers_one_earlier_server(patch: pytest.MonkeyPatch) -> None:
     take = MemoryReplicas.take
 
     async def forgetful(
-        self: MemoryReplicas, player: str, replica: str, bot_version: str, most_matches: int, now_ms: int
+        self: MemoryReplicas, player: str, replica: str, bot_version: str, most_matches: int
     ) -> Taken | None:
-        taken = await take(self, player, replica, bot_version, most_matches, now_ms)
+        taken = await take(self, player, replica, bot_version, most_matches)
         left = self._players[player].left if player in self._players else {}
         for later in list(left)[1:]:
             del left[later]

@@ -315,7 +315,9 @@ class LiveMatches:
         if not (self._shared and waits_for_certainty(live, self._presence, player, command, self._timers.is_due(live))):
             return False
         started = live.newest.turn_started
-        asyncio.get_running_loop().call_later(AGAIN_S, self._play_again, player, live, command, then, handed_over, started)
+        asyncio.get_running_loop().call_later(
+            AGAIN_S, self._play_again, player, live, command, then, handed_over, started
+        )
         return True
 
     def _play_again(

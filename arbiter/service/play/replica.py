@@ -10,8 +10,8 @@ replica is to move, so that this player's interrupted thinking time is not charg
 it records that they have left, unless they have connected again.
 
 A player who connects again before anybody has noticed is `doubtful`. Its answer to a turn that began before waits until
-it is known whether the other replica is dead (see `arbiter.service.matches.certainty`). A player has left a replica when
-the next one has opened its stream. Until then its turns are those of the replica that may be dead: if the opening
+it is known whether the other replica is dead (see `arbiter.service.matches.certainty`). A player has left a replica
+when the next one has opened its stream. Until then its turns are those of the replica that may be dead: if the opening
 fails, the player is nowhere, and nobody could tell it of a turn.
 
 A replica that can't use the store for that time ends its streams, so that its players connect to another one. The

@@ -82,6 +82,7 @@ class Challenger:
 
     async def _act(self, story: ChallengeStory, player: str, accepts: bool) -> None:
         """Accept or decline, at any server; repeat it until the answer is final, if the plan says so."""
+        story.asked.append((player, accepts))
         while True:
             server = await self._server()
             if accepts and self._chance(Fault.ACCEPTING):

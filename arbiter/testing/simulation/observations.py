@@ -91,15 +91,15 @@ class SentResult(NamedTuple):
 class ServedStream:
     """A Play stream as the server had it: the journal's head when it was opened.
 
-    server: its number. called_s: when its call had reached the server, in virtual time. taken: the journal's head each
-    time that the queue of the stream was emptied.
+    server: its number. called_s: when its call had reached the server, in virtual time. taken: the journal's head and
+    virtual time each time that the queue of the stream was emptied.
     """
 
     player: str
     opened: int
     server: int
     called_s: float
-    taken: list[int] = field(default_factory=list)
+    taken: list[tuple[int, float]] = field(default_factory=list)
 
 
 class CreatedMatch(NamedTuple):
@@ -186,10 +186,14 @@ class ChallengeAnswer(NamedTuple):
 
 @dataclass(slots=True)
 class ChallengeStory:
-    """A challenge at several servers. end: as the store has it. told: the matches of which its challenger was told."""
+    """A challenge at several servers. end: as the store has it. told: the matches of which its challenger was told.
+
+    asked: who has asked to accept it, or else to decline or withdraw it, whether or not an answer came.
+    """
 
     challenger: str
     challenge_id: str = ""
+    asked: list[tuple[str, bool]] = field(default_factory=list)
     answers: list[ChallengeAnswer] = field(default_factory=list)
     end: Challenge | None = None
     told: list[str] = field(default_factory=list)

@@ -181,7 +181,7 @@ class RecordedMessages:
                 self._history.opened_s.get((session.player, self._server), 0.0),
             )
             self._history.streams.append(stream)
-        stream.taken.append(head)
+        stream.taken.append((head, true_ms() / 1_000))
         message, now = self._messages.message(session, items)
         for item in before[: len(before) - len(items)]:
             self._note(session.player, item, now, head)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from arbiter.service.play.session import Session
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import Append
 from arbiter.service.ports.replicas import Taken
+from arbiter.testing.clock import NOON_MS
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from tests.service.matches import test_following, test_several_servers
 from tests.service.play import (
@@ -120,10 +122,38 @@ def forgets_the_hand_over(patch: Patch) -> None:
 def does_not_ask_again(patch: Patch) -> None:
     """A move that waits for the last server of its player does not get the hand-over that this server names."""
 
-    def play_again(self: LiveMatches, player: str, live: Any, command: Any, then: Any, _: object) -> None:
+    def play_again(self: LiveMatches, player: str, live: Any, command: Any, then: Any, *_: object) -> None:
         self.play(player, live, command, then)
 
     patch.setattr(LiveMatches, "_play_again", play_again)
+
+
+def keeps_an_old_hand_over(patch: Patch) -> None:
+    """A move that has waited keeps the hand-over of the turn for which it came, although that was interrupted."""
+
+    def play_again(self: LiveMatches, player: str, live: Any, command: Any, then: Any, *_: object) -> None:
+        self.play(player, live, command, then)
+
+    patch.setattr(LiveMatches, "_play_again", play_again)
+
+
+def takes_who_comes_for_served(patch: Patch) -> None:
+    """A player counts as one who has left its server before the next one has opened its stream."""
+    take = MemoryReplicas.take
+
+    async def early(self: MemoryReplicas, player: str, replica: str, *given: Any) -> Taken | None:
+        taken = await take(self, player, replica, *given)
+        if taken is not None:
+            now_ms = NOON_MS + round(asyncio.get_running_loop().time() * 1_000)
+            await self.arrive(player, replica, taken.epoch, now_ms)
+        return taken
+
+    patch.setattr(MemoryReplicas, "take", early)
+
+
+def knows_nobody_who_is_nowhere(patch: Patch) -> None:
+    """A server does not know the players who are on no server and come from one that may be dead."""
+    patch.setattr(Connections, "nowhere", property(lambda self: {}, lambda self, found: None), raising=False)
 
 
 def remembers_one_server(patch: Patch) -> None:
@@ -196,6 +226,18 @@ def counts_before_it_stores(patch: Patch) -> None:
         (forgets_the_hand_over, partial(moves_in_the_middle, leaves_first=True)),
         (forgets_the_hand_over, partial(moves_in_the_middle, leaves_first=False)),
         (does_not_ask_again, partial(moves_in_the_middle, leaves_first=False)),
+        (
+            keeps_an_old_hand_over,
+            GONE.test_a_move_that_waited_has_no_hand_over_of_the_turn_that_was_interrupted_meanwhile,
+        ),
+        (
+            takes_who_comes_for_served,
+            GONE.test_a_player_whose_next_server_fails_to_open_its_stream_has_not_left_the_dead_one,
+        ),
+        (
+            knows_nobody_who_is_nowhere,
+            GONE.test_the_flag_of_a_player_who_has_found_no_other_server_waits_until_the_death_is_known,
+        ),
         (remembers_one_server, test_cut_thoughts.test_a_player_whose_server_has_died_goes_on_before_anybody_knows),
         (
             interrupts_whatever_turn_it_is,

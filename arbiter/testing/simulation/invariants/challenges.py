@@ -41,8 +41,11 @@ def _answers(case: RunEvidence, story: ChallengeStory, match_id: str) -> Iterato
 
 
 def _both(story: ChallengeStory, player: str) -> bool:
-    """Return whether a player has accepted and declined at once: one of these is refused."""
-    return len({answer.accepts for answer in story.answers if answer.player == player}) > 1
+    """Return whether a player asked to accept and to decline at once: one of these is refused.
+
+    The answer to the other one may be lost.
+    """
+    return len({accepts for name, accepts in story.asked if name == player}) > 1
 
 
 CHECKS = (challenges_end_in_one_way,)

@@ -12,6 +12,7 @@ DURABLE = "No event is seen before it is durable"
 OVER = "A stream that the server ends is over"
 HEARD = "Revocation is heard"
 HEARS_S = 1.5  #: in which a server hears of what another one has revoked; a second, if the store does not fail
+KNOWN_S = 10.0  #: after which a record is known to every server that is not cut off from the store
 AT_ONCE_S = 3.0  #: a Play stream has two seconds to send what is queued
 
 
@@ -112,11 +113,12 @@ def turns_reach_their_player(case: RunEvidence) -> Iterator[Violation]:
         begun = next(entry for entry in reversed(entries) if entry.kind in ("started", "resumed", "moved"))
         player = case.player(match_id, last.event["seat"])
         ply = len(entries[0].event.get("opening", ())) + sum(entry.kind == "moved" for entry in entries)
+        known_s = case.history.stored_s[begun.sequence - 1] + KNOWN_S if case.plan.replicas > 1 else 0.0
         there = any(
             stream.player == player
             and stream.opened < begun.sequence
             # The queue may have been emptied for the first time just before the turn was put into it.
-            and sum(begun.sequence <= head < last.sequence for head in stream.taken) > 1
+            and sum(begun.sequence <= head < last.sequence and at_s >= known_s for head, at_s in stream.taken) > 1
             for stream in case.history.streams
         )
         if there and (player, match_id, ply, begun.event["at"]) not in told:
