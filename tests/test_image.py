@@ -1,24 +1,35 @@
-"""The image of `deploy/Dockerfile`: built as the runbook says, started as its user starts it, and used for a match."""
+"""The image of `deploy/Dockerfile`: built as the runbook says, started as its user starts it, and used for a match.
+
+The servers of `deploy/compose.yaml` are started from it too.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 from signal import SIGTERM
+from typing import Any
 
 import arbiter_client as arb
 import pytest
+import yaml
+from sqlalchemy.engine import make_url
 
 from arbiter.config import load
 from arbiter.runtime.loopback import free_port
+from tests.bus.nats import Nats
 from tests.e2e.processes import Server
-from tests.processes import descendants
+from tests.processes import descendants, until
+from tests.store.postgres import Cluster
+from tests.test_observability import alerts, health, prometheus, value, wait
 
 ROOT = Path(__file__).parents[1]
 DOCKERFILE = ROOT / "deploy" / "Dockerfile"
@@ -75,17 +86,31 @@ def container(compiled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         buildah("rmi", "--prune", "--force")
 
 
-def play_a_match(server: Server) -> None:
-    """Let two new players play a match: with a target of a singleton eaten by a pair, three moves are a whole game."""
-    with server.client() as organiser:
+def play_a_match(*servers: Server) -> None:
+    """Let two new players play a match, each move at the next server, until the last server knows its result.
+
+    With a target of a singleton eaten by a pair, three moves are a whole game.
+    """
+    at = itertools.cycle(servers)
+    with servers[0].client() as organiser:
         tokens = {name: organiser.register_player(name).token for name in ("anna", "ben")}
         match = organiser.create_match(
             "circle-of-life(target=1)", tuple(tokens), time_control="5m", start=arb.StartRule.AT_ONCE
         )
         for ply, (name, move) in enumerate((("anna", "e5"), ("ben", "e7"), ("anna", "e6"))):
-            with arb.BlockingClient(server.address, token=tokens[name]) as player:
+            with arb.BlockingClient(next(at).address, token=tokens[name]) as player:
+                until(lambda player=player, ply=ply: player.get_match(match.match_id).ply == ply)  # type: ignore[misc]
                 player.submit_move(match.match_id, ply, move)
-        assert organiser.get_match(match.match_id).result is not None
+    with arb.BlockingClient(servers[-1].address, token=servers[0].admin_token) as looking:
+        until(lambda: looking.get_match(match.match_id).result is not None)
+
+
+def stop(server: Server) -> None:
+    """Stop a server in a container, as an operator does."""
+    assert server.process is not None
+    inside = descendants(server.process.pid).items()
+    os.kill(next(number for number, line in inside if line.startswith("/opt/arbiter/bin/")), SIGTERM)
+    assert server.ended() == 0  # buildah passes the signal on
 
 
 @pytest.mark.toolchain
@@ -113,11 +138,72 @@ def test_a_match_is_played_on_a_server_in_a_container(container: str, compiled: 
     try:
         play_a_match(server)
     finally:
-        assert server.process is not None
-        inside = descendants(server.process.pid).items()
-        os.kill(next(number for number, line in inside if line.startswith("/opt/arbiter/bin/")), SIGTERM)
-        assert server.ended() == 0  # buildah passes the signal on
+        stop(server)
     assert (data / "arbiter.db").stat().st_uid == USER
+
+
+@contextmanager
+def compose_server(
+    container: str, service: dict[str, Any], sockets: Path, folder: Path, **changed: str
+) -> Iterator[Server]:
+    """Run a server of the compose file in a container, with its command and its environment."""
+    entrypoint = json.loads(buildah("inspect", container))["OCIv1"]["config"]["Entrypoint"]
+    environment = service["environment"] | changed
+    options = [f"--env={name}={text}" for name, text in environment.items()]
+    run = (*BUILDAH, "run", "--isolation", "chroot", "--user", f"{USER}:{USER}", f"--volume={sockets}:/run/postgresql")
+    command = (*run, *options, container, "--", *entrypoint, *service["command"])
+    folder.mkdir()
+    server = Server(folder, free_port(), store=None, command=command)
+    server.start()
+    try:
+        yield server
+    finally:
+        stop(server)
+
+
+@pytest.mark.toolchain
+def test_the_servers_of_the_compose_file_play_one_match(container: str, tmp_path: Path) -> None:
+    """With a PostgreSQL, NATS and Prometheus of this machine, since there is no network of containers here.
+
+    The servers run in one container, and share the volume of its image: buildah sometimes mounts that over a volume of
+    ours at the same place, if there is another one of ours.
+    """
+    services = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())["services"]
+    names = [name for name in services if name.startswith("arbiter")]
+    user, password = services["nats"]["command"][-3::2]
+    cluster = Cluster()
+    metrics = {f"{name}:9464": f"127.0.0.1:{free_port()}" for name in names}
+    try:
+        cluster.folder.chmod(0o711)  # for the user in the containers
+        database = make_url(cluster.fresh()).database
+        with ExitStack() as stack:
+            nats = stack.enter_context(Nats("--user", user, "--pass", password))
+            servers = [
+                stack.enter_context(
+                    compose_server(
+                        container,
+                        services[name],
+                        cluster.folder,
+                        tmp_path / name,
+                        ARBITER_STORE=f"postgresql://arbiter@/{database}?host=/run/postgresql",
+                        ARBITER_BUS=services[name]["environment"]["ARBITER_BUS"].replace("nats:4222", nats.address),
+                        ARBITER_WEB=f"127.0.0.1:{free_port()}",
+                        ARBITER_METRICS=shown,
+                    )
+                )
+                for name, shown in zip(names, metrics.values(), strict=True)
+            ]
+            play_a_match(*servers)
+            file = ROOT / "deploy" / "compose" / "prometheus.yaml"
+            address = stack.enter_context(
+                prometheus(tmp_path, file, {"scrape_interval: 5s": "scrape_interval: 1s", **metrics})
+            )
+            wait(lambda: value(address, 'sum(up{job="arbiter"})') == len(servers))
+            wait(lambda: value(address, "sum(arbiter_moves_total)") == 3)
+            wait(lambda: value(address, "sum(arbiter_bus_received_total)") > 0)
+            wait(lambda: health(address) == dict.fromkeys(alerts(), "ok"))
+    finally:
+        cluster.remove()
 
 
 def test_the_versions_in_the_image_are_those_that_the_project_pins() -> None:

@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,10 @@ def ask(address: str, path: str, **query: str) -> Any:
 
 
 @contextmanager
-def prometheus(folder: Path, target: str) -> Iterator[str]:
-    """Run a Prometheus with the configuration of the folder, which reads the target each second; return its address."""
-    configuration = (FOLDER / "prometheus.yaml").read_text()
-    for ours, here in (("15s", "1s"), ("- alerts.yaml", f"- {FOLDER / 'alerts.yaml'}"), ("127.0.0.1:9464", target)):
+def prometheus(folder: Path, file: Path, changed: Mapping[str, str]) -> Iterator[str]:
+    """Run a Prometheus with a configuration, in which some texts are changed; return its address."""
+    configuration = file.read_text()
+    for ours, here in {"- alerts.yaml": f"- {FOLDER / 'alerts.yaml'}", **changed}.items():
         assert ours in configuration
         configuration = configuration.replace(ours, here)
     (folder / "prometheus.yaml").write_text(configuration)
@@ -92,9 +92,9 @@ async def test_a_prometheus_reads_the_metrics_and_accepts_alerts_and_dashboard(t
 
 
 def _check(folder: Path, target: str) -> None:
-    with prometheus(folder, target) as address:
-        _wait(lambda: _value(address, 'arbiter_moves_total{game="pods"}') == 3)
-        assert _value(address, "arbiter_live_matches") == 1
+    with prometheus(folder, FOLDER / "prometheus.yaml", {"15s": "1s", "127.0.0.1:9464": target}) as address:
+        wait(lambda: value(address, 'arbiter_moves_total{game="pods"}') == 3)
+        assert value(address, "arbiter_live_matches") == 1
         for panel in panels():
             for shown in panel["targets"]:
                 ask(
@@ -102,10 +102,10 @@ def _check(folder: Path, target: str) -> None:
                     "api/v1/query",
                     query=shown["expr"].replace("$instance", ".*").replace("$__rate_interval", "1m"),
                 )
-        _wait(lambda: _health(address) == dict.fromkeys(alerts(), "ok"))
+        wait(lambda: health(address) == dict.fromkeys(alerts(), "ok"))
 
 
-def _wait(condition: Callable[[], bool]) -> None:
+def wait(condition: Callable[[], bool]) -> None:
     """Wait until a condition holds: Prometheus reads a server once a second, and sends no notification."""
     last = time.monotonic() + WAIT_S
     while not condition():
@@ -125,11 +125,11 @@ def test_the_dashboard_uses_metrics_that_exist() -> None:
     assert described - asked == {"arbiter_build_info"}
 
 
-def _value(address: str, query: str) -> float:
+def value(address: str, query: str) -> float:
     found = (ask(address, "api/v1/query", query=query) or {"result": []})["result"]
     return float(found[0]["value"][1]) if found else 0.0
 
 
-def _health(address: str) -> dict[str, str]:
+def health(address: str) -> dict[str, str]:
     (group,) = (ask(address, "api/v1/rules") or {"groups": [{"rules": []}]})["groups"]
     return {rule["name"]: rule["health"] for rule in group["rules"]}
