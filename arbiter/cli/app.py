@@ -38,6 +38,8 @@ COMMANDS: Final = (
         "export", "export:export", RUN, "Write all finished matches into a folder, as signed transcripts or as tables."
     ),
     Command("archive", "archive:archive", RUN, "Move the records of old matches out of the event log, compressed."),
+    Command("backup", "store:backup", RUN, "Copy the store and its signing keys to a new folder, beside the server."),
+    Command("restore", "store:restore", RUN, "Copy a backup into an empty store, of either kind."),
     Command("migrate", "migrate:migrate", RUN, "Bring the tables of a store up to date before the next start."),
     Command("demo", "demo:demo", RUN, "Let bots play all games against each other on an arbiter of their own."),
     Command("play", "play:play", RUN, "Play against a bot, or somebody else, in the terminal."),

@@ -90,7 +90,7 @@ def backup(folder: Path, /, *, store: str | None = None, keys: Path | None = Non
     with progress_of("Copying", "rows") as progress:
         copied = backup_store(settings.store, settings.key_ring, folder, progress)
     say(f"{shown_store(settings.store)} is copied to {folder}: {_copied(copied)}.")
-    say(f"`arbiter store restore {folder}` brings it back; `--store` and `--keys` say where.")
+    say(f"`arbiter restore {folder}` brings it back; `--store` and `--keys` say where.")
 
 
 @app.command
@@ -100,7 +100,7 @@ def restore(folder: Path, /, *, store: str | None = None, keys: Path | None = No
     The backup is checked before anything is written, every record and every seal. If this is interrupted, nothing is
     in the store, and it can be done again.
 
-    :param folder: A folder that `arbiter store backup` has made.
+    :param folder: A folder that `arbiter backup` has made.
     :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
     :param keys: The file of the signing keys. [default: as the server's settings]
     :param config: The server's configuration file (TOML).

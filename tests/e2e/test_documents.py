@@ -105,7 +105,7 @@ def test_an_operators_day(shell: Shell) -> None:
     runbook = "deploy/README.md"
     backups = {"/backups/2026-11-23": str(shell.folder / "backup")}
     check, rebuild = commands(block(runbook, "arbiter store check"))
-    backup, restore = commands(block(runbook, "arbiter store backup"))
+    backup, restore = commands(block(runbook, "arbiter backup"))
     with shell.running(block(runbook, "arbiter serve --config arbiter.toml").strip(), "Next:"):
         invite, create, revoke, suspend = commands(block(runbook, "arbiter player invite"))
         assert shell.typed(invite).strip()
