@@ -164,6 +164,11 @@ class Limits(_Section):
     held_up_ms: Milliseconds = Field(
         default=2_000, ge=200, description="how long the event loop may be blocked before matches are interrupted"
     )
+    stop_ms: Milliseconds = Field(
+        default=25_000,
+        ge=1_000,
+        description="longest time for a stop; a server whose database does not answer then ends as if it was killed",
+    )
     server_silence_ms: Milliseconds = Field(
         default=2_000,
         ge=2_000,

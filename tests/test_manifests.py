@@ -135,6 +135,9 @@ def test_readiness_uses_the_health_service_and_a_drain_has_enough_time() -> None
         assert found[probe]["grpc"] == {"port": port}
     grace = pod()["spec"]["terminationGracePeriodSeconds"]
     assert grace > 3 * DRAIN_S
+    stop_s = load(KUBERNETES / "arbiter.toml", store="postgresql://arbiter@db/arbiter").limits.stop_ms / 1_000
+    stops = [each["stop_grace_period"] for each in arbiters().values()]
+    assert min(grace, *(float(each.removesuffix("s")) for each in stops)) > stop_s > 2 * DRAIN_S
     alive = found["livenessProbe"]
     assert alive["periodSeconds"] * alive["failureThreshold"] > grace, "a drain is NOT_SERVING"
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -12,6 +14,7 @@ from google.protobuf.internal import api_implementation
 
 from arbiter.bootstrap import ADMIN, RunningServer, serving, shown_store
 from arbiter.cli.announcing import Serving, client_address
+from arbiter.cli.failure import FAILED
 from arbiter.config import Settings
 from arbiter.runtime.loop import keep
 
@@ -26,6 +29,7 @@ async def serve_until_signal(
 
     def stop() -> None:
         stopped.set()
+        _end_after(settings.limits.stop_ms)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once: durable data is safe
@@ -38,6 +42,21 @@ async def serve_until_signal(
         async with _with_bots(settings, running, bots):
             await stopped.wait()
         stops()
+
+
+def _end_after(most_ms: int) -> None:
+    """End this process unless it ends by itself in time.
+
+    Its database may not answer. Then nothing can be stored any more, and the next start treats it as if it was killed.
+    """
+
+    def end() -> None:
+        structlog.get_logger("arbiter").error("not_stopped", after_ms=most_ms)
+        os._exit(FAILED)
+
+    timer = threading.Timer(most_ms / 1_000, end)
+    timer.daemon = True
+    timer.start()
 
 
 def _described(settings: Settings, running: RunningServer) -> Serving:

@@ -6,11 +6,13 @@ Requests are refused with their reason, clocks stop meanwhile, and play goes on 
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 
@@ -152,6 +154,41 @@ async def test_postgresql_is_killed_and_comes_back_during_play(tmp_path: Path, c
     finally:
         if server.process is not None and server.process.poll() is None:
             server.kill()
+
+
+@contextmanager
+def frozen(cluster: Cluster) -> Iterator[None]:
+    """Have PostgreSQL answer nothing, while its connections stay open."""
+    assert cluster._process is not None
+    main = cluster._process.pid
+    os.kill(main, signal.SIGSTOP)  # from now on it starts no process
+    processes = [main, *children(main)]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.kill(process, signal.SIGCONT)
+
+
+async def test_a_server_whose_database_does_not_answer_stops_in_time_and_loses_nothing(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    server = Server(tmp_path, free_port(), store=cluster.fresh())
+    server.surroundings = {"ARBITER_KEYS": str(tmp_path / "arbiter.keys"), "ARBITER_LIMITS__STOP_MS": "1000"}
+    server.start()
+    async with connected(server) as (anna, _):
+        match_id = await new_match(server)
+        await anna.first_item("turn")
+        await until_accepted(anna)
+    with frozen(cluster):
+        assert server.stop() == 1
+    assert "not_stopped" in server.log.read_text()
+    server.surroundings = {"ARBITER_KEYS": str(tmp_path / "arbiter.keys")}
+    server.start()
+    assert sum(event["kind"] == "moved" for event in await record(server, match_id)) == 1
+    assert server.stop() == 0
 
 
 # -- a client that is stopped -----------------------------------------------------------------------------------------
