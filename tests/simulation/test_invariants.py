@@ -10,11 +10,23 @@ from typing import Any
 
 import pytest
 
+from arbiter.errors import Reason
+from arbiter.service.ports.directory import Challenge
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.guarantees import Bookmarked
 from arbiter.testing.simulation.invariants import RunEvidence, violations
+from arbiter.testing.simulation.invariants.challenges import challenges_end_in_one_way
+from arbiter.testing.simulation.invariants.servers import clocks_agree, thoughts_are_measured
 from arbiter.testing.simulation.invariants.tournaments import played_alone
-from arbiter.testing.simulation.observations import EndedStream, LostServer, TwoStreams
+from arbiter.testing.simulation.observations import (
+    ChallengeAnswer,
+    ChallengeStory,
+    EndedStream,
+    LostServer,
+    ReceivedRequest,
+    SentTurn,
+    TwoStreams,
+)
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
 from arbiter.testing.tournaments import TournamentRun
@@ -249,3 +261,54 @@ def test_a_tournament_is_paired_on_one_server_as_on_several_also_with_late_entri
     assert [meeting.games for meeting in alone.meetings] == [meeting.games for meeting in run.tournament.meetings]
     assert standings(alone).rows == standings(run.tournament).rows
     assert len(alone.players) == 6 - len(late)
+
+
+@pytest.mark.parametrize("another_server", [False, True])
+def test_two_clocks_may_differ_by_twice_what_one_may_be_wrong(
+    evidence_of_servers: Evidence, another_server: bool
+) -> None:
+    """As where a turn is sent by one server, and its player moves by a single call at another one."""
+    changed = copied(evidence_of_servers)
+    handed, asked = changed.history.handed, changed.history.asked
+    n, sent = next((n, each) for n, each in enumerate(asked) if each.ask.verb == "move")
+    asked[n] = sent._replace(at_ms=sent.at_ms + 4, process=sent.process + another_server)
+    handed[:] = [each._replace(at_ms=each.at_ms - 4) if _is_answered_by(each, sent) else each for each in handed]
+    assert bool(list(thoughts_are_measured(RunEvidence(changed)))) is not another_server
+
+
+def _is_answered_by(turn: SentTurn, move: ReceivedRequest) -> bool:
+    return (turn.player, turn.match_id, turn.ply) == (move.player, move.ask.match_id, move.ask.ply)
+
+
+@pytest.mark.parametrize("cut_off", [False, True])
+def test_a_machine_that_was_suspended_has_the_right_time_once_it_reaches_the_store(
+    evidence_of_servers: Evidence, cut_off: bool
+) -> None:
+    changed = copied(evidence_of_servers)
+    handed = changed.history.handed
+    last = handed[-1]
+    handed[-1] = last._replace(at_ms=last.at_ms - 6_000)
+    continued_s = last.true_ms / 1_000 - 2
+    changed.history.resumed_s.append(continued_s)
+    if cut_off:
+        changed.history.gaps.append((continued_s - 1, continued_s + 3))
+    assert bool(list(clocks_agree(RunEvidence(changed)))) is not cut_off
+
+
+@pytest.mark.parametrize("accepted_too", [False, True])
+def test_a_player_who_asks_to_accept_and_to_decline_is_refused_one_of_them(
+    evidence_of_servers: Evidence, accepted_too: bool
+) -> None:
+    """Also if the answer to the other one is lost."""
+    changed = copied(evidence_of_servers)
+    case = RunEvidence(changed)
+    [match_id, entries], *_ = case.matches.items()
+    entries[0].event["request"] = "challenge c1"
+    challenger, player = entries[0].event["players"]
+    end = Challenge("c1", challenger, player, "pods", "1m", False, 1, "r", 0, "accepted", match_id, player)
+    story = ChallengeStory(challenger, "c1", [(player, False)], end=end, told=[match_id])
+    story.answers.append(ChallengeAnswer(player, False, "", Reason.CHALLENGE_NOT_FOUND))
+    if accepted_too:
+        story.asked.append((player, True))
+    changed.history.challenges.append(story)
+    assert bool(list(challenges_end_in_one_way(case))) is not accepted_too

@@ -33,7 +33,7 @@ SCOPES: Final = {ORGANISER: Scope.ORGANISE, OBSERVER: Scope.OBSERVE}  #: of thos
 class GateCalls:
     """The calls that reach a server process. What it answers is recorded.
 
-    secrets: of the callers' tokens, by name.
+    secrets: of the callers' tokens, by name. process: number of the server process.
     """
 
     def __init__(
@@ -43,19 +43,21 @@ class GateCalls:
         history: RunObservations,
         stored: MemoryJournal,
         clock: Clock,
+        process: int,
     ) -> None:
         self._gate = gate
         self._secrets = secrets
         self._history = history
         self._stored = stored
         self._clock = clock
+        self._process = process
 
     def _call(self, caller: str) -> Call:
         return Call(self._secrets[caller], ADDRESS)
 
     async def request(self, player: str, ask: Request) -> Answer:
         """Do what a player asks for; return the answer."""
-        self._history.asked.append(received(player, ask, self._clock.now_ms(), streamed=False))
+        self._history.asked.append(received(player, ask, self._clock.now_ms(), False, self._process))
         try:
             return self._sent(player, ask.match_id, ask.request, await self._receipt(self._call(player), ask))
         except Refusal as refusal:

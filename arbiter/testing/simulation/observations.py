@@ -31,18 +31,19 @@ class Request(NamedTuple):
 
 
 class ReceivedRequest(NamedTuple):
-    """A request reached the server."""
+    """A request reached the server. process: number of the server process, as in `SentTurn`."""
 
     player: str
     ask: Request
     at_ms: int
     streamed: bool
     true_ms: float
+    process: int
 
 
-def received(player: str, ask: Request, at_ms: int, streamed: bool) -> ReceivedRequest:
+def received(player: str, ask: Request, at_ms: int, streamed: bool, process: int) -> ReceivedRequest:
     """Return the observation of a request that has reached the server now."""
-    return ReceivedRequest(player, ask, at_ms, streamed, true_ms())
+    return ReceivedRequest(player, ask, at_ms, streamed, true_ms(), process)
 
 
 def true_ms() -> float:

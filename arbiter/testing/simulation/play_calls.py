@@ -163,7 +163,7 @@ class RecordedMessages:
             return
         ask = ask_of(act)
         if ask is not None:
-            self._history.asked.append(received(session.player, ask, arrived, streamed=True))
+            self._history.asked.append(received(session.player, ask, arrived, True, self._process))
         self._messages.act(session, act, arrived)
 
     def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:

@@ -116,7 +116,9 @@ class Server:
         self.gate, self.log = gate, structlog.get_logger("arbiter.rpc")
         self.held_calls: dict[str, tuple[HeldCall, asyncio.Task[Any]]] = {}  # by peer
         self.unread = unread = Unread(limits, self._close, self.log)
-        self.calls = GateCalls(gate.matches, self.data.secrets, self.history, self.stored, world.clock)
+        self.calls = GateCalls(
+            gate.matches, self.data.secrets, self.history, self.stored, world.clock, self.history.processes
+        )
         self.observations = EventStreams(gate.matches, unread, limits)
         self.play_streams = PlayStreams(gate.play, arbiter.sessions, self._messages, world.clock, unread, limits)
 
