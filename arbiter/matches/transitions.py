@@ -147,12 +147,12 @@ def _leave(match: Match, command: Leave, at: int) -> Decision:
 
 
 def _interrupt(match: Match, command: Interrupt, at: int) -> Decision:
-    if command.player and not _is_turn(match, command.player, command.began_by):
+    if command.player and not is_turn(match, command.player, command.began_by):
         return unchanged(match)
     return carried_out(match, Interrupted(at, command.reason))
 
 
-def _is_turn(match: Match, player: str, began_by: int | None) -> bool:
+def is_turn(match: Match, player: str, began_by: int | None) -> bool:
     """Return whether a player's clock runs, in a turn that began by an instant, if one is given."""
     started = match.turn_started
     return started is not None and match.players[match.turn - 1] == player and (began_by is None or started <= began_by)

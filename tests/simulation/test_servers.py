@@ -36,11 +36,14 @@ FIXED = [
     (31908, 8, 3),
     # In that time its flag fell at a server that had just started.
     (31514, 8, 3),
+    # A match began with the turn of a player of a dead server, while the server that cleaned up after that one
+    # interrupted other turns for the fifth time. It did not look again.
+    (50658, 8, 3),
     # A move waited until it was known whether a server was dead. The turn was interrupted meanwhile, and yet the move's
     # ledger had the hand-over of the earlier turn.
     (50107, 12, 2),
-    # A check was wrong: it left late entries out, or a stream's end, or a request whose answer was lost; it did not know
-    # that a machine may be suspended and cut off, or that two clocks may be wrong in two directions.
+    # A check was wrong: it left late entries out, or a stream's end, or a request whose answer was lost. Or it did not
+    # know that a machine may be suspended and cut off, or that two clocks may be wrong in two directions.
     (30302, 8, 3),
     (50126, 8, 4),
     (50171, 8, 4),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.live import LiveMatches
-from arbiter.service.matches.live_match import LiveMatch
+from arbiter.service.matches.live_match import LiveMatch, stands_still
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.ports.journal import RecordUnreadable, StoredRecord, Subject
 from arbiter.service.ports.log import Logger
@@ -75,7 +75,7 @@ class MatchesElsewhere:
         match_id, fresh = live.newest.id, [record for record in records if record.revision > known]
         if not fresh:
             return
-        if live.durable is None or not _stands_still(live) or fresh[0].revision != known + 1:
+        if live.durable is None or not stands_still(live) or fresh[0].revision != known + 1:
             self._behind[match_id] = fresh[-1].revision
             return
         loading = Loading(live.durable)
@@ -94,7 +94,7 @@ class MatchesElsewhere:
             live = self._live.find(match_id)
             if live is None or (live.durable is not None and live.durable.revision >= revision):
                 del self._behind[match_id]
-            elif live.durable is not None and _stands_still(live):
+            elif live.durable is not None and stands_still(live):
                 self._recovery.take_in(live)
 
 
@@ -103,8 +103,3 @@ def _is_end(record: StoredRecord) -> bool:
         return isinstance(event_of(record), Ended)
     except RecordUnreadable:
         return False
-
-
-def _stands_still(live: LiveMatch) -> bool:
-    """Return whether a match has no append, recovery or waiting command: its state here is the stored one."""
-    return live.tail is None and live.waiting is None and not live.failed

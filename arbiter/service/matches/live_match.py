@@ -94,6 +94,11 @@ class LiveMatch:
         self.waiting: list[tuple[Command, AnswerCallback]] | None = None
 
 
+def stands_still(live: LiveMatch) -> bool:
+    """Return whether a match has no append, recovery or waiting command: its state here is the stored one."""
+    return live.tail is None and live.waiting is None and not live.failed
+
+
 AdoptionListener = Callable[[Match], None]
 """Called with a match that has become live here in the state that another server has stored."""
 

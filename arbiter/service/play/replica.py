@@ -27,10 +27,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NoReturn
 
+from arbiter.matches import transitions
 from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.events import EventKind
 from arbiter.matches.requests import Receipt
-from arbiter.service.matches.live_match import LiveMatch
+from arbiter.service.matches.live_match import LiveMatch, stands_still
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.membership import NO_ANSWER, TAKEN_FOR_GONE, Membership
@@ -46,7 +47,7 @@ from arbiter.service.record.news import News
 BEAT_S: Final = 0.5  #: time between two heartbeats
 HURRY_S: Final = 0.02  #: least time between two heartbeats
 HEAR_S: Final = 0.25  #: time between two reads of notices
-MOST_LOOKS: Final = 5  #: at the log of busy servers, for turns of the players of a dead one
+MOST_LOOKS: Final = 50  #: at the log, for turns of the players of a dead server; each takes a commit at least
 NOTICES: Final = 500  #: notices in one read
 
 
@@ -252,18 +253,18 @@ class Replica:
     async def _inherit(self, gone: str) -> None:
         """Clean up after a dead replica. Raises StoreFailed: then the next heartbeat does it again."""
         lost: Sequence[LostPlayer] = ()
-        interrupted, place = 0, -1
+        interrupted = 0
         for _ in range(MOST_LOOKS):
             lost = await self._membership.lost_players(gone)  # some have gone on elsewhere meanwhile
             await self._follower.look()  # first its last commits, then what was stored while turns were interrupted
-            if self._follower.place == place:
-                break
-            place = self._follower.place
             turns = [
                 self._interrupt_turn(live, player, left_ms)
                 for player, left_ms in lost
                 for live in self._matches.live.of_player(player)
+                if not stands_still(live) or transitions.is_turn(live.newest, player, left_ms)
             ]
+            if not turns:
+                break
             interrupted += sum(await asyncio.gather(*turns))  # in one commit
         for player, _ in lost:  # no earlier: as long as their server is not known to be dead, no flag of them falls
             self._note_absence(player, gone)

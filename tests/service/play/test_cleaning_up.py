@@ -114,6 +114,28 @@ class TestCleaningUp:
         assert (await kinds(new, match.id)).count("interrupted") == 1
 
     @virtually
+    async def test_every_turn_is_interrupted_that_begins_while_earlier_ones_are(self) -> None:
+        """However often this happens: each commit takes as long as a new match needs to begin."""
+        one, other, third = await servers(3)
+        await one.connect("alice")
+        matches = [await third.create("pondlife", policy=AT_ONCE)]
+        await asyncio.sleep(1)
+        third.tasks[0].cancel()  # it cleans up after nobody
+        await one.die()
+        other.journal.hold = True
+        for _ in range(8):
+            async with asyncio.timeout(60):
+                while not other.journal.held:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            matches.append(await third.create("pondlife", policy=AT_ONCE))
+            await asyncio.sleep(0.1)
+            other.journal.release()
+            other.journal.hold = True
+        other.journal.release()
+        await asyncio.sleep(1)
+        assert [(await kinds(other, match.id))[-1] for match in matches] == ["interrupted"] * 9
+
+    @virtually
     async def test_a_server_goes_on_with_its_heartbeats_while_it_handles_a_dead_one(self) -> None:
         """However long this takes, it is not declared dead itself."""
         one, other, third = await servers(3)

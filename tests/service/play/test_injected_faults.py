@@ -172,7 +172,7 @@ def remembers_one_server(patch: Patch) -> None:
 
 def interrupts_whatever_turn_it_is(patch: Patch) -> None:
     """A turn that a server which lives has handed over is interrupted, because its player came from a dead one."""
-    patch.setattr(transitions, "_is_turn", lambda match, player, began_by: match.phase is Phase.ACTIVE)
+    patch.setattr(transitions, "is_turn", lambda match, player, began_by: match.phase is Phase.ACTIVE)
 
 
 def leaves_the_matches_of_the_dead(patch: Patch) -> None:
