@@ -29,6 +29,7 @@ from arbiter.store.database import kind_of
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
+SAME_TIME_MS: Final = 250  #: between two transactions of which neither sees the other; less than between heartbeats
 ENDED_MS: Final = 750  #: silence after which a replica without a session is dead: one heartbeat is missing
 _ENTER: Final = "INSERT INTO replica (replica, seen_ms, heir, session) VALUES (:replica, ({now}), '', :session)"
 _BEAT: Final = "UPDATE replica SET seen_ms = ({now}), session = :session WHERE replica = :replica AND heir = ''"
@@ -45,10 +46,12 @@ _OTHERS: Final = text("SELECT replica FROM replica WHERE replica <> :replica AND
 _MINE: Final = text("SELECT replica FROM replica WHERE heir = :replica ORDER BY replica")
 
 # A heartbeat removes the rows of its own replica (_ALIVE). But a server of the version before knows no such rows, and
-# removes none as it leaves either: so they only count beside the row of a replica that has been silent since.
+# removes none as it leaves either: so they only count beside the row of a replica that has been silent since. A
+# heartbeat that was written at the same time as the row may not have seen it, and has not told of hand-overs: it is no
+# sign of life yet.
 _IN_DOUBT: Final = (
     "left_replica JOIN replica AS silent ON silent.replica = left_replica.replica "
-    "AND silent.seen_ms <= left_replica.taken_ms"
+    f"AND silent.seen_ms <= left_replica.taken_ms + {SAME_TIME_MS}"
 )
 _ALIVE: Final = text("DELETE FROM left_replica WHERE replica = :replica RETURNING player")
 _SESSIONS: Final = text(

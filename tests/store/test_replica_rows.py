@@ -18,7 +18,7 @@ from arbiter.service.play.replica import BEAT_S
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player
 from arbiter.service.ports.notices import Notice, NoticeKind
 from arbiter.service.ports.replicas import NOT_YET, HandOver, LostPlayer, PlaySession, Replicas
-from arbiter.store.replicas import ENDED_MS
+from arbiter.store.replicas import ENDED_MS, SAME_TIME_MS
 from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
 from tests.store.postgres import Cluster
 from tests.store.test_directory import ALICE, CHALLENGE, TOKEN
@@ -221,6 +221,28 @@ async def test_the_next_replica_of_a_player_is_told_once_when_its_turns_were_han
     assert [sorted(beat.hand_overs) for beat in told if beat is not None] == [turns("bob"), []]
     assert told[0] is not None
     assert told[0].sessions[1].left_ms is None, "from then on, bob is not in doubt"
+
+
+async def test_a_heartbeat_that_has_not_seen_that_its_player_has_left_lets_no_hand_over_be_lost(two: Two) -> None:
+    def heard(after_ms: int) -> None:
+        """Have `a` write a heartbeat that long after the row, and without seeing it."""
+        two.cluster.ask(
+            f"UPDATE replica SET seen_ms = taken_ms + {after_ms} FROM left_replica WHERE {mine}", two.database
+        )
+
+    mine = "replica.replica = 'a' AND left_replica.replica = 'a'"
+    assert SAME_TIME_MS < BEAT_S * 1_000, "the next heartbeat is a sign of life"
+    await take(two.a, "alice", "a")
+    await take(two.b, "alice", "b")
+    for after_ms, doubtful in ((-1, ["alice"]), (3, ["alice"]), (SAME_TIME_MS + 1, [])):
+        heard(after_ms)
+        assert await in_doubt(two.b, "b") == doubtful
+    heard(3)
+    assert await two.a.beat("a", A_LONG_TIME_MS, turns)
+    told = await two.b.beat("b", A_LONG_TIME_MS)
+    assert told is not None
+    assert sorted(told.hand_overs) == turns("alice")
+    assert [session.left_ms for session in told.sessions] == [None]
 
 
 async def test_of_a_turn_that_went_from_replica_to_replica_the_last_word_counts(replicas: Replicas) -> None:
