@@ -1,4 +1,6 @@
-"""A wheel whose busiest modules are compiled by mypyc, for whoever asks: `HATCH_BUILD_HOOKS_ENABLE=1`.
+"""A wheel whose busiest modules are compiled, for whoever asks: `HATCH_BUILD_HOOKS_ENABLE=1`.
+
+Most are compiled by mypyc. On Linux there are also modules in C, without which the arbiter does the same more slowly.
 
 Without it the wheel is pure Python, and an editable installation always is. The modules are named in `pyproject.toml`
 and are the same ones that run interpreted elsewhere: nothing in them knows that it is compiled. None has coroutines: as
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import chdir
 from pathlib import Path
@@ -71,7 +74,7 @@ class Compile(BuildHookInterface[Any]):
     def _compile(self, modules: Sequence[str]) -> None:
         # Imported here: who builds the pure wheel needs neither.
         from mypyc.build import mypycify
-        from setuptools import Distribution
+        from setuptools import Distribution, Extension
 
         settings = Path(PLACE, "types.ini")
         settings.parent.mkdir(parents=True, exist_ok=True)
@@ -84,6 +87,8 @@ class Compile(BuildHookInterface[Any]):
             debug_level="0",
             target_dir=f"{PLACE}/c",
         )
+        if sys.platform == "linux":
+            extensions += [Extension(path.removesuffix(".c").replace("/", "."), [path]) for path in self.config["c"]]
         build: Any = Distribution({"name": GROUP, "ext_modules": extensions}).get_command_obj("build_ext")
         build.build_lib, build.build_temp = f"{PLACE}/lib", f"{PLACE}/temp"
         build.ensure_finalized()

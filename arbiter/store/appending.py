@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import Final, NamedTuple
 
 from arbiter.service.ports.journal import Append
+from arbiter.store.jobs import Transaction
 from arbiter.store.numbering import Seal, numbered
 from arbiter.store.tables import Numbered
-from arbiter.store.writer import Transaction
 
 UNDISTURBED: Final = 8  #: appends in a row between which no other server has stored anything: the next one may guess
 MOST_GUESSED: Final = 256  #: maximum records that are sent before it is known which number is the last
@@ -45,13 +45,34 @@ class LoneLog:
         self._kind.insert(transaction.connection if lone else transaction.begun(), rows)
         return Appended(places, listed)
 
+    def rows_of(self, appends: Sequence[Append]) -> tuple[list[Numbered], list[int]] | None:
+        """Return the rows of appends, and the last number of each; None if they consist of more than rows.
+
+        The appends count as stored from here on. If they are not, `forget`. Call this only while no transaction is
+        under way.
+        """
+        if self._last is None or not all(map(_is_plain, appends)):
+            return None
+        rows, places, _ = numbered(appends, self._last, self._sealer())
+        self._last = places[-1]
+        return rows, places
+
     def forget(self) -> None:
         """Note that a transaction may have been rolled back."""
         self._last = None
 
 
+def _is_plain(append: Append) -> bool:
+    """Return whether nothing but the records of an append is to be stored, and nothing is to be looked up before."""
+    _, opened, closed, tournament, basis, open_limits = append
+    lists = opened is None and closed is None and tournament is None and open_limits is None
+    return lists and not (basis is not None and basis.lost)
+
+
 class SharedLog:
     """The log of a store that other servers write to as well; `arbiter.store.postgres` says how they keep its order."""
+
+    rows_of: None = None  #: the last number is known only in a transaction
 
     def __init__(self, kind: ModuleType, sealer: Sealer) -> None:
         """`kind`: the module of the database."""

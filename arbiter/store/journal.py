@@ -50,10 +50,11 @@ from arbiter.store import archive, records, tables
 from arbiter.store.appending import LoneLog, SharedLog
 from arbiter.store.database import kind_of
 from arbiter.store.gaps import last_gap
+from arbiter.store.jobs import Transaction
 from arbiter.store.numbering import Seal, unsealed
 from arbiter.store.reader import Reader
 from arbiter.store.summaries import end_columns, read_row, row_columns, tournament_columns
-from arbiter.store.writer import Transaction, Writer, settle
+from arbiter.store.writer import Writer, settle
 
 _COUNT = text(
     "INSERT INTO tally (label, game, rated, player_1, player_2, result, winner, cause, games, version_1, version_2) "
@@ -83,6 +84,7 @@ class SqlJournal:
         kind = kind_of(engine)
         self._snapshot: tuple[str, ...] = kind.SNAPSHOT
         self._log = (SharedLog if kind.SHARED else LoneLog)(kind, self._sealer)  # only the writer's thread uses it
+        self._rows_of = self._log.rows_of  # called in the event loop, while the writer's thread has no transaction
         writer.when_failed(self._log.forget)
         self._log_after: Callable[[Connection, int, int], Sequence[Sequence[Any]]] = kind.log_after
 
@@ -94,7 +96,7 @@ class SqlJournal:
 
     def append_then(self, append: Append, then: Stored) -> None:
         """Store records, then call back; see `arbiter.service.ports.Journal`."""
-        self._writer.write_among(self._append_all, append, then, _lose_basis, self._log.claim)
+        self._writer.write_among(self._append_all, append, then, _lose_basis, self._log.claim, self._rows_of)
 
     def _append_all(self, transaction: Transaction, appends: list[Append]) -> list[int]:
         """Store the records of several appends, in order, and update the list tables.

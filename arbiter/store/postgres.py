@@ -160,6 +160,11 @@ def engine(place: URL) -> Engine:
     return made
 
 
+def commit_thread(made: Engine, most: int) -> None:
+    """Return None: there is no thread that commits to PostgreSQL without the interpreter's lock."""
+    return
+
+
 def still_connected(connection: Connection) -> bool:
     """Return whether an idle connection still has its session in the database, as far as can be known here."""
     return _is_there(_driver(connection))

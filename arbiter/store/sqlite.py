@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from sqlalchemy import Column, Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
@@ -21,6 +21,9 @@ from arbiter.errors import OperatorError
 from arbiter.store.failure import HeldElsewhere
 from arbiter.store.files import look_at
 from arbiter.store.tables import Numbered, metadata
+
+if TYPE_CHECKING:
+    from arbiter.store._commit_thread import CommitThread
 
 NAME: Final = "SQLite"
 FORM: Final = "sqlite:///FILE"
@@ -36,6 +39,13 @@ CLAIM: Final[tuple[str, ...]] = ()
 COLUMNS: Final = 7  #: columns of each inserted record
 KNOWN: Final = 5  #: the place of the bool among them
 MOST_LONE: Final = 512  #: maximum records in one statement, which is its own transaction outside of others
+# FULL: a reported commit survives a power cut. Checkpoints run separately: see writer.py.
+_PRAGMAS: Final = (
+    "PRAGMA busy_timeout=5000",
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=FULL",
+    "PRAGMA wal_autocheckpoint=0",
+)
 SHARED: Final = False  #: whether several servers may use a store at the same time
 _AFTER: Final = (
     "SELECT sequence, match_id, revision, body, subject, seal FROM event WHERE sequence > ? ORDER BY sequence LIMIT ?"
@@ -56,9 +66,8 @@ def engine(place: URL) -> Engine:
 
     @event.listens_for(made, "connect")
     def settle(connection: Any, _record: object) -> None:
-        # FULL: a reported commit survives a power cut. Checkpoints run separately: see writer.py.
-        for pragma in ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=0"):
-            connection.execute(f"PRAGMA {pragma}").close()
+        for pragma in _PRAGMAS:
+            connection.execute(pragma).close()
 
     return made
 
@@ -66,6 +75,20 @@ def engine(place: URL) -> Engine:
 def connect_writer(made: Engine) -> Connection:
     """Return a connection in autocommit mode; BEGIN starts a transaction. Raises SQLAlchemyError."""
     return made.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+
+def commit_thread(made: Engine, most: int) -> CommitThread | None:
+    """Return a thread that commits without the interpreter's lock; None if this installation is not compiled.
+
+    most: maximum records in a commit, unless a batch has more. The thread opens the file at its first commit. Python's
+    driver takes the lock before and after each commit, and at low load this costs more than the commit.
+    """
+    try:
+        from arbiter.store._commit_thread import CommitThread
+    except ImportError:
+        return None
+    path = str(Path(made.url.database or "").absolute())
+    return CommitThread(path, "; ".join(_PRAGMAS), _insert_of(1)[0], most)
 
 
 def still_connected(connection: Connection) -> bool:

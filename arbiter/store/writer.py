@@ -3,6 +3,9 @@
 A durable commit costs a disk flush, however much it holds. While one flush runs, new writes queue up, and the next
 transaction takes all of them. So the load sets the size of the groups; there is no timer. The writes of one turn of the
 event loop are queued together, at its end.
+
+Where a store can commit without the interpreter's lock (`commit_thread` in the module of the database), such a thread
+stores what consists of records alone, such as moves, while the writer's thread has nothing to do: see `unlocked.py`.
 """
 
 from __future__ import annotations
@@ -11,20 +14,22 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, RootTransaction
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.store.database import kind_of
 from arbiter.store.failure import deadlocked, lost, reason, whole
+from arbiter.store.jobs import Claim, Item, Job, RowsOf, T, Then, Transaction, WriteAll, settle_all
+from arbiter.store.unlocked import UnlockedCommits
 
 LOOK_S: Final = 0.5  #: interval between two checks of the store's files while nothing is written
 GONE: Final = "its files are not those that it opened"  #: a clause for players; the log says more
@@ -32,80 +37,14 @@ _LITTLE: Final = 250  #: pages: moving this many into the file delays no commit 
 _MOST_REPEATS: Final = 5  #: of a write whose transaction the database rolled back to end a deadlock
 _MOST_ROUNDS: Final = 4  #: rounds in which the checkpoint thread tries to reduce the rest to _LITTLE
 
-T = TypeVar("T")
-Item = TypeVar("Item")
 Write = Callable[[Connection], T]
 Committed = Callable[[int, float], None]
-"""Called in the writer's thread after each commit, with its number of writes and its duration in seconds."""
-
-
-class Transaction:
-    """The transaction of a group of writes. It begins when the first write asks for it.
-
-    connection: not in a transaction until then. alone: whether the writes that received this object are the whole
-    group; false until the group is complete.
-    """
-
-    __slots__ = ("_begin", "_root", "alone", "connection")
-
-    def __init__(self, connection: Connection, begin: tuple[str, ...]) -> None:
-        self.connection = connection
-        self.alone = False
-        self._begin = begin
-        self._root: RootTransaction | None = None
-
-    def begun(self) -> Connection:
-        """Return the connection, inside the transaction. Raises SQLAlchemyError."""
-        if self._root is None:
-            self._root = self.connection.begin()
-            for statement in self._begin:
-                self.connection.exec_driver_sql(statement).close()
-        return self.connection
-
-    def commit(self) -> None:
-        """Commit durably. Raises SQLAlchemyError."""
-        if self._root is not None:
-            self._root.commit()
-
-
-WriteAll = Callable[[Transaction, list[Item]], Sequence[T]]
-Claim = Callable[[Transaction], None]
-"""Waits until a transaction may write what several servers write by turns. Raises SQLAlchemyError."""
-Then = Callable[[Any, BaseException | None], None]
-"""Called in the event loop with the result of a write that is durable, or with 0 and the reason why it failed."""
-
-
-class _Job:
-    __slots__ = ("claim", "error", "failed", "item", "loop", "result", "then", "write_all")
-
-    def __init__(
-        self,
-        write_all: WriteAll[Any, Any],
-        item: object,
-        then: Then,
-        loop: asyncio.AbstractEventLoop,
-        failed: Callable[[Any], None] | None,
-        claim: Claim | None,
-    ) -> None:
-        self.write_all = write_all
-        self.item = item
-        self.then = then
-        self.failed = failed
-        self.claim = claim
-        self.loop = loop
-        self.result: Any = 0
-        self.error: BaseException | None = None
-
-    def settle(self) -> None:
-        try:
-            self.then(self.result, self.error)
-        except Exception as error:  # the other callbacks of the commit still run
-            context = {"message": "an error after a write", "exception": error}
-            self.loop.call_exception_handler(context)
+"""Called after each commit, with its number of writes and its duration in seconds: in the thread that committed, or in
+the event loop."""
 
 
 class Writer:
-    """The single thread that writes to a database."""
+    """Writes to a database, one transaction after another."""
 
     def __init__(
         self,
@@ -121,8 +60,8 @@ class Writer:
         self._committed = committed
         self._largest = largest_group
         self._commits_a_checkpoint = commits_a_checkpoint
-        self._turn: list[_Job] = []  # what was asked for in this turn of the event loop
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._turn: list[Job] = []  # what was asked for in this turn of the event loop
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._checkpoint_due = threading.Event()
         self._rest_due = False  # pages that were committed while the checkpoint thread worked
         self._log = log
@@ -131,6 +70,10 @@ class Writer:
         self._when_failed: list[Callable[[], None]] = []
         self._files = self._kind.Files(engine)
         self._gone = ""  # what is wrong with the files; once set, nothing is written
+        self._behind = 0  # writes of the writer's thread whose callers have no result yet
+        self._commits = 0
+        thread = self._kind.commit_thread(engine, largest_group)
+        self._unlocked = thread and UnlockedCommits(thread, self._note_unlocked, self._wake_if_due)
         self._gate = threading.Lock()  # orders the last write and `close`: no write is queued after the end
         self._committer = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._checkpointer = threading.Thread(target=self._checkpoint, name="store-checkpoint", daemon=True)
@@ -156,6 +99,7 @@ class Writer:
         then: Then,
         failed: Callable[[Item], None] | None = None,
         claim: Claim | None = None,
+        rows_of: RowsOf | None = None,
     ) -> None:
         """Write an item together with neighbouring calls that have the same `write_all`.
 
@@ -163,10 +107,12 @@ class Writer:
         hold: if it raises, it is called again for each item alone. `failed` is called in the writer's thread with an
         item that could not be written, or of which nobody knows, before any later item is written. `then` is called in
         the event loop, for all writes of a commit in one go. `claim` is called in the writer's thread before the first
-        `write_all` of a transaction; what is queued meanwhile joins the transaction.
+        `write_all` of a transaction; what is queued meanwhile joins the transaction. `rows_of` is called in the event
+        loop while no transaction is under way in the writer's thread. If it returns rows, they may be stored in its
+        place; if that fails, the callbacks of `when_failed` are called, and then `write_all`.
         """
         loop = asyncio.get_running_loop()
-        job = _Job(write_all, item, then, loop, failed, claim)
+        job = Job(write_all, item, then, loop, failed, claim, rows_of)
         with self._gate:
             if self._closing:
                 job.error = StoreFailed("it is closed")
@@ -182,19 +128,57 @@ class Writer:
         If each was queued at once, the thread would wake at the first, and commit that alone while the others wait.
         """
         with self._gate:
-            self._queue_turn()
+            if self._closing or not self._turn:
+                return
+            if not self._given():
+                self._queue_turn()
 
     def _queue_turn(self) -> None:
-        for job in self._turn:
+        turn, self._turn = self._turn, []
+        self._behind += len(turn)
+        for job in turn:
             self._jobs.put(job)
-        self._turn.clear()
+
+    def _given(self) -> bool:
+        """Give the writes of this turn to the thread that needs no lock, if that can store them."""
+        if self._unlocked is None or self._behind or self._gone:
+            return False
+        try:
+            given = self._unlocked.give(self._turn)
+        except Exception:  # the writer's thread meets it again, and tells the caller
+            self._tell_of_failure()
+            return False
+        if given:
+            self._turn = []
+        return given
+
+    def _note_unlocked(self, jobs: list[Job], seconds: float) -> None:
+        """Settle the writes of a commit that needed no lock."""
+        if self._have_gone():
+            self._fail(jobs, StoreFailed(GONE))
+        elif self._committed is not None:
+            self._committed(len(jobs), seconds)
+        self._count_commit()
+        settle_all(jobs)
+
+    def _wake_if_due(self) -> None:
+        """Have the writer's thread finish a checkpoint, or store what a commit without the lock gave back."""
+        if self._unlocked is None or not (self._rest_due or self._unlocked.failure()):
+            return
+        with self._gate:
+            if not self._closing and not self._behind:  # else it wakes in any case
+                self._behind += 1
+                self._jobs.put(Job(_nothing, None, _ignore, asyncio.get_running_loop()))
 
     def queued(self) -> int:
         """Return how many writes wait for the next transaction. Any thread may ask."""
-        return self._jobs.qsize() + len(self._turn)
+        return self._jobs.qsize() + len(self._turn) + (self._unlocked.waiting() if self._unlocked else 0)
 
     def when_failed(self, callback: Callable[[], None]) -> None:
-        """Add a callback for failed transactions, in a write or at the commit. It runs in the writer's thread."""
+        """Add a callback for failed transactions, in a write or at the commit.
+
+        It runs in the writer's thread, or in the event loop while that thread has nothing to do.
+        """
         self._when_failed.append(callback)
 
     def close(self) -> None:
@@ -204,25 +188,48 @@ class Writer:
             self._queue_turn()
             self._jobs.put(None)
         self._committer.join()
+        if self._unlocked is not None:
+            self._unlocked.close()
         self._checkpoint_due.set()
         if self._checkpointer.is_alive():
             self._checkpointer.join()
 
     def _run(self) -> None:
-        commits = 0
         while not self._ended and (job := self._jobs.get()) is not None:
-            group = [job]
+            group = [*self._given_back(), job]
             self._gather(group)
             self._commit(group, gather=True)
             self._settle(group)
             if self._rest_due:
                 self._move_rest()
-            commits += 1
-            if commits % self._commits_a_checkpoint == 0:
-                self._checkpoint_due.set()
+            self._count_commit()
+        if rest := self._given_back():
+            self._commit(rest)
+            self._settle(rest)
         self._let_go()
 
-    def _gather(self, group: list[_Job]) -> None:
+    def _given_back(self) -> list[Job]:
+        """Wait for the thread that needs no lock; return what it could not store, in order."""
+        if self._unlocked is None:
+            return []
+        jobs = self._unlocked.given_back()
+        if jobs:
+            self._log.warning("commit_repeated", writes=len(jobs), error=self._unlocked.failure())
+            with self._gate:
+                self._behind += len(jobs)
+            self._tell_of_failure()
+        return jobs
+
+    def _tell_of_failure(self) -> None:
+        for callback in self._when_failed:
+            callback()
+
+    def _count_commit(self) -> None:
+        self._commits += 1
+        if self._commits % self._commits_a_checkpoint == 0:
+            self._checkpoint_due.set()
+
+    def _gather(self, group: list[Job]) -> None:
         """Add what is queued to a group."""
         while len(group) < self._largest and not self._ended:
             try:
@@ -234,7 +241,7 @@ class Writer:
             else:
                 group.append(job)
 
-    def _commit(self, group: list[_Job], gather: bool = False, repeats: int = _MOST_REPEATS) -> None:
+    def _commit(self, group: list[Job], gather: bool = False, repeats: int = _MOST_REPEATS) -> None:
         """Write a group in a transaction. `gather`: while it waits for its turn, what is queued joins the group.
 
         `repeats`: how often a single write is repeated whose transaction was in a deadlock with another server's.
@@ -243,8 +250,7 @@ class Writer:
             self._write(group, gather)
         except Exception as error:
             self._let_go()
-            for callback in self._when_failed:
-                callback()
+            self._tell_of_failure()
             if len(group) > 1 and not lost(error) and not self._gone:
                 for job in group:  # one bad write must not fail the others: each gets its own transaction
                     self._commit([job])
@@ -253,7 +259,7 @@ class Writer:
             else:  # the connection was lost: nobody knows whether the commit succeeded, so do not retry
                 self._fail(group, error)
 
-    def _write(self, group: list[_Job], gather: bool) -> None:
+    def _write(self, group: list[Job], gather: bool) -> None:
         """Write a group in a transaction, and note the results. Raises what a write raises, SQLAlchemyError."""
         began = time.perf_counter()
         if self._gone:
@@ -299,7 +305,7 @@ class Writer:
                 self._log.error("store_files_gone", why=self._gone)
         return bool(self._gone)
 
-    def _fail(self, group: list[_Job], error: Exception) -> None:
+    def _fail(self, group: list[Job], error: Exception) -> None:
         failed = isinstance(error, SQLAlchemyError)
         if failed:
             self._log.error("store_failed", writes=len(group), error=whole(error))
@@ -308,13 +314,26 @@ class Writer:
             if job.failed is not None:
                 job.failed(job.item)
 
-    def _settle(self, group: list[_Job]) -> None:
-        loops: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    def _settle(self, group: list[Job]) -> None:
+        loops: dict[asyncio.AbstractEventLoop, list[Job]] = {}
         for job in group:
             loops.setdefault(job.loop, []).append(job)
         for loop, jobs in loops.items():
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_settle_all, jobs)
+            if loop.is_closed():  # nobody waits for them
+                with self._gate:
+                    self._behind -= len(jobs)
+            else:
+                loop.call_soon_threadsafe(self._settle_behind, jobs)
+
+    def _settle_behind(self, jobs: list[Job]) -> None:
+        """Settle writes of the writer's thread, after those that were stored before without the lock."""
+        if self._unlocked is not None:
+            self._unlocked.take(jobs[0].loop)
+        with self._gate:
+            self._behind -= len(jobs)
+            if not self._behind and self._unlocked is not None:
+                self._unlocked.resume()
+        settle_all(jobs)
 
     def _checkpoint(self) -> None:
         # In its own thread, so that no commit waits for it: an automatic checkpoint adds a tail latency of 15 ms.
@@ -365,6 +384,9 @@ def _one_by_one(transaction: Transaction, writes: list[Write[Any]]) -> list[Any]
     return [write(connection) for write in writes]
 
 
-def _settle_all(jobs: list[_Job]) -> None:
-    for job in jobs:
-        job.settle()
+def _nothing(_: Transaction, items: list[object]) -> list[object]:
+    return items
+
+
+def _ignore(_result: Any, _error: BaseException | None) -> None:
+    pass

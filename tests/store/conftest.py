@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -9,15 +11,22 @@ from arbiter.bootstrap import Store, open_store
 from arbiter.store.database import opened
 from arbiter.store.tables import metadata
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from tests.store import commit_thread
 from tests.store.postgres import Cluster
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests on PostgreSQL as long: starting a server, and emptying it for each test, takes long."""
+    """Mark tests on PostgreSQL as long: starting a server, and emptying it for each test, takes long.
+
+    Those that compile the thread without the interpreter's lock need the tools of another language.
+    """
     for item in items:
-        if "cluster" in getattr(item, "fixturenames", ()) or "[postgres" in item.name:
+        fixtures = getattr(item, "fixturenames", ())
+        if "cluster" in fixtures or "[postgres" in item.name:
             item.add_marker(pytest.mark.long)
+        if "unlocked" in fixtures or "[unlocked" in item.name:
+            item.add_marker(pytest.mark.toolchain)
 
 
 @pytest.fixture(scope="session")
@@ -31,6 +40,19 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture
 def sqlite(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/arbiter.db"
+
+
+@pytest.fixture(scope="session")
+def commit_thread_module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """Return the thread that commits without the interpreter's lock, compiled once for each process of tests."""
+    return commit_thread.built(tmp_path_factory.mktemp("commit_thread"))
+
+
+@pytest.fixture
+def unlocked(sqlite: str, commit_thread_module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the URL of an SQLite store whose records are committed without the interpreter's lock."""
+    monkeypatch.setitem(sys.modules, commit_thread.NAME, commit_thread_module)
+    return sqlite
 
 
 @pytest.fixture(scope="session")
@@ -51,13 +73,13 @@ def postgres(database: str) -> str:
     return database
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "unlocked", "postgres"])
 def url(request: pytest.FixtureRequest) -> str:
     """Return the URL of a store, on every kind of database."""
     return str(request.getfixturevalue(request.param))
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", "unlocked", "postgres"])
 async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     """Return a store, of every kind: all have one contract."""
     if request.param == "memory":

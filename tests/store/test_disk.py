@@ -118,6 +118,7 @@ def test_a_store_that_can_not_be_written_is_not_served(others_folder: Path, path
         pass
 
 
+@pytest.mark.interpreted  # the thread without the interpreter's lock has a connection that this test can't restrict
 @pytest.mark.parametrize("closed", [None, END])
 async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_written(
     sqlite: str, closed: MatchEnd | None

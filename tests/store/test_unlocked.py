@@ -1,0 +1,430 @@
+"""The thread that commits to SQLite without the interpreter's lock, and how it and the writer's thread take turns.
+
+What every journal does is tried on this one by the tests of the others: see `unlocked` in conftest.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import structlog
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, text
+
+from arbiter.bootstrap import Store, open_store
+from arbiter.service.ports.journal import Append, JournalConflict, Record, StoreFailed, Subject
+from arbiter.store.database import opened
+from arbiter.store.jobs import Transaction
+from arbiter.store.journal import SqlJournal
+from arbiter.store.reader import Reader
+from arbiter.store.writer import Writer
+from tests.store import commit_thread
+from tests.store.test_journal import END, bodies, opening, records
+
+LOG = structlog.get_logger()
+LONG_S = 120  #: after which a test that hangs fails
+REFUSED = "a trigger of the test refuses it"
+ROW = (1, "a", 1, b"body", "match", True, None)
+WITHOUT_LOCK = threading.main_thread().name  #: tells of the commits of the thread that needs no lock
+
+
+def where(threads: list[str]) -> Callable[[int, float], None]:
+    """Return a callback for commits, which notes the name of the thread that tells of them."""
+    return lambda _count, _seconds: threads.append(threading.current_thread().name)
+
+
+def refuse(url: str, match_id: str, refused: bool) -> None:
+    """Have the database refuse the records of a match, whoever writes them."""
+    statement = (
+        f"CREATE TRIGGER refuse BEFORE INSERT ON event WHEN NEW.match_id = '{match_id}' AND NEW.revision > 1 "
+        f"BEGIN SELECT RAISE(ABORT, '{REFUSED}'); END"
+    )
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, timeout=LONG_S)) as connection:
+        connection.execute(statement if refused else "DROP TRIGGER refuse").close()
+
+
+def replace_file(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.write_bytes(b"")
+
+
+async def test_moves_need_no_lock_and_what_fills_other_tables_is_left_to_the_writer(unlocked: str) -> None:
+    threads = list[str]()
+    async with open_store(unlocked, where(threads)) as store:
+        await store.journal.append(opening("a"))
+        assert threads == ["store-writer"]
+        for revision in (2, 3):
+            await store.journal.append(Append(records("a", revision)))
+        assert threads == ["store-writer", WITHOUT_LOCK, WITHOUT_LOCK]
+        await store.journal.append(Append(records("a", 4), closed=END))
+        assert threads[3:] == ["store-writer"]
+        assert store.queued_writes() == 0
+
+
+async def test_the_appends_of_one_turn_of_the_event_loop_share_a_commit(unlocked: str) -> None:
+    commits = list[int]()
+    async with open_store(unlocked, lambda count, _seconds: commits.append(count)) as store:
+        await asyncio.gather(*(store.journal.append(opening(name)) for name in "abc"))
+        commits.clear()
+        asked = [store.journal.append(Append(records(name, 2, 2))) for name in "abc"]
+        assert store.queued_writes() == 3
+        await asyncio.gather(*asked)
+        assert commits == [3]
+
+
+async def test_what_fails_is_repeated_by_the_writer_and_fails_alone(unlocked: str) -> None:
+    threads = list[str]()
+    async with open_store(unlocked, where(threads)) as store:
+        await asyncio.gather(*(store.journal.append(opening(name)) for name in "abc"))
+        refuse(unlocked, "b", True)
+        for revision in (2, 3):
+            threads.clear()
+            a, b, c = await asyncio.gather(
+                *(store.journal.append(Append(records(name, revision if name != "b" else 2))) for name in "abc"),
+                return_exceptions=True,
+            )
+            assert isinstance(b, JournalConflict)
+            assert REFUSED in str(b)
+            assert isinstance(a, int)
+            assert c == a + 1
+            assert set(threads) == {"store-writer"}
+        refuse(unlocked, "b", False)
+        threads.clear()
+        await store.journal.append(Append(records("b", 2)))
+        assert threads == [WITHOUT_LOCK], "it takes writes again once those that failed are dealt with"
+        assert bodies(await store.journal.read("b")) == ["b 1", "b 2"]
+
+
+async def test_what_is_asked_for_after_a_failure_is_stored_behind_it(unlocked: str) -> None:
+    """The commit fails while more and more is queued; nothing overtakes what is given back."""
+    async with open_store(unlocked) as store:
+        await asyncio.gather(*(store.journal.append(opening(name)) for name in "ab"))
+        refuse(unlocked, "b", True)
+        order, done = list[tuple[str, int, str]](), asyncio.get_running_loop().create_future()
+
+        def tell(name: str, revision: int, _place: int, error: BaseException | None) -> None:
+            order.append((name, revision, type(error).__name__))
+            if len(order) == 60:
+                done.set_result(None)
+
+        for revision in range(2, 32):
+            for name in "ab":
+                store.journal.append_then(Append(records(name, revision)), partial(tell, name, revision))
+            await asyncio.sleep(0)  # a turn of the event loop
+        async with asyncio.timeout(LONG_S):
+            await done
+        assert [(name, revision) for name, revision, _ in order] == [(n, r) for r in range(2, 32) for n in "ab"]
+        assert {error for name, _, error in order if name == "a"} == {"NoneType"}
+        assert "NoneType" not in {error for name, _, error in order if name == "b"}
+        assert bodies(await store.journal.read("a")) == [f"a {n}" for n in range(1, 32)]
+
+
+async def test_closing_stores_and_settles_all(unlocked: str) -> None:
+    async with open_store(unlocked) as store:
+        await store.journal.append(opening("a"))
+        asked = list[asyncio.Future[int]]()
+        for revision in range(2, 40):
+            asked.append(asyncio.ensure_future(store.journal.append(Append(records("a", revision)))))
+            await asyncio.sleep(0)
+    places = await asyncio.gather(*asked)
+    assert places == list(range(places[0], places[0] + 38))
+    async with open_store(unlocked) as store:
+        assert len(await store.journal.read("a")) == 39
+
+
+async def test_bytes_are_stored_though_nobody_else_keeps_them(unlocked: str) -> None:
+    """The thread reads the bytes of a record in place, after the caller has dropped it."""
+    async with open_store(unlocked) as store:
+        await store.journal.append(opening("a"))
+        asked = []
+        for revision in range(2, 200):
+            body = bytes([revision % 251]) * 5_000
+            asked.append(store.journal.append(Append((Record("a", revision, body, Subject.MATCH),))))
+            del body
+            gc.collect(0)
+        await asyncio.gather(*asked)
+        found = await store.journal.read("a", 1)
+        assert [record.body for record in found] == [bytes([n % 251]) * 5_000 for n in range(2, 200)]
+
+
+def test_after_the_end_of_an_event_loop_the_next_one_takes_the_results(unlocked: str) -> None:
+    threads = list[str]()
+    with opened(unlocked) as engine:
+        writer, reader = Writer(engine, LOG, where(threads)), Reader(engine, LOG)
+        journal = SqlJournal(engine, writer, reader)
+
+        async def begin() -> None:
+            await journal.append(opening("a"))
+            await journal.append(Append(records("a", 2)))
+            journal.append_then(Append(records("a", 3)), lambda _place, _error: None)  # nobody waits for it
+
+        async def go_on() -> None:
+            await journal.append(Append(records("a", 4)))
+            assert bodies(await journal.read("a")) == ["a 1", "a 2", "a 3", "a 4"]
+
+        asyncio.run(begin())
+        asyncio.run(go_on())
+        writer.close()
+        reader.close()
+    assert set(threads[1:]) == {WITHOUT_LOCK}
+
+
+async def test_files_that_are_replaced_fail_every_write(unlocked: str) -> None:
+    async with open_store(unlocked) as store:
+        await store.journal.append(opening("a"))
+        await store.journal.append(Append(records("a", 2)))
+        replace_file(Path(unlocked.removeprefix("sqlite:///")))
+        for _ in range(2):
+            with pytest.raises(StoreFailed, match="not those that it opened"):
+                await store.journal.append(Append(records("a", 3)))
+
+
+# -- compared with the writer's thread ---------------------------------------------------------------------------------
+
+ASKED = st.lists(
+    st.tuples(
+        st.sampled_from(("move", "move", "move", "two", "late", "ends", "opens", "writes")),
+        st.sampled_from("abc"),
+        st.booleans(),  # whether a turn of the event loop ends after it
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@pytest.mark.toolchain
+@given(ASKED)
+@settings(deadline=None)
+def test_outcomes_and_tables_are_those_of_the_writers_thread(
+    tmp_path_factory: pytest.TempPathFactory, commit_thread_module: ModuleType, asked: list[tuple[str, str, bool]]
+) -> None:
+    folder = tmp_path_factory.mktemp("stores")
+    outcomes = list[tuple[list[Any], list[Any]]]()
+    for number, module in enumerate((None, commit_thread_module)):  # None: imports of it fail
+        with patch.dict(sys.modules, {commit_thread.NAME: module}):
+            outcomes.append(asyncio.run(_outcomes(f"sqlite:///{folder}/{number}.db", asked)))
+    assert outcomes[0] == outcomes[1]
+
+
+async def _outcomes(url: str, asked: list[tuple[str, str, bool]]) -> tuple[list[Any], list[Any]]:
+    """Return what the callers were told, in that order, and the rows of the table."""
+    told, all_told, revisions = list[Any](), asyncio.Event(), dict.fromkeys("abc", 0)
+    with opened(url) as engine:
+        writer, reader = Writer(engine, LOG), Reader(engine, LOG)
+        journal = SqlJournal(engine, writer, reader)
+
+        def tell(number: int, result: object, error: BaseException | None) -> None:
+            told.append((number, result, type(error).__name__))
+            if len(told) == len(asked):
+                all_told.set()
+
+        for number, (what, name, ends) in enumerate(asked):
+            append = _append(what, name, revisions)
+            if append is None:
+                writer.write_among(_counted, None, partial(tell, number))
+            else:
+                journal.append_then(append, partial(tell, number))
+            if ends:
+                await asyncio.sleep(0)
+        async with asyncio.timeout(LONG_S):
+            await all_told.wait()
+        await asyncio.to_thread(writer.close)
+        reader.close()
+        return told, _rows(engine)
+
+
+def _append(what: str, name: str, revisions: dict[str, int]) -> Append | None:
+    """Return an append to a match, None for a write that is none; a match that was never opened gets conflicts."""
+    if what == "writes":
+        return None
+    if what == "opens":
+        revisions[name] = max(revisions[name], 1)
+        return opening(name)
+    if what == "late":
+        return Append(records(name, max(revisions[name] - 1, 1)))
+    count = 2 if what == "two" else 1
+    first, revisions[name] = revisions[name] + 1, revisions[name] + count
+    return Append(records(name, first, count), closed=END if what == "ends" else None)
+
+
+def _counted(transaction: Transaction, asked: list[None]) -> list[int]:
+    """Return the number of records before each of these writes."""
+    count = transaction.begun().execute(text("SELECT count(*) FROM event")).scalar_one()
+    return [int(count)] * len(asked)
+
+
+def _rows(engine: Engine) -> list[Any]:
+    with engine.connect() as connection:
+        return [tuple(row) for row in connection.execute(text("SELECT * FROM event ORDER BY sequence"))]
+
+
+# -- the thread itself -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE row (a INTEGER PRIMARY KEY, b, c, d, e, f, g)").close()
+    return path
+
+
+@contextmanager
+def started(module: ModuleType, path: Path, most: int = 100) -> Any:
+    thread = module.CommitThread(
+        str(path), "PRAGMA busy_timeout=0", "INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?)", most
+    )
+    try:
+        yield thread
+    finally:
+        thread.close()
+
+
+def stored(path: Path) -> list[Any]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT * FROM row ORDER BY a").fetchall()
+
+
+@pytest.mark.toolchain
+def test_batches_come_back_with_their_tokens_in_order(commit_thread_module: ModuleType, table: Path) -> None:
+    with started(commit_thread_module, table, most=2) as thread:
+        for number in range(1, 8):
+            assert thread.put(f"batch {number}", [(number, "a", 1, b"\0body", "match", number % 2 == 0, b"seal")])
+        assert thread.put("of three", [(number, "ü", 1, b"", "match", False, None) for number in (8, 9, 10)])
+        thread.wait_idle()
+        finished = thread.finished()
+        assert [token for token, _ in finished] == [*(f"batch {number}" for number in range(1, 8)), "of three"]
+        assert finished[-1][1] >= 0
+        assert thread.finished() == []
+        assert thread.stopped() is None
+    rows = stored(table)
+    assert rows[:2] == [(1, "a", 1, b"\0body", "match", 0, b"seal"), (2, "a", 1, b"\0body", "match", 1, b"seal")]
+    assert rows[7:] == [(number, "ü", 1, b"", "match", 0, None) for number in (8, 9, 10)]
+
+
+@pytest.mark.toolchain
+def test_a_failure_gives_back_its_batch_and_all_later_ones(commit_thread_module: ModuleType, table: Path) -> None:
+    with started(commit_thread_module, table) as thread:
+        thread.put("first", [ROW])
+        thread.wait_idle()
+        with closing(sqlite3.connect(table, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE").close()
+            thread.put("second", [(2, *ROW[1:])])
+            thread.wait_idle()
+            assert thread.stopped() == "database is locked (5)"
+            assert not thread.put("third", [(3, *ROW[1:])])
+        assert [token for token, _ in thread.finished()] == ["first"]
+        assert thread.given_back() == ["second"]
+        assert thread.given_back() == []
+        thread.resume()
+        assert thread.stopped() is None
+        assert thread.put("third", [(3, *ROW[1:])])
+        thread.wait_idle()
+    assert [row[0] for row in stored(table)] == [1, 3]
+
+
+@pytest.mark.toolchain
+def test_a_transaction_that_fails_in_its_middle_stores_none_of_its_rows(
+    commit_thread_module: ModuleType, table: Path
+) -> None:
+    with started(commit_thread_module, table) as thread:
+        thread.put("twice", [ROW, (2, *ROW[1:]), ROW])
+        thread.wait_idle()
+        assert thread.given_back() == ["twice"]
+        assert thread.stopped() == "UNIQUE constraint failed: row.a (19)"
+        thread.resume()
+        thread.put("once", [(7, *ROW[1:])])
+        thread.wait_idle()
+    assert [row[0] for row in stored(table)] == [7]
+
+
+@pytest.mark.toolchain
+def test_a_file_that_can_not_be_opened_is_a_failure(commit_thread_module: ModuleType, tmp_path: Path) -> None:
+    with started(commit_thread_module, tmp_path / "none.db") as thread:
+        thread.put("first", [ROW])
+        thread.wait_idle()
+        assert thread.stopped() == "unable to open database file (14)"
+        assert thread.given_back() == ["first"]
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(
+    "row",
+    [
+        list(ROW),
+        ROW[:-1],
+        ("1", *ROW[1:]),
+        (1 << 80, *ROW[1:]),
+        (1, b"a", *ROW[2:]),
+        (*ROW[:3], "body", *ROW[4:]),
+        (*ROW[:4], None, *ROW[5:]),
+        (*ROW[:6], "seal"),
+        (1, "\ud800", *ROW[2:]),
+    ],
+)
+def test_a_row_of_another_form_is_refused(commit_thread_module: ModuleType, table: Path, row: Any) -> None:
+    with started(commit_thread_module, table) as thread:
+        with pytest.raises((TypeError, OverflowError, UnicodeEncodeError)):
+            thread.put("bad", [ROW, row])
+        thread.wait_idle()
+        assert thread.finished() == []
+    assert stored(table) == []
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_is_leaked(commit_thread_module: ModuleType, table: Path, fails: bool) -> None:
+    """Whether results are taken or not, and whether the rows are stored or not."""
+    tokens, rows = [object() for _ in range(3)], [[(number, *ROW[1:3], bytes(100), *ROW[4:])] for number in (1, 2, 3)]
+    before = [sys.getrefcount(value) for value in (*tokens, *(row for batch in rows for row in batch))]
+    refused = closing(sqlite3.connect(table, isolation_level=None)) if fails else nullcontext()
+    with refused as other, started(commit_thread_module, table) as thread:
+        if fails:
+            other.execute("BEGIN IMMEDIATE").close()
+        for taken, (token, batch) in enumerate(zip(tokens, rows, strict=True)):
+            thread.put(token, batch)
+            if taken:
+                thread.wait_idle()
+                thread.finished()
+                thread.given_back()
+                thread.resume()
+    del thread, token, batch
+    assert [sys.getrefcount(value) for value in (*tokens, *(row for batch in rows for row in batch))] == before
+
+
+@pytest.mark.toolchain
+def test_a_closed_thread_takes_nothing_and_has_stored_what_it_took(
+    commit_thread_module: ModuleType, table: Path
+) -> None:
+    with started(commit_thread_module, table) as thread:
+        for number in range(1, 101):
+            thread.put(number, [(number, *ROW[1:])])
+    assert not thread.put("late", [ROW])
+    assert [token for token, _ in thread.finished()] == list(range(1, 101))
+    assert len(stored(table)) == 100
+
+
+async def test_a_conflict_is_told_by_name(unlocked: str) -> None:
+    async with open_store(unlocked) as store:
+        await _opened_and_moved(store)
+        with pytest.raises(JournalConflict):
+            await store.journal.append(Append(records("a", 2)))
+        assert await store.journal.append(Append(records("a", 3))) == 3
+
+
+async def _opened_and_moved(store: Store) -> None:
+    await store.journal.append(opening("a"))
+    await store.journal.append(Append(records("a", 2)))
