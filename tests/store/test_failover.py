@@ -516,7 +516,9 @@ def check_kills(kills: Sequence[Kill], matches: Mapping[str, Sequence[dict[str, 
     assert took, "no kill has cut a thought"
     print(f"{len(kills)} kills have cut {len(took)} thoughts, and none is charged for the outage;")
     print(f"their players have moved elsewhere after {median(took):.0f} ms (median), {max(took)} ms (longest)")
-    assert quantiles(took, n=4)[0] <= GOES_ON_MS, "busy machines take longer; in virtual time there is an exact test"
+    quarter, half, _ = quantiles(took, n=4)
+    # In `make test` the machine is busy. In virtual time there is an exact test.
+    assert (half if len(kills) >= MOST_KILLS else quarter) <= GOES_ON_MS
 
 
 def now_ms() -> int:
