@@ -16,6 +16,15 @@ def test_the_configuration_to_start_from_is_valid() -> None:
     assert settings.limits.open_matches == 2_000
 
 
+def test_systemd_and_docker_wait_as_long_as_a_stop_may_take() -> None:
+    unit, runbook = (DEPLOY / "arbiter.service").read_text(), (DEPLOY / "README.md").read_text()
+    [systemd], [docker] = (
+        re.findall(r"^TimeoutStopSec=(\d+)$", unit, re.M),
+        re.findall(r"--stop-timeout (\d+)", runbook),
+    )
+    assert min(int(systemd), int(docker)) * 1_000 > Limits().stop_ms
+
+
 def test_the_budget_names_limits_and_their_defaults() -> None:
     rows = [line.split(" | ") for line in (DEPLOY / "BUDGET.md").read_text().splitlines() if line.startswith("| `")]
     units = {"": 1, "MiB": 1 << 20, "s": 1_000}
