@@ -17,7 +17,7 @@ from arbiter.testing.guarantees import Bookmarked
 from arbiter.testing.simulation.invariants import RunEvidence, violations
 from arbiter.testing.simulation.invariants.challenges import challenges_end_in_one_way
 from arbiter.testing.simulation.invariants.servers import clocks_agree, thoughts_are_measured
-from arbiter.testing.simulation.invariants.tournaments import played_alone
+from arbiter.testing.simulation.invariants.tournaments import paired, played_alone
 from arbiter.testing.simulation.observations import (
     ChallengeAnswer,
     ChallengeStory,
@@ -30,9 +30,10 @@ from arbiter.testing.simulation.observations import (
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
 from arbiter.testing.tournaments import TournamentRun
+from arbiter.tournaments.events import Paired
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
-from arbiter.tournaments.tournament import TournamentPhase
+from arbiter.tournaments.tournament import TournamentPhase, replay
 
 SEED = 4
 MATCHES = 12
@@ -258,7 +259,7 @@ def test_a_tournament_is_paired_on_one_server_as_on_several_also_with_late_entri
         run.step()
     run.play()
     alone = played_alone(run.log)
-    assert [meeting.games for meeting in alone.meetings] == [meeting.games for meeting in run.tournament.meetings]
+    assert paired(alone) == paired(run.tournament)
     assert standings(alone).rows == standings(run.tournament).rows
     assert len(alone.players) == 6 - len(late)
 
@@ -312,3 +313,32 @@ def test_a_player_who_asks_to_accept_and_to_decline_is_refused_one_of_them(
         story.asked.append((player, True))
     changed.history.challenges.append(story)
     assert bool(list(challenges_end_in_one_way(case))) is not accepted_too
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_bracket_is_the_same_on_one_server_whichever_of_its_ties_goes_on_first(double: bool, seed: int) -> None:
+    """Draws are played again, so one tie may be decided long before another."""
+    dice = Random(seed)
+    options = Options(double=double)
+    spec = Spec("a cup", Format.KNOCKOUT, ("circle-of-life(target=1)",), "1m", paired=False, options=options)
+    run = TournamentRun(spec, 6, dice, lambda _: dice.choice((0, 0, 1, 2)))
+    run.play()
+    alone = played_alone(run.log)
+    assert paired(alone) == paired(run.tournament)
+    assert standings(alone).rows == standings(run.tournament).rows
+
+
+def test_a_pairing_that_does_not_follow_from_the_results_is_found() -> None:
+    spec = Spec("a cup", Format.KNOCKOUT, ("circle-of-life(target=1)",), "1m", paired=False)
+    run = TournamentRun(spec, 4, Random(1), lambda _: 1)
+    run.play()
+    final = next(n for n, event in enumerate(run.log) if isinstance(event, Paired) and len(event.meetings) == 1)
+    event = run.log[final]
+    assert isinstance(event, Paired)
+    [meeting] = event.meetings
+    loser = next(name for name in run.tournament.players if name not in (meeting.first, meeting.second))
+    [game] = meeting.games
+    changed = meeting._replace(second=loser, games=(game._replace(seat2=loser),))
+    tampered = [*run.log[:final], replace(event, meetings=(changed,)), *run.log[final + 1 :]]
+    assert paired(played_alone(tampered)) != paired(replay(tampered))

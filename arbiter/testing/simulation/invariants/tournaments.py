@@ -16,7 +16,7 @@ from arbiter.tournaments import checker, engine, formats
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.standings import standings
-from arbiter.tournaments.tournament import Tournament, TournamentPhase
+from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 
 LEGAL = "Tournaments are legal"
 ONE_GAME = "No game is lost or played twice"
@@ -71,11 +71,42 @@ def _standings(case: RunEvidence, tournament_id: str, log: tournament_log.Stored
         if table != stored:
             yield Violation(AS_ALONE, f"server {server} shows {table.rows}; by the log they are {stored.rows}")
     alone = played_alone(log.events)
-    paired = [(meeting.round, meeting.games) for meeting in log.tournament.meetings]
-    if paired != [(meeting.round, meeting.games) for meeting in alone.meetings]:
-        yield Violation(AS_ALONE, f"{tournament_id} was paired otherwise: {paired}, not {alone.meetings}")
+    if paired(log.tournament) != paired(alone):
+        meetings = log.tournament.meetings
+        yield Violation(AS_ALONE, f"{tournament_id} was paired otherwise: {meetings}, not {alone.meetings}")
     elif standings(alone).rows != stored.rows:
         yield Violation(AS_ALONE, f"{tournament_id} ended with {stored.rows}, not {standings(alone).rows}")
+
+
+class _Spot(NamedTuple):
+    """Where a game has its place in a tournament: in a bracket, the tie and the number in it; else just a number."""
+
+    tie: str
+    number: int
+
+
+def _spots(tournament: Tournament) -> dict[int, _Spot]:
+    """Return the spot of each game, by its number.
+
+    Which tie of a bracket gets its next game first depends on how long games take, and so do their numbers.
+    """
+    played: Counter[str] = Counter()
+    spots = {}
+    for meeting in tournament.meetings:
+        for game in meeting.games:
+            played[meeting.place] += 1
+            spots[game.number] = _Spot(meeting.place, played[meeting.place] if meeting.place else game.number)
+    return spots
+
+
+def paired(tournament: Tournament) -> list[tuple[_Spot, int, str, str, str]]:
+    """Return who played whom, by spots: the round, unless there is a bracket, the players, and the game."""
+    spots = _spots(tournament)
+    return sorted(
+        (spots[game.number], 0 if meeting.place else meeting.round, game.seat1, game.seat2, game.game)
+        for meeting in tournament.meetings
+        for game in meeting.games
+    )
 
 
 class _Entry(NamedTuple):
@@ -121,7 +152,8 @@ def played_alone(events: Sequence[ev.Event]) -> Tournament:
     while entries and entries[0].paired is None:
         act(entries.popleft().command)
     act(do.Start(created.creator, "start"))
-    results = {event.game: event for event in others if isinstance(event, ev.EndedGame)}
+    spots = _spots(replay(events))
+    results = {spots[event.game]: event for event in others if isinstance(event, ev.EndedGame)}
     pairer, goes_on = formats.of(created.spec), True
     while goes_on and tournament.phase is TournamentPhase.RUNNING:
         while entries and (entries[0].paired or 0) <= len(tournament.meetings):
@@ -129,7 +161,7 @@ def played_alone(events: Sequence[ev.Event]) -> Tournament:
         proposal = pairer.propose(tournament, formats.FreePlayers())
         goes_on = act(do.Tick()) or (proposal is not None and act(proposal))
         for game in tournament.ready():
-            end = results.get(game.number)
+            end = results.get(_spots(tournament)[game.number])
             if end is not None and act(do.Begin(game.number, 1, end.match)):
                 goes_on = act(do.ReportResult(game.number, end.match, end.winner, end.reason, end.cause, end.moves))
     return tournament
