@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from arbiter.runtime.loopback import free_port
 from tests.processes import WAIT_S
@@ -33,6 +34,18 @@ def alerts() -> list[str]:
 
 def panels() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads((FOLDER / "grafana-dashboard.json").read_text())["panels"]
+    return found
+
+
+def scaling() -> dict[str, str]:
+    """Return the queries by which the adapter answers the autoscaler of Kubernetes, here for all servers of a job."""
+    rules = yaml.safe_load((FOLDER / "prometheus-adapter.yaml").read_text())["rules"]
+    found = {}
+    for rule in (*rules["external"], *rules["custom"]):
+        name, query = rule["name"]["as"], rule["metricsQuery"]
+        for word, here in (("Series", name), ("LabelMatchers", 'job="arbiter"'), ("GroupBy", "job")):
+            query = query.replace(f"<<.{word}>>", here)
+        found[name] = query
     return found
 
 
@@ -95,6 +108,11 @@ def _check(folder: Path, target: str) -> None:
     with prometheus(folder, FOLDER / "prometheus.yaml", {"15s": "1s", "127.0.0.1:9464": target}) as address:
         wait(lambda: value(address, 'arbiter_moves_total{game="pods"}') == 3)
         assert value(address, "arbiter_live_matches") == 1
+        scaled = {name: ask(address, "api/v1/query", query=query)["result"] for name, query in scaling().items()}
+        assert {name: float(found["value"][1]) for name, [found] in scaled.items()} == {
+            "arbiter_live_matches": 1,
+            "arbiter_connected_players": 0,
+        }
         for panel in panels():
             for shown in panel["targets"]:
                 ask(
