@@ -261,7 +261,7 @@ class Replica:
                 self._interrupt_turn(live, player, left_ms)
                 for player, left_ms in lost
                 for live in self._matches.live.of_player(player)
-                if not stands_still(live) or transitions.is_turn(live.newest, player, left_ms)
+                if _may_have_turn(live, player, left_ms)
             ]
             if not turns:
                 break
@@ -288,3 +288,14 @@ class Replica:
         if interrupted:
             self._matches.live.note_present_players(live)
         return interrupted
+
+
+def _may_have_turn(live: LiveMatch, player: str, left_ms: int | None) -> bool:
+    """Return whether a turn of a player may run that began by an instant, if one is given.
+
+    The turn may be unknown here, while an append of this server is under way.
+    """
+    if transitions.is_turn(live.newest, player, left_ms):
+        return True
+    began = live.durable.turn_started if live.durable is not None else None
+    return not stands_still(live) and (left_ms is None or began is None or began <= left_ms)
