@@ -29,7 +29,7 @@ from arbiter.runtime.metrics import SECONDS, Distribution, Metrics, shown
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import served
 from tests.rpc.calls import Stubs
-from tests.rpc.test_tournaments import SWISS, World
+from tests.rpc.test_tournaments import SWISS, WAIT_S, World
 
 PAGE = Path(__file__).parents[2] / "deploy" / "METRICS.md"
 
@@ -103,7 +103,7 @@ async def test_metrics_agree_with_the_record(tmp_path: Path) -> None:
 async def test_a_tournament_of_bots_moves_the_metrics_of_streams_turns_pairing_and_ratings(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         given = {"store": f"sqlite:///{tmp_path / 'arbiter.db'}", "metrics": "127.0.0.1:0", "rules_workers": 1}
-        server = await stack.enter_async_context(served(open_world, **given))
+        server = await stack.enter_async_context(served(open_world, **given, limits={"ping_ms": 100}))
         world = World(server, stack)
         before = await asyncio.to_thread(read, server.running.metrics)
         organiser = await world.client("org", Scope.ORGANISE, Scope.OBSERVE)
@@ -113,8 +113,15 @@ async def test_a_tournament_of_bots_moves_the_metrics_of_streams_turns_pairing_a
             await player.enter_tournament(cup)
         await organiser.start_tournament(cup)
         await world.over(cup)
-        assert await organiser.get_leaderboard("circle-of-life(target=1)")
+        assert await organiser.get_leaderboard(SWISS.games[0])
         after = await asyncio.to_thread(read, server.running.metrics)
+        async with asyncio.timeout(WAIT_S):  # until a turn has begun after the first pong
+            while not value(
+                await asyncio.to_thread(read, server.running.metrics), "move_seconds_count", stage="network"
+            ):
+                match = await organiser.create_match(SWISS.games[0], ("anna", "ben"), time_control="10s")
+                async for _ in organiser.observe(match.match_id):
+                    pass
     moves = value(after, "moves_total", game="circle-of-life")
     assert value(before, "connected_players") == 0
     assert value(after, "connected_players") == value(after, "streams", kind="play") == 4
