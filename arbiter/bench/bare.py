@@ -3,8 +3,8 @@
 It reads a message, plays the move by the rules, appends the event as canonical JSON to a hash chain and to the
 arbiter's own store, and after the commit sends a receipt to the mover and a turn to the opponent. Both messages have
 the same size as an arbiter's. It has no clocks, no ledgers, no memory of requests, no refusals and no sessions. The
-modules that it uses may be compiled; its own lines (this module and `arbiter.bench.bare_path`) are interpreted, unless
-it is asked for the compiled ones.
+modules that it uses may be compiled; its own lines (this module and `arbiter.bench.bare_path`) are interpreted, and its
+commits take the interpreter's lock, unless it is asked for the compiled ones.
 
 Plan: `store` (URL), `game` (variant), `seats` (pair and seat by token), `matches` (for each pair, in the order in which
 they are played), `compiled` (whether `bare_path` is taken as it is installed, compiled where the other modules are). It
@@ -27,7 +27,7 @@ from arbiter.bench import bare_path
 from arbiter.bench.bare_path import BarePath, OutgoingMessages
 from arbiter.bench.processes import answer, order
 from arbiter.bootstrap import open_store
-from arbiter.runtime.loop import run_process
+from arbiter.runtime.loop import run_process, switch_seldom
 
 
 class BarePlay(play_pb2_grpc.PlayServiceServicer):
@@ -82,7 +82,13 @@ async def run(
     """Serve until there are no more orders."""
     commits: list[tuple[int, float]] = []
     made = bare_path if compiled else interpreted()
-    async with open_store(store, lambda writes, seconds: commits.append((writes, seconds)), alone=True) as opened:
+
+    def note(writes: int, seconds: float) -> None:
+        commits.append((writes, seconds))
+
+    async with open_store(store, note, alone=True, unlocked=compiled) as opened:
+        if not opened.commits_need_lock:
+            switch_seldom()
         server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
         play = BarePlay(made.BarePath(opened.journal, game, matches), seats)
         play_pb2_grpc.add_PlayServiceServicer_to_server(play, server)

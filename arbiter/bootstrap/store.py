@@ -15,6 +15,7 @@ from sqlalchemy import Engine
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.runtime.keys import KeyRing, open_ring
+from arbiter.runtime.loop import switch_seldom
 from arbiter.runtime.seals import RingSeals
 from arbiter.runtime.watermark import Watermark
 from arbiter.service.ports.directory import Directory
@@ -41,8 +42,8 @@ LAST_RECORDS = 100  #: records whose instants are read at the start
 class Store(NamedTuple):
     """The adapters for one database. `queued_writes`: how many writes wait for the next transaction.
 
-    replicas: where other servers may use the database at the same time; time: its clock, which all of them follow. For
-    now no server opens it so: its lock refuses them.
+    replicas: where other servers may use the database at the same time; time: its clock, which all of them follow.
+    commits_need_lock: whether a commit of moves takes the interpreter's lock before and after it.
     """
 
     journal: Journal
@@ -50,6 +51,7 @@ class Store(NamedTuple):
     queued_writes: Callable[[], int] = lambda: 0
     replicas: Replicas | None = None
     time: TimeSource | None = None
+    commits_need_lock: bool = True
 
     @property
     def shared(self) -> bool:
@@ -59,31 +61,37 @@ class Store(NamedTuple):
 
 @asynccontextmanager
 async def open_store(
-    url: str, committed: Committed | None = None, alone: bool = False, ring: Path | None = None, shared: bool = False
+    url: str,
+    committed: Committed | None = None,
+    alone: bool = False,
+    ring: Path | None = None,
+    shared: bool = False,
+    unlocked: bool = True,
 ) -> AsyncIterator[Store]:
     """Open a database and its adapters. For `alone` and `shared` see `opened`. Raises OperatorError, StoreTooNew.
 
-    For `committed` see `Writer`. `ring`: the file of the signing keys that seal the records; without it, records are
-    neither sealed nor checked.
+    For `committed` and `unlocked` see `Writer`. `ring`: the file of the signing keys that seal the records; without it,
+    records are neither sealed nor checked.
     """
     with opened(url, alone, shared=shared) as engine:
-        keys = open_ring(ring, structlog.get_logger("arbiter.keys")) if ring is not None else None
-        async with adapters(engine, committed, RingSeals(keys) if keys is not None else None, shared) as store:
+        seals = RingSeals(open_ring(ring, structlog.get_logger("arbiter.keys"))) if ring is not None else None
+        async with adapters(engine, committed, seals, shared, unlocked) as store:
             yield store
 
 
 @asynccontextmanager
 async def adapters(
-    engine: Engine, committed: Committed | None, seals: Seals | None, shared: bool = False
+    engine: Engine, committed: Committed | None, seals: Seals | None, shared: bool = False, unlocked: bool = True
 ) -> AsyncIterator[Store]:
     """Make the adapters for a database that is open; their threads end with the context."""
     log = structlog.get_logger("arbiter.store")
-    writer, reader = Writer(engine, log, committed), Reader(engine, log)
+    writer, reader = Writer(engine, log, committed, unlocked=unlocked), Reader(engine, log)
     try:
         replicas = SqlReplicas(engine, writer, reader) if shared else None
         journal = SqlJournal(engine, writer, reader, seals)
         directory = SqlDirectory(writer, reader, kind_of(engine).CLAIM if shared else ())
-        yield Store(journal, directory, writer.queued, replicas, DatabaseTime(engine) if shared else None)
+        time = DatabaseTime(engine) if shared else None
+        yield Store(journal, directory, writer.queued, replicas, time, writer.needs_lock)
     finally:
         await asyncio.to_thread(writer.close)
         reader.close()
@@ -103,6 +111,8 @@ async def open_record(
         else:
             ring, seals = _checked(engine, path, watermark, new)
         async with adapters(engine, committed, seals, shared) as store:
+            if not store.commits_need_lock:
+                switch_seldom()
             marking = asyncio.create_task(_keep_marking(watermark, store.journal))
             try:
                 yield store, ring

@@ -18,7 +18,8 @@ SHARE: Final = 2  #: this multiple of the containers that survived the last run,
 QUIET: Final = 0.1  #: share of one processor, below which the load is low
 SWEEP_S: Final = 1.0  #: interval between two checks
 GROWN: Final = 32 << 20  #: bytes of memory more, after which garbage is collected and memory given back at low load
-SWITCH_S: Final = 0.001  #: after which a waiting thread gets the interpreter; Python's default is 5 ms
+SWITCH_S: Final = 0.001  #: after which a waiting thread gets the interpreter, if a commit may wait for it
+SELDOM_SWITCH_S: Final = 0.005  #: the same, if no commit waits for it; this is Python's default
 GRPC_ENVIRONMENT: Final = {
     "GRPC_EXPERIMENTS": "-event_engine_listener,-event_engine_for_all_other_endpoints",
     "GRPC_ENABLE_FORK_SUPPORT": "0",
@@ -47,7 +48,8 @@ def new_loop() -> asyncio.AbstractEventLoop:
 def run_process(main: Coroutine[Any, Any, None]) -> None:
     """Run the main coroutine of a process that serves, or measures a server, and does nothing else.
 
-    The thread switch interval is short, so that the thread that commits does not wait long for the event loop's thread.
+    The thread switch interval is short, so that the thread that commits does not wait long for the event loop's thread;
+    see also `switch_seldom`.
     Automatic garbage collection is off; `_sweep` runs it instead. Imported modules are frozen: the collector does not
     scan them. It does not run before that: imports leave almost no garbage, and to look for it takes a twentieth of a
     second.
@@ -57,6 +59,15 @@ def run_process(main: Coroutine[Any, Any, None]) -> None:
     gc.disable()
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(_swept(main))
+
+
+def switch_seldom() -> None:
+    """Have the other threads wait longer for the interpreter's lock: for a server whose commits don't need it.
+
+    Measured at 2,500 moves a second: beside the commit, an acknowledgement then takes 1.5 instead of 2 ms (p50), and 6
+    instead of 15 to 20 ms (p99).
+    """
+    sys.setswitchinterval(SELDOM_SWITCH_S)
 
 
 def keep(_: object = None) -> None:

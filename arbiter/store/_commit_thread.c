@@ -90,14 +90,14 @@ typedef struct {
     pthread_t thread;
     /* of the thread alone */
     sqlite3 *database;
-    sqlite3_stmt *begin_statement, *insert_statement, *commit_statement, *rollback_statement;
+    sqlite3_stmt *begin_statement, *insert_statement, *commit_statement, *rollback_statement, *checkpoint_statement;
     /* protected by `mutex` */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     Batch *first, *last;           /* queued */
     Batch *done_first, *done_last; /* stored */
     Batch *back_first, *back_last; /* not stored */
-    int working, stopped, closing;
+    int working, stopped, closing, checkpoint_due;
     char failure[ERROR_SIZE]; /* why it stopped */
 } Thread;
 
@@ -139,12 +139,14 @@ static int opened(Thread *self) {
     if (code == OK) code = prepare(self, self->insert, &self->insert_statement);
     if (code == OK) code = prepare(self, "COMMIT", &self->commit_statement);
     if (code == OK) code = prepare(self, "ROLLBACK", &self->rollback_statement);
+    if (code == OK) code = prepare(self, "PRAGMA wal_checkpoint(PASSIVE)", &self->checkpoint_statement);
     return code;
 }
 
 static void closed(Thread *self) {
     sqlite3_stmt **statements[] = {
-        &self->begin_statement, &self->insert_statement, &self->commit_statement, &self->rollback_statement};
+        &self->begin_statement, &self->insert_statement, &self->commit_statement, &self->rollback_statement,
+        &self->checkpoint_statement};
     for (size_t n = 0; n < sizeof statements / sizeof *statements; n++) {
         sql.finalize(*statements[n]);
         *statements[n] = NULL;
@@ -207,7 +209,18 @@ static void *run(void *argument) {
     const uint64_t one = 1;
     pthread_mutex_lock(&self->mutex);
     for (;;) {
-        while ((!self->first || self->stopped) && !self->closing) pthread_cond_wait(&self->changed, &self->mutex);
+        while ((!self->first || self->stopped) && !self->closing && !self->checkpoint_due)
+            pthread_cond_wait(&self->changed, &self->mutex);
+        if (self->checkpoint_due) {
+            self->checkpoint_due = 0;
+            self->working = 1;
+            pthread_mutex_unlock(&self->mutex);
+            if (self->checkpoint_statement) run_once(self->checkpoint_statement); /* if it fails, the log stays longer */
+            pthread_mutex_lock(&self->mutex);
+            self->working = 0;
+            pthread_cond_broadcast(&self->changed);
+            continue;
+        }
         if (!self->first || self->stopped) break;
         Batch *last = NULL, *group = taken(self, &last);
         self->working = 1;
@@ -348,9 +361,18 @@ static PyObject *given_back(Thread *self, PyObject *none) {
 static PyObject *wait_idle(Thread *self, PyObject *none) {
     Py_BEGIN_ALLOW_THREADS;
     pthread_mutex_lock(&self->mutex);
-    while (self->working || (self->first && !self->stopped)) pthread_cond_wait(&self->changed, &self->mutex);
+    while (self->working || self->checkpoint_due || (self->first && !self->stopped))
+        pthread_cond_wait(&self->changed, &self->mutex);
     pthread_mutex_unlock(&self->mutex);
     Py_END_ALLOW_THREADS;
+    Py_RETURN_NONE;
+}
+
+static PyObject *checkpoint(Thread *self, PyObject *none) {
+    pthread_mutex_lock(&self->mutex);
+    self->checkpoint_due = 1;
+    if (!self->working) pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->mutex);
     Py_RETURN_NONE;
 }
 
@@ -446,6 +468,8 @@ static PyMethodDef METHODS[] = {
      "Return the tokens of the batches that are not stored, because their commit or an earlier one failed."},
     {"wait_idle", (PyCFunction)wait_idle, METH_NOARGS,
      "Wait until no batch is queued or under way. Other threads run meanwhile."},
+    {"checkpoint", (PyCFunction)checkpoint, METH_NOARGS,
+     "Move what the write-ahead log holds into the database, before the next commit begins. Does not wait for it."},
     {"resume", (PyCFunction)resume, METH_NOARGS, "Take batches again after a failure."},
     {"stopped", (PyCFunction)stopped, METH_NOARGS, "Return why the thread has stopped, None if it has not."},
     {"close", (PyCFunction)close_thread, METH_NOARGS, "Store what is queued, end the thread and close the database."},

@@ -91,6 +91,10 @@ class UnlockedCommits:
         self._returned += len(jobs)
         return jobs
 
+    def checkpoint(self) -> None:
+        """Have the thread finish a checkpoint between two commits. Any thread may call this."""
+        self._commit_thread.checkpoint()
+
     def resume(self) -> None:
         """Let the thread store again after a failure: what it gave back is dealt with."""
         self._commit_thread.resume()

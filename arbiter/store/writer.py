@@ -53,7 +53,9 @@ class Writer:
         committed: Committed | None = None,
         largest_group: int = 2_000,
         commits_a_checkpoint: int = 500,
+        unlocked: bool = True,
     ) -> None:
+        """`unlocked`: whether to commit without the interpreter's lock where this is possible."""
         self._engine = engine
         self._kind = kind_of(engine)
         self._connection: Connection | None = None  # the writer's thread holds it between commits
@@ -72,7 +74,7 @@ class Writer:
         self._gone = ""  # what is wrong with the files; once set, nothing is written
         self._behind = 0  # writes of the writer's thread whose callers have no result yet
         self._commits = 0
-        thread = self._kind.commit_thread(engine, largest_group)
+        thread = self._kind.commit_thread(engine, largest_group) if unlocked else None
         self._unlocked = thread and UnlockedCommits(thread, self._note_unlocked, self._wake_if_due)
         self._gate = threading.Lock()  # orders the last write and `close`: no write is queued after the end
         self._committer = threading.Thread(target=self._run, name="store-writer", daemon=True)
@@ -162,8 +164,8 @@ class Writer:
         settle_all(jobs)
 
     def _wake_if_due(self) -> None:
-        """Have the writer's thread finish a checkpoint, or store what a commit without the lock gave back."""
-        if self._unlocked is None or not (self._rest_due or self._unlocked.failure()):
+        """Have the writer's thread store what a commit without the lock gave back."""
+        if self._unlocked is None or self._unlocked.failure() is None:
             return
         with self._gate:
             if not self._closing and not self._behind:  # else it wakes in any case
@@ -173,6 +175,11 @@ class Writer:
     def queued(self) -> int:
         """Return how many writes wait for the next transaction. Any thread may ask."""
         return self._jobs.qsize() + len(self._turn) + (self._unlocked.waiting() if self._unlocked else 0)
+
+    @property
+    def needs_lock(self) -> bool:
+        """Whether each commit takes the interpreter's lock before and after it."""
+        return self._unlocked is None
 
     def when_failed(self, callback: Callable[[], None]) -> None:
         """Add a callback for failed transactions, in a write or at the commit.
@@ -350,6 +357,8 @@ class Writer:
                         break
                     moved, pages = pages, self._kind.checkpoint(connection)
                 self._rest_due = pages > moved
+                if self._rest_due and self._unlocked is not None:
+                    self._unlocked.checkpoint()
             if self._closing:
                 return
 

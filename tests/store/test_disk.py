@@ -150,9 +150,12 @@ async def test_a_disk_that_turns_read_only_refuses_and_goes_on_when_it_can_be_wr
         reader.close()
 
 
-async def test_the_write_ahead_log_is_reused_under_constant_load(sqlite: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["sqlite", "unlocked"])
+async def test_the_write_ahead_log_is_reused_under_constant_load(
+    request: pytest.FixtureRequest, tmp_path: Path, kind: str
+) -> None:
     """SQLite reuses the log only when all of it is in the database file: under constant load it never is."""
-    with opened(sqlite) as engine:
+    with opened(request.getfixturevalue(kind)) as engine:
         writer, reader = (
             Writer(engine, LOG, commits_a_checkpoint=20),
             Reader(engine, LOG),

@@ -406,6 +406,23 @@ def test_nothing_is_leaked(commit_thread_module: ModuleType, table: Path, fails:
 
 
 @pytest.mark.toolchain
+def test_a_checkpoint_takes_place_between_two_commits(commit_thread_module: ModuleType, table: Path) -> None:
+    with closing(sqlite3.connect(table)) as other, started(commit_thread_module, table) as thread:
+        other.execute("PRAGMA journal_mode=WAL").close()
+        other.execute("PRAGMA wal_autocheckpoint=0").close()
+        thread.put("first", [ROW])
+        thread.wait_idle()
+        log = table.with_name(f"{table.name}-wal")
+        before = table.read_bytes()
+        assert log.stat().st_size > 0
+        thread.checkpoint()
+        thread.put("second", [(2, *ROW[1:])])
+        thread.wait_idle()
+        assert table.read_bytes() != before, "the first row is in the file now"
+        assert [row[0] for row in stored(table)] == [1, 2]
+
+
+@pytest.mark.toolchain
 def test_a_closed_thread_takes_nothing_and_has_stored_what_it_took(
     commit_thread_module: ModuleType, table: Path
 ) -> None:
