@@ -1,12 +1,13 @@
 """A match: a value that follows from its events alone, and functions that read it.
 
 `arbiter.matches.transitions` decides what a command does to it; `arbiter.matches.evolution` computes the next value
-from an event. Only `evolve` there writes to a match, and only to the copy that it has just made.
+from an event. Only `evolve` there and `with_position` here write to a match, and only to the copy that each has just
+made: `dataclasses.replace` takes twenty times as long as such a copy.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -145,7 +146,7 @@ class Match:
         self.led = led
 
     def copy(self) -> Match:
-        """Return an equal match, for `evolve` to change before anybody else has it."""
+        """Return an equal match, for its maker to change before anybody else has it."""
         return Match(
             self.created,
             self.game,
@@ -308,7 +309,9 @@ def with_position(match: Match, before: Match | None = None) -> Match:
         position = match.game.play(position, move)
         if rules is not None and rules.material and ply >= opening:
             led = lead_after(rules, led, match.game, position)
-    return replace(match, position=position, led=led)
+    after = match.copy()
+    after.position, after.led = position, led
+    return after
 
 
 def claimable(match: Match) -> str | None:

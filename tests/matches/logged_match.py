@@ -80,7 +80,9 @@ class LoggedMatch:
         assert check_chain(self.log) == self.events
         assert self.replayed() == self.match
         trusted = replay((read(data) for data in self.log), games, trust=True)
+        as_read = trusted.position
         assert with_position(trusted) == with_position(self.match)
+        assert trusted.position is as_read, "with_position changed the match that it was given"
 
 
 def started(

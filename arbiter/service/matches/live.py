@@ -231,7 +231,8 @@ class LiveMatches:
 
         With an earlier state that has them, they take as long as the moves since then.
         """
-        return replace(with_position(match, before), secret=match.secret or self._secret(match.created))
+        whole = with_position(match, before)
+        return whole if whole.secret else replace(whole, secret=self._secret(match.created))
 
     def watch(self, live: LiveMatch) -> None:
         """Set the timer of a match that has become live in its stored state."""
