@@ -159,10 +159,10 @@ def wire(settings: Settings, world: World) -> Arbiter:
         match_listeners.append(_own(count, matches.live) if world.store.shared else count)
     if world.traces is not None and world.store.shared:
         match_listeners.append(world.traces.match_changed)
-    match_listeners += [feed.match_changed, delivery.match_changed, tournaments.match_changed]
+    match_listeners += [feed.subscribers.match_changed, delivery.match_changed, tournaments.match_changed]
     adoption_listeners += [delivery.match_adopted]
     revival_listeners += [tournaments.match_revived]
-    log_listeners += [matches.log_grown, feed.log_grown, tournaments.log_grown]
+    log_listeners += [matches.log_grown, feed.subscribers.log_grown, tournaments.log_grown]
     replica = None
     if membership is not None:
         hear = (accounts.hear, challenges.hear)

@@ -214,9 +214,10 @@ class CircleOfLife(Game[CirclePosition]):
 
     def text(self, position: CirclePosition) -> str:
         """Return the text: the board, the seat to move, the stones eaten by seat 1 and by seat 2."""
-        # Read both masks' binary digits as decimal numbers: their weighted sum has one digit per cell: 0, 1 or 2.
-        first, second = (int(f"{sum(masks):b}") for masks in position.critters)
-        signs = f"{first + 2 * second:0{self.board.size}}"[::-1].translate(SIGNS)
+        # Read both masks' binary digits as hexadecimal ones: their weighted sum has one digit per cell: 0, 1 or 2.
+        of_first, of_second = position.critters
+        first, second = int(f"{sum(of_first):b}", 16), int(f"{sum(of_second):b}", 16)
+        signs = f"{first + 2 * second:0{self.board.size}x}"[::-1].translate(SIGNS)
         rows = "".join(self._reading_order(signs + "/"))
         return f"{rows} {position.turn} {position.eaten[0]} {position.eaten[1]}"
 

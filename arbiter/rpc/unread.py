@@ -26,14 +26,17 @@ class _Connection:
 
 
 class Pending:
-    """A unit of unread data: its size in bytes, and the instant of the event loop since which it waits."""
+    """A unit of unread data: its size in bytes, and `overdue`, which is called if it waits too long.
+
+    since: the instant of the event loop since which it waits, if that has a limit.
+    """
 
     __slots__ = ("overdue", "peer", "since", "size")
 
-    def __init__(self, peer: str, size: int, since: float, overdue: Callable[[], object] | None) -> None:
+    def __init__(self, peer: str, size: int, overdue: Callable[[], object] | None) -> None:
         self.peer = peer
         self.size = size
-        self.since = since
+        self.since = 0.0
         self.overdue = overdue
 
 
@@ -55,8 +58,7 @@ class Unread:
 
     def began(self, peer: str, size: int, overdue: Callable[[], object] | None) -> Pending:
         """Count data that waits from now on. `overdue`: called if it still waits after `silence_ms`."""
-        loop = asyncio.get_running_loop()
-        pending = Pending(peer, size, loop.time(), overdue)
+        pending = Pending(peer, size, overdue)
         connection = self._connections.get(peer)
         if connection is None:
             connection = self._connections[peer] = _Connection()
@@ -67,6 +69,8 @@ class Unread:
             if self.size > self._most:
                 self._make_room()
         if overdue is not None:
+            loop = asyncio.get_running_loop()
+            pending.since = loop.time()
             self._in_time[pending] = None
             if self._alarm is None:
                 self._alarm = loop.call_at(pending.since + self._patience_s, self._look)
@@ -81,7 +85,8 @@ class Unread:
             self.size -= pending.size
         if not connection.waiting:
             del self._connections[pending.peer]
-        self._in_time.pop(pending, None)
+        if pending.overdue is not None:
+            self._in_time.pop(pending, None)
 
     def end_began(self, context: Any, size: int = 0) -> None:
         """Count the end of a call: its client has to read it within `silence_ms`, or loses its connection."""

@@ -44,12 +44,12 @@ def varint(value: int) -> bytes:
 
 
 def _long(value: int) -> bytes:
-    groups: list[int] = []
+    groups = size = 0
     while value > 127:
-        groups.append(value & 127 | 128)
+        groups |= (value & 127 | 128) << size
         value >>= 7
-    groups.append(value)
-    return bytes(groups)
+        size += 8
+    return (groups | value << size).to_bytes(size // 8 + 1, "little")
 
 
 _SHORT: Final = [_long(value) for value in range(1024)]

@@ -244,7 +244,7 @@ def most_waiting(stubs: Stubs) -> int:
 def subscriptions(stubs: Stubs) -> list[Any]:
     """Return the subscriptions of all observers."""
     feed = stubs.served.running.arbiter.feed
-    return [each for held in (feed._of_match, feed._of_all) for those in held.values() for each in those]
+    return [each for those in feed.subscribers._of.values() for each in those]
 
 
 async def ignoring(call: Any) -> AsyncIterator[Any]:

@@ -16,7 +16,7 @@ from arbiter.service.matches.recovery import Recovery
 from arbiter.service.ports.journal import RecordUnreadable, StoredRecord, Subject
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import Loading, event_of
-from arbiter.service.record.published import Published
+from arbiter.service.record.published import Published, published
 
 
 class MatchesElsewhere:
@@ -65,7 +65,7 @@ class MatchesElsewhere:
             return
         match = loading.match
         live = self._live.enter(match)
-        self._live.became_durable(live, live.newest, records, events)
+        self._live.became_durable(live, live.newest, published(records, events, match.created.label))
         if match.phase is not Phase.ENDED:
             self._live.watch(live)
             self._live.note_present_players(live)

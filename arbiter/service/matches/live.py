@@ -65,7 +65,7 @@ from arbiter.service.ports.journal import (
 )
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import end_of
-from arbiter.service.record.published import Published
+from arbiter.service.record.published import Published, published
 
 SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 
@@ -412,50 +412,35 @@ class LiveMatches:
         match_id = after.created.match
         records = tuple([Record(match_id, item.revision, item.data, Subject.MATCH) for item in sealed])
         closed = end_of(after) if after.phase is Phase.ENDED else None
-        pending = live.tail = PendingAppend()
+        pending = live.tail = PendingAppend(live, after, events, records)
         live.writing += 1
-        stored = partial(self._stored, live, after, events, records, pending)
-        self._journal.append_then(Append(records, opened, closed, None, live.basis, open_limits), stored)
+        append = Append(records, opened, closed, None, live.basis, open_limits)
+        self._journal.append_then(append, partial(self._stored, pending))
         self._timers.set(live)
         return pending
 
-    def _stored(
-        self,
-        live: LiveMatch,
-        after: Match,
-        events: Sequence[Event],
-        records: Sequence[Record],
-        pending: PendingAppend,
-        last: int,
-        error: BaseException | None,
-    ) -> None:
+    def _stored(self, pending: PendingAppend, last: int, error: BaseException | None) -> None:
         """Take the result of an append: the number of its last record, or the reason why it failed."""
+        live = pending.live
         live.writing -= 1
         if not live.writing:
             live.tail = None
         try:
-            self._take_result(live, after, events, records, last, error)
+            self._take_result(live, pending, last, error)
         finally:
             pending.settle(error)
 
-    def _take_result(
-        self,
-        live: LiveMatch,
-        after: Match,
-        events: Sequence[Event],
-        records: Sequence[Record],
-        last: int,
-        error: BaseException | None,
-    ) -> None:
+    def _take_result(self, live: LiveMatch, pending: PendingAppend, last: int, error: BaseException | None) -> None:
         if live.failed:
             pass  # the match is being read again, so the result does not matter
         elif error is None:
             live.failures = 0
+            records, label = pending.records, pending.after.created.label
             first = last - len(records) + 1
-            stored = [StoredRecord(first + n, *record) for n, record in enumerate(records)]
+            stored = [Published(first + n, records[n], event, label) for n, event in enumerate(pending.events)]
             self.decided_here = True
             try:
-                self.became_durable(live, after, stored, events)
+                self.became_durable(live, pending.after, stored)
             finally:
                 self.decided_here = False
         elif live.waiting is not None:
@@ -466,18 +451,14 @@ class LiveMatches:
             else:
                 self.fail(live, error)
 
-    def became_durable(
-        self, live: LiveMatch, after: Match, records: Sequence[StoredRecord], events: Sequence[Event]
-    ) -> None:
+    def became_durable(self, live: LiveMatch, after: Match, events: Sequence[Published]) -> None:
         """Set the durable state to `after`, the state after some stored events, and call the listeners with them."""
         live.durable = after
-        label = after.created.label
-        published = [Published(records[n], event, label) for n, event in enumerate(events)]
         if after.phase is Phase.ENDED:
             self.leave(live)
             self._ended.keep(after)
         for listener in self._listeners:
-            listener(after, published)
+            listener(after, events)
 
     def fail(self, live: LiveMatch, error: BaseException) -> None:
         """Note that the store has failed. The match accepts no commands until a listener has read it again."""
@@ -507,7 +488,7 @@ class LiveMatches:
         live.newest, live.complete = self.completed(match, before), True
         live.basis = AppendBase()
         if records:
-            self.became_durable(live, live.newest, records, events)
+            self.became_durable(live, live.newest, published(records, events, match.created.label))
         waiting, live.waiting = live.waiting or [], None
         for asked, then in waiting:
             command = reseated(live.newest, asked)

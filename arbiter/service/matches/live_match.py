@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 
 from arbiter.errors import Refusal
 from arbiter.matches.commands import Command
+from arbiter.matches.events import Event
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Receipt
-from arbiter.service.ports.journal import AppendBase
+from arbiter.service.ports.journal import AppendBase, Record
 from arbiter.service.record.published import Published
 
 Answer = Receipt | Refusal
@@ -23,11 +24,18 @@ The match is in its state after the last of them.
 
 
 class PendingAppend:
-    """An append of a match that is under way, and the callbacks that wait for it."""
+    """An append of a match that is under way, and the callbacks that wait for it.
 
-    __slots__ = ("_waiting",)
+    after: the state of the match after its events, of which each has one of the records.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_waiting", "after", "events", "live", "records")
+
+    def __init__(self, live: LiveMatch, after: Match, events: Sequence[Event], records: Sequence[Record]) -> None:
+        self.live = live
+        self.after = after
+        self.events = events
+        self.records = records
         self._waiting: list[Callable[[BaseException | None], None]] = []
 
     def then(self, callback: Callable[[BaseException | None], None]) -> None:

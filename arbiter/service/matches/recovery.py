@@ -28,6 +28,7 @@ from arbiter.service.matches.live_match import AdoptionListener, LiveMatch
 from arbiter.service.ports.journal import RETRY_MS, AppendBase, Journal, RecordUnreadable, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import Loading, event_of, load_match
+from arbiter.service.record.published import published
 
 RETRY_S: Final = RETRY_MS / 1000
 
@@ -190,7 +191,8 @@ class Recovery:
         missed = records[live.durable.revision :]
         live.newest, live.complete = self._matches.completed(match), True
         if missed:
-            self._matches.became_durable(live, live.newest, missed, [event_of(record) for record in missed])
+            events = [event_of(record) for record in missed]
+            self._matches.became_durable(live, live.newest, published(missed, events, match.created.label))
         live.failed = False
         live.basis = AppendBase()
         if match.phase is Phase.ENDED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from functools import partial
 from operator import attrgetter
@@ -18,12 +18,13 @@ from typing import Final, NamedTuple, Self
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
 from arbiter.matches.events import Ended
-from arbiter.matches.match import Match, Phase
+from arbiter.matches.match import Phase
 from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, WakeOrder
 from arbiter.service.observing.history import History, ReadingTurn
-from arbiter.service.ports.journal import Journal, StoredRecord
+from arbiter.service.observing.subscribers import ALL, Subscribers
+from arbiter.service.ports.journal import Journal
 from arbiter.service.record.matches import event_of
 from arbiter.service.record.published import Published
 
@@ -38,7 +39,6 @@ class Reached(NamedTuple):
 
 
 Batch = list[Published] | Reached
-_Subscriptions = dict[Subscription[Published], None]  # in the order of subscription
 
 
 class _Source(NamedTuple):
@@ -205,10 +205,9 @@ class _Labelled(Stream):
 
 
 class Feed:
-    """Passes every durable event to its observers. history: their reads of past events.
+    """The streams of events that observers read, each with its subscription among `subscribers`.
 
-    shared: other servers write to the log too. Then the observers of all matches get an event once all events before it
-    are known here: own events wait for those of other servers.
+    history: their reads of past events. shared: other servers write to the log too.
     """
 
     def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry, shared: bool) -> None:
@@ -217,57 +216,13 @@ class Feed:
         self._matches = matches
         self._turns = WakeOrder(limits.observer_messages_a_second)
         self.history = History(journal, limits, matches)
-        self._of_match: dict[str, _Subscriptions] = {}
-        self._of_all: dict[str, _Subscriptions] = {}  # all under one key, ''
+        self.subscribers = Subscribers(matches.live, limits.observer_items, shared)
         self._open = 0
-        self._shared = shared
-        self._waiting: dict[int, Published] = {}  # by sequence number: not put to the observers of all yet
-        self._followed = 0  # the sequence number up to which all events are known here
 
     @property
     def observers(self) -> int:
         """How many streams of events are open."""
         return self._open
-
-    def match_changed(self, match: Match, events: Sequence[Published]) -> None:
-        """Publish the events of a match that have just become durable."""
-        self.publish(events)
-
-    def publish(self, events: Iterable[Published]) -> None:
-        """Publish events that have just become durable, in their order in the journal."""
-        for event in events:
-            for subscription in self._of_match.get(event.match_id, ()):
-                subscription.put(event)
-            if not self._shared:
-                for subscription in self._of_all.get("", ()):
-                    subscription.put(event)
-            elif event.sequence > self._followed and self._of_all.get(""):
-                if len(self._waiting) >= self._limits.observer_items:
-                    self._waiting.clear()  # they will be read
-                self._waiting[event.sequence] = event
-
-    def log_grown(self, news: Sequence[StoredRecord]) -> None:
-        """Pass the events of the log's new records to the observers of all. They read those that are unknown here.
-
-        A match that only newer servers can serve is not published. As its observers read it, they are refused, so that
-        they go to another server.
-        """
-        for record in news:
-            if self._matches.live.is_too_new(record.match_id):
-                for subscription in self._of_match.get(record.match_id, ()):
-                    subscription.note_missing()
-        if not news:
-            return
-        self._followed = news[-1].sequence
-        for subscription in self._of_all.get("", ()):
-            for record in news:
-                event = self._waiting.get(record.sequence)
-                if event is not None:
-                    subscription.put(event)
-                else:
-                    subscription.note_missing()
-        for record in news:
-            self._waiting.pop(record.sequence, None)
 
     @asynccontextmanager
     async def of_match(self, match_id: str, after: int, reader: str = "") -> AsyncIterator[Stream]:
@@ -277,7 +232,7 @@ class Feed:
         observers). The stream raises READER_TOO_SLOW (fact resume_from: a revision).
         """
         over = await self._is_last(match_id, after)
-        with self.history.reader(reader) as page, self._subscription(self._of_match, match_id, reader) as subscription:
+        with self.history.reader(reader) as page, self._subscription(match_id, reader) as subscription:
             source = _source("revision", page, match_id)
             yield Stream(source, subscription, after, over)
 
@@ -289,7 +244,7 @@ class Feed:
         ARGUMENT_INVALID for a sequence number that does not exist yet, RATE_LIMITED. The stream raises READER_TOO_SLOW
         (fact resume_from: a sequence number).
         """
-        with self.history.reader(reader) as page, self._subscription(self._of_all, "", reader) as subscription:
+        with self.history.reader(reader) as page, self._subscription(ALL, reader) as subscription:
             source = _source("sequence", page, "")
             head, new = await self._journal.head(), after is None
             if after is None:
@@ -357,22 +312,17 @@ class Feed:
             self._open -= 1
 
     @contextmanager
-    def _subscription(
-        self, subscriptions: dict[str, _Subscriptions], match_id: str, reader: str
-    ) -> Iterator[Subscription[Published]]:
+    def _subscription(self, subject: str, reader: str) -> Iterator[Subscription[Published]]:
         with self.counted():
             subscription = Subscription[Published](
                 self._turns, reader, self._limits.observer_items, self._limits.bookmark_ms / 1000
             )
-            those = subscriptions.setdefault(match_id, {})
-            those[subscription] = None
+            self.subscribers.add(subject, subscription)
             try:
                 yield subscription
             finally:
                 subscription.close()
-                del those[subscription]
-                if not those and subscriptions.get(match_id) is those:
-                    del subscriptions[match_id]
+                self.subscribers.remove(subject, subscription)
 
 
 def check_place(after: int, head: int) -> None:

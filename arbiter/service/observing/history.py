@@ -192,5 +192,6 @@ class History:
 
     async def _published(self, record: StoredRecord) -> Published:
         if record.subject is Subject.TOURNAMENT:
-            return Published(record, tournament_log.event_of(record), record.match_id)
-        return Published(record, event_of(record), (await self._matches.begun(record.match_id)).created.label)
+            return Published(record.sequence, record, tournament_log.event_of(record), record.match_id)
+        event, begun = event_of(record), await self._matches.begun(record.match_id)
+        return Published(record.sequence, record, event, begun.created.label)

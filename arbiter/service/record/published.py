@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from arbiter.matches.events import Event
-from arbiter.service.ports.journal import StoredRecord
+from arbiter.service.ports.journal import Record, StoredRecord
 from arbiter.tournaments.events import Event as TournamentEvent
 
 
 class Published:
     """A durable event of a match or a tournament. For a tournament, its id is both `match_id` and `label`.
 
-    forms: an API keeps the serialized event here, made once for all readers.
+    sequence: the sequence number of its record. forms: an API keeps the serialized event here, made once for all
+    readers.
     """
 
     __slots__ = ("body", "event", "forms", "label", "match_id", "revision", "sequence", "subject")
 
-    def __init__(self, record: StoredRecord, event: Event | TournamentEvent, label: str) -> None:
-        self.sequence = record.sequence
+    def __init__(
+        self, sequence: int, record: Record | StoredRecord, event: Event | TournamentEvent, label: str
+    ) -> None:
+        self.sequence = sequence
         self.match_id = record.match_id
         self.revision = record.revision
         self.body = record.body
@@ -26,3 +30,10 @@ class Published:
         self.event = event
         self.label = label
         self.forms: dict[Any, bytes] = {}
+
+
+def published(
+    records: Sequence[StoredRecord], events: Sequence[Event | TournamentEvent], label: str
+) -> list[Published]:
+    """Return records with their events, one for each, as listeners get them."""
+    return [Published(record.sequence, record, event, label) for record, event in zip(records, events, strict=True)]

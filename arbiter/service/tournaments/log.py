@@ -15,7 +15,7 @@ from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Append, Journal, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.log import Logger
 from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.published import Published
+from arbiter.service.record.published import published
 from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.tournaments.matches import RETRY_S
 from arbiter.tournaments import commands as do
@@ -112,5 +112,5 @@ class TournamentLog:
     def _became_durable(self, records: Sequence[StoredRecord], events: Sequence[ev.Event]) -> None:
         for event in events:
             self.durable.apply(event)
-        self._feed.publish(Published(record, event, self.id) for record, event in zip(records, events, strict=True))
+        self._feed.subscribers.publish(published(records, events, self.id))
         self._listener(self.durable, events)

@@ -175,7 +175,7 @@ class TournamentRegistry:
             assert known is not None
             return known
         [record], [event] = append.records, made.events
-        self._dependencies.feed.publish([Published(StoredRecord(place, *record), event, tournament_id)])
+        self._dependencies.feed.subscribers.publish([Published(place, record, event, tournament_id)])
         admitted = self._admit(StoredLog([event], tournament, chain))
         self._call_listeners(admitted, [event])
         return admitted

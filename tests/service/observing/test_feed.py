@@ -325,8 +325,8 @@ class TestAllMatches:
         one, other = [await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE) for n in range(2)]
         reader = Reader(feed.of_all(0, ""))
         await settle()
-        publish, late = feed.publish, list[Published]()
-        feed.publish = late.extend  # type: ignore[method-assign]
+        publish, late = feed.subscribers.publish, list[Published]()
+        feed.subscribers.publish = late.extend  # type: ignore[method-assign]
         for match in (one, other, other):
             await move(server, match.id)
         first, second, third = late
@@ -348,11 +348,11 @@ class TestSlowReaders:
             assert isinstance(await anext(stream), Reached)
             for _ in range(30):
                 await move(server, match.id)  # nobody reads
-            waiting = next(iter(server.arbiter.feed._of_match[match.id]))
+            waiting = next(iter(server.arbiter.feed.subscribers._of[match.id]))
             assert len(waiting._items) == 10
             refusal, late = await too_slow(stream)
         got += late
-        assert server.arbiter.feed._of_match == {}
+        assert server.arbiter.feed.subscribers._of == {}
         resume_from = int(refusal.facts["resume_from"])
         assert resume_from == got[-1].revision
         await server.arbiter.matches.act(match.id, Resign(1, "enough"))
