@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import NamedTuple
 
 from arbiter.boards.hexes import hexagon_rows
@@ -57,7 +56,7 @@ RULINGS = (
 
 SIDE = 5
 LETTERS = ("S", "s")  #: the stones of seat 1 and seat 2
-SIGNS = str.maketrans("012", "." + "".join(LETTERS))  #: characters for cells that are empty, seat 1's, seat 2's
+SIGNS = bytes.maketrans(b"012", ("." + "".join(LETTERS)).encode())  #: signs of cells that are empty, seat 1's, seat 2's
 LONGEST_TEXT = 91  #: characters in a position's text: 69 for the board, 1 for the seat, 9 for each count, 3 spaces
 CHUNK = 11  #: cells covered by one table of move lists: 2 ** 11 lists for each of six chunks
 
@@ -107,8 +106,7 @@ class CircleOfLife(Game[CirclePosition]):
         self._neighbours = neighbour_masks(self.board)
         self._critters = critters(self.board)
         self._all = (1 << self.board.size) - 1
-        rows = [cell for line in self.board.lines for cell in (*line, self.board.size)]
-        self._reading_order = itemgetter(*rows[:-1])  # applied to the cells' characters and a slash
+        self._rows = [(line[0], line[-1] + 1) for line in self.board.lines]  # the cells of a row follow each other
         self._names = [_move_lists(self.board.names[low : low + CHUNK]) for low in range(0, self.board.size, CHUNK)]
 
     def initial(self) -> CirclePosition:
@@ -217,8 +215,8 @@ class CircleOfLife(Game[CirclePosition]):
         # Read both masks' binary digits as hexadecimal ones: their weighted sum has one digit per cell: 0, 1 or 2.
         of_first, of_second = position.critters
         first, second = int(f"{sum(of_first):b}", 16), int(f"{sum(of_second):b}", 16)
-        signs = f"{first + 2 * second:0{self.board.size}x}"[::-1].translate(SIGNS)
-        rows = "".join(self._reading_order(signs + "/"))
+        signs = (b"%0*x" % (self.board.size, first + 2 * second)).translate(SIGNS)[::-1].decode()
+        rows = "/".join([signs[start:end] for start, end in self._rows])
         return f"{rows} {position.turn} {position.eaten[0]} {position.eaten[1]}"
 
     def parse(self, text: str) -> CirclePosition:
