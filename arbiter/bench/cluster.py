@@ -5,6 +5,10 @@ Where there are several, they are measured without a bus and with NATS.
 Every round starts each size anew and plays it, one after the other, so that a disturbance of the machine affects all
 of them; ratios are of the same round. First all players answer at once, then moves are offered at a load that a small
 machine bears, for the latencies.
+
+A move costs a process more if it has fewer of them, because fewer share a wake-up, a turn of the event loop and a
+commit. Several servers on the same processors have fewer each. So the single process is also measured at the moves a
+second that each of several servers had: beside that, the ratio says what it costs to be several.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, rat
 
 SIZES: Final = (1, 2, 4)
 WARM_UP_S: Final = 1.0
-FASTEST: Final = 3_000  #: moves a second for which there are matches
+FASTEST: Final = 6_000  #: moves a second for which there are matches
 TRIES: Final = 4  #: of a round
 REPLICAS_US: Final = 1.25  #: goal: the replicas' processor time a move, of the single process's
 ELSEWHERE_MS: Final = 5.0  #: goal: the median from the commit to an observer at another replica
@@ -56,10 +60,14 @@ class ClusterPlan:
 
 @dataclass(frozen=True, slots=True)
 class SizeRounds:
-    """What the rounds of one size found: with players who answer at once, and with moves offered."""
+    """What the rounds of one size found: with players who answer at once, and with moves offered.
+
+    single: of several replicas, what the single process took at the moves a second that each of them had.
+    """
 
     at_once: Sequence[ClusterRound]
     offered: Sequence[ClusterRound]
+    single: Sequence[ClusterRound]
 
 
 def bench_cluster(plan: ClusterPlan, progress: Progress) -> Report:
@@ -77,6 +85,7 @@ def bench_cluster(plan: ClusterPlan, progress: Progress) -> Report:
 def _play(plan: ClusterPlan, progress: Progress) -> Mapping[Servers, SizeRounds]:
     at_once: dict[Servers, list[ClusterRound]] = {size: [] for size in plan.contests}
     offered: dict[Servers, list[ClusterRound]] = {size: [] for size in at_once}
+    single: dict[Servers, list[ClusterRound]] = {size: [] for size in at_once}
     needs_bus = any(size.bus for size in at_once)
     with database(plan.store) as place, nats() if needs_bus else nullcontext() as bus:
         for number in range(1, plan.rounds + 1):
@@ -85,7 +94,20 @@ def _play(plan: ClusterPlan, progress: Progress) -> Mapping[Servers, SizeRounds]
                 fast, steady = _round(plan, size, number, place, bus if size.bus else None, progress)
                 at_once[size].append(fast)
                 offered[size].append(steady)
-    return {size: SizeRounds(at_once[size], offered[size]) for size in at_once}
+            for size in at_once:
+                if size.replicas > 1:
+                    each = at_once[size][-1].rate / size.replicas
+                    progress(f"round {number} of {plan.rounds}: {_name(SQLITE)} with {each:,.0f} moves/s")
+                    single[size].append(_single(plan, number, each, place))
+    return {size: SizeRounds(at_once[size], offered[size], single[size]) for size in at_once}
+
+
+def _single(plan: ClusterPlan, number: int, rate: float, place: Database) -> ClusterRound:
+    """Play the single process at so many moves a second."""
+    warm_up_s = min(WARM_UP_S, plan.seconds)
+    with contest(0, plan.pairs, FASTEST * warm_up_s + rate * plan.seconds, place, plan.folder) as alone:
+        alone.round(warm_up_s)
+        return alone.round(plan.seconds, offered=max(1, round(rate)), seed=f"{rate:.0f}/{number}")
 
 
 def _round(
@@ -148,6 +170,10 @@ def _compare(report: Report, plan: ClusterPlan, found: Mapping[Servers, SizeRoun
         title = f"{_name(size)}: processor time of the replicas a move, of the single process's"
         report.median(f"{_key(size)}_us_ratio", title, ratios, TIMES, REPLICAS_US, Bound.MOST)
     for size in others:
+        shared, alone = found[size].at_once, found[size].single
+        ratios = [ratio(many.us["replicas"], one.us["replicas"]) for many, one in zip(shared, alone, strict=True)]
+        title = f"{_name(size)}: the same, of the single process's at the moves a second that each replica had"
+        report.median(f"{_key(size)}_us_at_load_ratio", title, ratios, TIMES)
         rates = zip(found[size].at_once, found[first].at_once, strict=True)
         ratios = [ratio(many.rate, few.rate) for many, few in rates]
         title = f"{_name(size)}: moves a second, of {_name(first)}'s"
