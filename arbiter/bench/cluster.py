@@ -43,7 +43,7 @@ class ClusterPlan:
     """
 
     sizes: Sequence[int] = SIZES
-    pairs: int = 16
+    pairs: int = 64
     rounds: int = 5
     seconds: float = 3.0
     offered: int = 200

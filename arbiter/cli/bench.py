@@ -282,7 +282,7 @@ def web(
 def cluster(
     *,
     replicas: Annotated[str, Parameter(validator=_numbers_only)] = "1,2,4",
-    pairs: Count = 16,
+    pairs: Count = 64,
     rounds: Count = 5,
     seconds: Seconds = 3.0,
     offered: Count = 200,
