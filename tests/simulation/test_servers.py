@@ -42,6 +42,8 @@ FIXED = [
     # A move waited until it was known whether a server was dead. The turn was interrupted meanwhile, and yet the move's
     # ledger had the hand-over of the earlier turn.
     (50107, 12, 2),
+    # The same, of a move and an interruption that both waited for what another server had stored.
+    (57, 40, 3),
     # A check was wrong: it left late entries out, or a stream's end, or a request whose answer was lost. Or it did not
     # know that a machine may be suspended and cut off, or that two clocks may be wrong in two directions.
     (30302, 8, 3),

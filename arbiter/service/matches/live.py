@@ -484,7 +484,7 @@ class LiveMatches:
         If the turn has changed, the instant at which it was sent is unknown, and so a waiting move earns no credit.
         """
         before = live.durable
-        same_turn = before is not None and (before.ply, before.turn_started) == (match.ply, match.turn_started)
+        turn = (before.ply, before.turn_started) if before is not None else None
         live.newest, live.complete = self.completed(match, before), True
         live.basis = AppendBase()
         if records:
@@ -495,7 +495,7 @@ class LiveMatches:
             if not isinstance(command, Play):
                 self.submit(live, command, then, level=True)
                 continue
-            if not same_turn:
+            if turn != (live.newest.ply, live.newest.turn_started):  # or a command before it has changed it
                 command = replace(command, handed_over=None, round_trip_ms=None)
             player = live.newest.players[command.seat - 1]
             if not self._put_off(player, live, command, then):  # it may be a turn that was not known here before

@@ -16,7 +16,16 @@ from structlog.testing import capture_logs
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import Receipt
-from arbiter.matches.commands import Abort, AnswerDraw, Interruption, OfferDraw, Play, Resign, SeatRequest
+from arbiter.matches.commands import (
+    Abort,
+    AnswerDraw,
+    Interrupt,
+    Interruption,
+    OfferDraw,
+    Play,
+    Resign,
+    SeatRequest,
+)
 from arbiter.matches.events import Moved
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import ClockStart, Policy
@@ -312,3 +321,22 @@ async def test_every_request_has_one_answer_in_any_race(seed: int) -> None:
 def said(answer: Answer) -> object:
     """Return all fields of an answer, for comparisons."""
     return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer
+
+
+@virtually
+async def test_a_move_that_waited_behind_an_interruption_has_no_hand_over_of_the_turn_before_it() -> None:
+    one, _, match = await two()
+    live_matches = one.arbiter.matches.live
+    live = live_matches.find(match.id)
+    assert live is not None
+    await asyncio.sleep(1)
+    handed_over = one.clock.now_ms()
+    await asyncio.sleep(1)
+    move, arrived = min(match.game.moves(match.position)), one.clock.now_ms()
+    live.waiting = []  # for what another server has stored, which turns out to be nothing
+    stopped = live_matches.decide(live, Interrupt(Interruption.RESTART))
+    moved = live_matches.decide(live, Play(match.turn, "r", 0, move, arrived, handed_over, 5))
+    live_matches.catch_up(live, match, [], [])
+    await asyncio.gather(stopped, moved)
+    event = next(event for event in await record(one, match) if isinstance(event, Moved))
+    assert (event.ledger.charged, event.ledger.handed_over, event.ledger.round_trip) == (0, None, None)
