@@ -39,7 +39,8 @@ def run(
     With several servers (`--replicas`), these share a store, as `arbiter serve` does that is started several times on
     one PostgreSQL database. Their clocks are wrong, players and observers move between them, and both players of a
     match act at the same instant on different servers. One server at a time is killed between any two steps, stopped
-    and continued, or cut off from the store; what others have stored reaches it late.
+    and continued, or cut off from the store; what others have stored reaches it late. In half of the seeds they also
+    have a bus, which loses, doubles and delays messages, and is sometimes away.
 
     If a seed breaks a guarantee, it is printed with the command that repeats it, and the exit code is 1.
 

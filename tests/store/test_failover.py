@@ -11,6 +11,7 @@ import asyncio
 import json
 import random
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -35,7 +36,7 @@ from arbiter.testing.guarantees import Received, kept
 from tests.bus.changing import ChangingBus, changing_bus
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, check_received, events_of
-from tests.e2e.processes import Server
+from tests.e2e.processes import BIN, Server
 from tests.e2e.recording_bot import Exchanges, RecordingBot
 from tests.processes import until
 from tests.store.postgres import Cluster
@@ -458,6 +459,11 @@ def test_arbiter_serve_starts_any_number_of_times_on_one_store(postgres: str, tm
             first.create_token(name)
         match = second.create_match("hop-it", ("alice", "bob"), time_control="1m")
         until(lambda: [each.match_id for each in first.list_matches()] == [match.match_id])
+        environment = servers[0].environment | {"ARBITER_TOKEN": token}
+        environment["ARBITER_SERVER"] = f"127.0.0.1:{free_port()},{servers[1].address}"
+        command = [BIN / "arbiter", "match", "list"]
+        listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=LONGEST_S)
+        assert "alice" in listed.stdout, "a command takes the next address if nobody is at the first one"
         said = servers[0].arbiter("migrate", "--store", postgres)
         assert "which is the newest" in said
         refused = servers[0].arbiter("store", "rebuild", "--store", postgres, check=False)
