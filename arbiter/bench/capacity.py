@@ -7,9 +7,10 @@ of each match, a replica is busy for
 
     n / R · move + n · (1 - 1/R) · f · follow + n · w / R · deliver
 
-of each second, and PostgreSQL for n · database + n · (R - 1) · f · read. A replica is one process, which runs on one
-core at a time: it may be busy for FULL of it, so that queues stay short. All parts together have the cores there are.
-The log takes a number of events a second, however many write to it.
+of each second, and PostgreSQL for n · database + n · (R - 1) · f · read. With a bus, `follow` is another one, and
+PostgreSQL is busy for n · database + n · (R - 1) · share: nobody reads there, but more writers have smaller commits. A
+replica is one process, which runs on one core at a time: it may be busy for FULL of it, so that queues stay short. All
+parts together have the cores there are. The log takes a number of events a second, however many write to it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Limit(StrEnum):
 class Costs:
     """Processor time in µs, as in the module's docstring; the log's events a second; KiB of a live match in a replica.
 
-    bus: of NATS, for a move and for each replica that it tells; then no replica reads the log of others.
+    bus: of NATS, for a move and for each replica that it tells; then no replica reads the log of others. bus_follow,
+    share: with a bus, what following costs a replica (None: as without), and each further writer PostgreSQL.
 
     The defaults are measured apart: `deliver` and `match_kib` by `arbiter bench fanout` and `growth`, `streams_kib` (of
     the two streams of players) by `moves` (deploy/FIGURES.md); `bus`, if it was not measured with the others, as that
@@ -51,6 +53,8 @@ class Costs:
     read: float
     deliver: float = 39.0
     bus: float = 42.0
+    bus_follow: float | None = None
+    share: float = 0.0
     log_per_s: float = 9_000.0
     match_kib: float = 13.6
     streams_kib: float = 116.0
@@ -126,9 +130,10 @@ def demand(load: Load, costs: Costs, design: Design, replicas: int) -> Demand:
     moves, watching = load.moves, load.observers / load.matches
     others = moves * (1 - 1 / replicas) * design.followed(replicas, watching)
     own = moves / replicas
-    replica = (own * costs.move + others * costs.follow + own * watching * costs.deliver) / 1e6
+    replica = (own * costs.move + others * _follow(costs, design.bus) + own * watching * costs.deliver) / 1e6
     heard = others * replicas
-    database = (moves * costs.database + (0 if design.bus else heard * costs.read)) / 1e6
+    more = moves * (replicas - 1) * costs.share if design.bus else heard * costs.read
+    database = (moves * costs.database + more) / 1e6
     bus = (moves + heard) * costs.bus / 1e6 if design.bus else 0.0
     held = 1 / replicas + (1 - 1 / replicas) * design.followed(replicas, watching)
     memory = load.matches * (replicas * held * costs.match_kib + costs.streams_kib) / (1 << 20)
@@ -168,13 +173,18 @@ def _share(found: Carried) -> float:
     return found.share
 
 
-def predicted(costs: Costs, replicas: int, apart: float | None = None) -> tuple[float, float]:
-    """Return the processor time a move, in µs, of all replicas and of PostgreSQL, where each follows every match.
+def predicted(costs: Costs, replicas: int, bus: bool = False) -> tuple[float, float, float]:
+    """Return the processor time a move, in µs, of all replicas, PostgreSQL and NATS, where each follows every match."""
+    others = replicas - 1
+    return (
+        costs.move + others * _follow(costs, bus),
+        costs.database + others * (costs.share if bus else costs.read),
+        replicas * costs.bus if bus else 0.0,
+    )
 
-    apart: how many replicas follow a move beside the one that decides it [default: all others].
-    """
-    others = replicas - 1 if apart is None else apart
-    return costs.move + others * costs.follow, costs.database + others * costs.read
+
+def _follow(costs: Costs, bus: bool) -> float:
+    return costs.bus_follow if bus and costs.bus_follow is not None else costs.follow
 
 
 def costs_of(one: tuple[float, float], two: tuple[float, float], **others: float) -> Costs:

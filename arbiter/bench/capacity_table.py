@@ -35,22 +35,28 @@ def costs_in(kept: Mapping[str, Any]) -> Costs:
     With two replicas NATS has two messages a move: from the one that decides it, and to the other one.
     """
     figures = _figures(kept)
-    pairs = [_pair(figures, replicas) for replicas in (1, 2)]
+    one, two = (_pair(figures, replicas) for replicas in (1, 2))
     bus = figures.get("replicas_2_bus_nats_us")
-    return costs_of(*pairs) if bus is None else costs_of(*pairs, bus=bus / 2)
+    if bus is None:
+        return costs_of(one, two)
+    more, writers = (max(0.0, of_two - of_one) for of_one, of_two in zip(one, _pair(figures, "2_bus"), strict=True))
+    return costs_of(one, two, bus=bus / 2, bus_follow=more, share=writers)
 
 
 def checks(kept: Mapping[str, Any]) -> list[Row]:
     """Return predictions for CHECKED replicas, from those of one and two, beside what was measured with so many."""
-    figures = _figures(kept)
-    if f"replicas_{CHECKED}_replicas_us" not in figures:
-        return []
-    told, found = predicted(costs_in(kept), CHECKED), _pair(figures, CHECKED)
-    names = ("processor time of the replicas", "processor time of PostgreSQL")
-    return [
-        (f"{name} a move with {CHECKED} replicas, µs", f"{this:,.0f}", f"{that:,.0f}", f"{this / that:.2f}")
-        for name, this, that in zip(names, told, found, strict=True)
-    ]
+    figures, found = _figures(kept), list[Row]()
+    for key, bus, how in ((f"{CHECKED}", False, ""), (f"{CHECKED}_bus", True, " and NATS")):
+        told = predicted(costs_in(kept), CHECKED, bus)
+        for this, (part, name) in zip(told, _PARTS.items(), strict=True):
+            that = figures.get(f"replicas_{key}_{part}_us")
+            if that and this:
+                title = f"processor time of {name} a move with {CHECKED} replicas{how}, µs"
+                found.append((title, f"{this:,.0f}", f"{that:,.0f}", f"{this / that:.2f}"))
+    return found
+
+
+_PARTS: Final = {"replicas": "the replicas", "postgres": "PostgreSQL", "nats": "NATS"}
 
 
 def _figures(kept: Mapping[str, Any]) -> dict[str, float]:
@@ -59,7 +65,7 @@ def _figures(kept: Mapping[str, Any]) -> dict[str, float]:
     return {figure["key"]: float(figure["value"]) for figure in kept["figures"]}
 
 
-def _pair(figures: Mapping[str, float], replicas: int) -> tuple[float, float]:
+def _pair(figures: Mapping[str, float], replicas: int | str) -> tuple[float, float]:
     try:
         return figures[f"replicas_{replicas}_replicas_us"], figures[f"replicas_{replicas}_postgres_us"]
     except KeyError:

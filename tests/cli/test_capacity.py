@@ -73,7 +73,7 @@ def test_the_page_has_what_the_command_says_and_its_picture(arbiter: Arbiter, tm
     ran = arbiter(*words, "--svg", str(picture))
     assert ran.code == 0, ran.err
     rows = [line.split("\t") for line in ran.out.splitlines() if "\t" in line]
-    assert len(rows) == 2 + 2 * len(DESIGNS) + 2
+    assert len(rows) == 2 + 2 * len(DESIGNS) + 5
     shown = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")
     ]
