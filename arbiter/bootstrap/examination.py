@@ -225,6 +225,9 @@ def _store(settings: Settings, state: StoreState) -> Iterator[Finding]:
         advice = f"back it up: the next start brings it to version {state.newest}, and older arbiters can't go back"
         yield Finding("store", Grade.NOTE, text, advice)
     yield Finding("lock", Grade.GOOD, _serving(state.servers))
+    for clause in state.lock_waits:
+        advice = "if that session does nothing, end it: SELECT pg_terminate_backend(its number)"
+        yield Finding("lock", Grade.NOTE, f"in the database, {clause}", advice)
     if state.served and state.silent_ms:
         yield _heartbeats(state.silent_ms, settings.limits.server_silence_ms)
     for clause in state.unsafe:

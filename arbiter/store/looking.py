@@ -13,6 +13,7 @@ from arbiter.store.records import head, keys_of_seals
 
 ROUND_TRIPS: Final = 9  #: that are timed
 LAST_RECORDS: Final = 100  #: whose seals are read
+LONG_WAIT_S = 1.0  #: for a lock of the database: servers hold one for milliseconds
 
 
 class StoreState(NamedTuple):
@@ -24,6 +25,7 @@ class StoreState(NamedTuple):
     None where there is one clock. free_connections: how many more the database takes; None where it has no limit.
     unsafe: settings by which it could lose what it has acknowledged, a clause each. silent_ms: for each server that
     shares it, the time since its last heartbeat, the longest first; a killed one counts until another cleans up.
+    lock_waits: who waits for a lock of the database for LONG_WAIT_S, and who holds it, a clause each.
     """
 
     database: str
@@ -37,6 +39,7 @@ class StoreState(NamedTuple):
     unsafe: tuple[str, ...] = ()
     free_connections: int | None = None
     silent_ms: tuple[float, ...] = ()
+    lock_waits: tuple[str, ...] = ()
 
     @property
     def served(self) -> bool:
@@ -78,6 +81,7 @@ def _state(engine: Engine) -> StoreState:
             tuple(kind.unsafe_settings(connection)),
             kind.free_connections(connection),
             _silent_ms(connection) if version == newest() else (),
+            tuple(kind.lock_waits(connection, LONG_WAIT_S)),
         )
 
 

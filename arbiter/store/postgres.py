@@ -599,6 +599,22 @@ def free_connections(connection: Connection) -> int | None:
     return int(connection.exec_driver_sql(f"SELECT {settings} - {used}").scalar_one())
 
 
+def lock_waits(connection: Connection, least_s: float) -> list[str]:
+    """Return who has waited for a lock in this database for so long, and who holds it: a clause for each pair."""
+    query = (
+        "SELECT waits.pid, extract(epoch FROM clock_timestamp() - waits.query_start)::float, holds.pid, "
+        "holds.application_name, coalesce(holds.state, 'unknown') "
+        "FROM pg_stat_activity AS waits CROSS JOIN LATERAL unnest(pg_blocking_pids(waits.pid)) AS by (pid) "
+        "JOIN pg_stat_activity AS holds ON holds.pid = by.pid "
+        "WHERE waits.datname = current_database() AND waits.wait_event_type = 'Lock' "
+        "AND clock_timestamp() - waits.query_start >= %s * interval '1 second' ORDER BY waits.query_start, holds.pid"
+    )
+    return [
+        f"session {waits} has waited {seconds:.0f} s for a lock of session {holds} ({name or 'no name'}, {state})"
+        for waits, seconds, holds, name, state in connection.exec_driver_sql(query, (least_s,))
+    ]
+
+
 def check_sound(connection: Connection) -> list[str]:
     """Return no faults: PostgreSQL's own tools (`pg_amcheck`, data checksums) check its files."""
     return []

@@ -293,6 +293,11 @@ def unsafe_settings(connection: Connection) -> list[str]:
     return []
 
 
+def lock_waits(_connection: Connection, _least_s: float) -> list[str]:
+    """Return nothing: whoever needs SQLite's lock while another one holds it is refused."""
+    return []
+
+
 def free_connections(connection: Connection) -> int | None:
     """Return None: only the limit of open files counts."""
     return None

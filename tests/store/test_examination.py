@@ -13,7 +13,10 @@ from sqlalchemy.engine import make_url
 from arbiter.bootstrap import examination, open_record
 from arbiter.bootstrap.examination import Finding, Grade, examine
 from arbiter.config import Settings, load
+from arbiter.store import looking
 from tests.store.postgres import Cluster
+from tests.store.test_appending import numbering_held, until_one_waits
+from tests.store.test_journal import opening
 
 LONG_AGO_MS = 60_000
 
@@ -75,3 +78,21 @@ async def test_servers_are_counted_and_a_silent_one_is_noted(
     assert silent.grade is Grade.NOTE
     assert re.fullmatch(r"1 of the 2 servers of the store last said \d+ s ago that they are alive", silent.text)
     assert "look at their logs" in silent.advice
+
+
+async def test_who_waits_for_a_lock_is_named_with_who_holds_it(
+    settings: Settings, postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "LONG_WAIT_S", 0.0)
+    async with open_record(settings, shared=True) as (store, _):
+        with numbering_held(postgres):
+            waiting = store.journal.append(opening("a"))
+            await until_one_waits(postgres)
+            served, lock = await found(settings, "lock")
+        assert served.text == "a server serves the store"
+        assert lock.grade is Grade.NOTE
+        waits = r"session \d+ has waited \d+ s for a lock of session \d+"
+        assert re.fullmatch(rf"in the database, {waits} \(arbiter, idle in transaction\)", lock.text)
+        assert "pg_terminate_backend" in lock.advice
+        await waiting
+        assert [each.text for each in await found(settings, "lock")] == ["a server serves the store"]
