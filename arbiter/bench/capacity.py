@@ -8,7 +8,7 @@ of each match, a replica is busy for
     n / R · move + n · (1 - 1/R) · f · follow + n · w / R · deliver
 
 of each second, and PostgreSQL for n · database + n · (R - 1) · f · read. With a bus, `follow` is another one, and
-PostgreSQL is busy for n · database + n · (R - 1) · share: nobody reads there, but more writers have smaller commits. A
+PostgreSQL is busy for n · database + n · (R - 1) · writer: nobody reads there, but more writers have smaller commits. A
 replica is one process, which runs on one core at a time: it may be busy for FULL of it, so that queues stay short. All
 parts together have the cores there are. The log takes a number of events a second, however many write to it.
 """
@@ -39,7 +39,7 @@ class Costs:
     """Processor time in µs, as in the module's docstring; the log's events a second; KiB of a live match in a replica.
 
     bus: of NATS, for a move and for each replica that it tells; then no replica reads the log of others. bus_follow,
-    share: with a bus, what following costs a replica (None: as without), and each further writer PostgreSQL.
+    bus_writer: with a bus, what following costs a replica (None: as without), and each further writer PostgreSQL.
 
     The defaults are measured apart: `deliver` and `match_kib` by `arbiter bench fanout` and `growth`, `streams_kib` (of
     the two streams of players) by `moves` (deploy/FIGURES.md); `bus`, if it was not measured with the others, as that
@@ -54,7 +54,7 @@ class Costs:
     deliver: float = 39.0
     bus: float = 42.0
     bus_follow: float | None = None
-    share: float = 0.0
+    bus_writer: float = 0.0
     log_per_s: float = 9_000.0
     match_kib: float = 13.6
     streams_kib: float = 116.0
@@ -132,7 +132,7 @@ def demand(load: Load, costs: Costs, design: Design, replicas: int) -> Demand:
     own = moves / replicas
     replica = (own * costs.move + others * _follow(costs, design.bus) + own * watching * costs.deliver) / 1e6
     heard = others * replicas
-    more = moves * (replicas - 1) * costs.share if design.bus else heard * costs.read
+    more = moves * (replicas - 1) * costs.bus_writer if design.bus else heard * costs.read
     database = (moves * costs.database + more) / 1e6
     bus = (moves + heard) * costs.bus / 1e6 if design.bus else 0.0
     held = 1 / replicas + (1 - 1 / replicas) * design.followed(replicas, watching)
@@ -178,7 +178,7 @@ def predicted(costs: Costs, replicas: int, bus: bool = False) -> tuple[float, fl
     others = replicas - 1
     return (
         costs.move + others * _follow(costs, bus),
-        costs.database + others * (costs.share if bus else costs.read),
+        costs.database + others * (costs.bus_writer if bus else costs.read),
         replicas * costs.bus if bus else 0.0,
     )
 

@@ -40,7 +40,7 @@ def costs_in(kept: Mapping[str, Any]) -> Costs:
     if bus is None:
         return costs_of(one, two)
     more, writers = (max(0.0, of_two - of_one) for of_one, of_two in zip(one, _pair(figures, "2_bus"), strict=True))
-    return costs_of(one, two, bus=bus / 2, bus_follow=more, share=writers)
+    return costs_of(one, two, bus=bus / 2, bus_follow=more, bus_writer=writers)
 
 
 def checks(kept: Mapping[str, Any]) -> list[Row]:

@@ -14,7 +14,6 @@ from arbiter.store.tables import Numbered
 
 UNDISTURBED: Final = 8  #: appends in a row between which no other server has stored anything: the next one may guess
 MOST_GUESSED: Final = 256  #: maximum records that are sent before it is known which number is the last
-
 MOST_READ: Final = 500  #: maximum records of others that a commit brings; more are read apart
 MOST_KEPT: Final = 2_000  #: maximum records of others that commits have brought and nobody has taken
 
@@ -65,7 +64,7 @@ class LoneLog:
         """Note that a transaction may have been rolled back."""
         self._last = None
 
-    def taken(self) -> list[tuple[Any, ...]]:
+    def brought(self) -> list[tuple[Any, ...]]:
         """Return no rows: there are no others."""
         return []
 
@@ -81,7 +80,7 @@ class SharedLog:
     """The log of a store that other servers write to as well; `arbiter.store.postgres` says how they keep its order.
 
     A transaction that numbers records brings what others have stored since the last number that this server has seen or
-    given. Once somebody has called `taken`, it is kept for the next call.
+    given. Once somebody has called `brought`, it is kept for the next call.
     """
 
     rows_of: None = None  #: the last number is known only in a transaction
@@ -134,7 +133,7 @@ class SharedLog:
         self._claimed = None
         self._is_certain = False
 
-    def taken(self) -> list[tuple[Any, ...]]:
+    def brought(self) -> list[tuple[Any, ...]]:
         """Return the rows of other servers that were brought since the last call, in order. Any thread may call this.
 
         They need not be all that others have stored: whoever finds one missing has to read them.

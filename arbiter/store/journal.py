@@ -189,7 +189,7 @@ class SqlJournal:
     def brought(self) -> list[StoredRecord]:
         """Return records of other servers that commits have brought; see `arbiter.service.ports.Journal`."""
         try:
-            return [self._stored(row) for row in self._log.taken()]
+            return [self._stored(row) for row in self._log.brought()]
         except StoreFailed:  # one is damaged, or sealed with a key that is not known yet: whoever reads it says so
             return []
 

@@ -77,6 +77,6 @@ def test_costs_come_from_one_and_two_replicas_and_predict_others() -> None:
     assert predicted(costs, 1) == (600, 250, 0)
     assert predicted(costs, 2) == (800, 300, 0)
     assert predicted(costs, 4) == (1_200, 400, 0)
-    with_bus = costs_of((600, 250), (800, 300), bus=20, bus_follow=100, share=10)
+    with_bus = costs_of((600, 250), (800, 300), bus=20, bus_follow=100, bus_writer=10)
     assert predicted(with_bus, 4, bus=True) == (900, 280, 80)
     assert costs_of((600, 250), (590, 300)).follow == 0, "no cost is negative"
