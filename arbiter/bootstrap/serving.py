@@ -73,6 +73,7 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
         transcripts=arbiter.transcripts,
         tournaments=arbiter.tournaments,
         ratings=arbiter.ratings,
+        cut_off=arbiter.cut_off,
         log=structlog.get_logger("arbiter.tournaments"),
     )
 
@@ -114,7 +115,7 @@ def _web(gate: Gate, servicers: Servicers, settings: Settings, meter: Meter) -> 
     from arbiter.rpc.connect import connect_application
     from arbiter.web.server import WebServer
 
-    calls = connect_application(servicers, settings.limits, structlog.get_logger("arbiter.rpc"), meter)
+    calls = connect_application(servicers, settings.limits, structlog.get_logger("arbiter.rpc"), meter, gate.waiting)
     return WebServer(gate, settings, calls, meter)
 
 

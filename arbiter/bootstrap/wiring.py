@@ -14,6 +14,7 @@ from arbiter.matches import time_control
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
+from arbiter.service.cut_off import CutOff
 from arbiter.service.matches.comment_keys import CommentKeys
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import AdoptionListener, MatchListener
@@ -66,6 +67,7 @@ class Arbiter(NamedTuple):
     transcripts: Transcripts
     tournaments: TournamentRegistry
     ratings: Ratings
+    cut_off: CutOff
     policy: Policy
     follower: Follower
     replica: Replica | None
@@ -117,13 +119,15 @@ def wire(settings: Settings, world: World) -> Arbiter:
     move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms, log("arbiter.sessions"))
     delivery = Delivery(connections, matches.live, catch_up, move_lists, clock)
     acts = PlayActs(matches, delivery, clock, limits, world.metrics or NO_METER)
+    cut_off = CutOff()
     replicas = world.store.replicas
     membership = None
     if replicas is not None:
-        membership = Membership(replicas, world.ids, limits.server_silence_ms, delivery.hand_overs, news)
+        membership = Membership(replicas, world.ids, limits.server_silence_ms, delivery.hand_overs, cut_off, news)
     sessions = Sessions(
-        connections, matches, accounts, directory, catch_up, delivery, first_items, membership, clock, limits
+        connections, matches, accounts, directory, catch_up, delivery, first_items, membership, cut_off, clock, limits
     )
+    cut_off.when_begun.append(sessions.cut_all)
     challenges = Challenges(
         directory,
         accounts,
@@ -187,6 +191,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         transcripts=Transcripts(matches, world.signer),
         tournaments=tournaments,
         ratings=ratings,
+        cut_off=cut_off,
         policy=policy,
         follower=follower,
         replica=replica,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from typing import Any, Final
 
 from connectrpc.code import Code
@@ -23,8 +23,9 @@ from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.rpc.connect_messages import BinaryCodec, Encoded, JsonCodec, connect_error
 from arbiter.rpc.server import SERVICE_DESCRIPTORS, Servicers
+from arbiter.service.gate.gate import Waiting
 from arbiter.service.ports.log import Logger
-from arbiter.service.ports.meter import NO_METER, Meter
+from arbiter.service.ports.meter import Meter
 
 PREFIX: Final = "/arbiter."  #: the first part of the paths of all calls
 CONTENT_TYPES: Final = frozenset(
@@ -35,10 +36,10 @@ Behaviour = Callable[[Any, Any], Awaitable[Any]]
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def connect_application(servicers: Servicers, limits: Limits, log: Logger, meter: Meter = NO_METER) -> Asgi:
-    """Return the services as an ASGI application. `meter` counts refusals."""
+def connect_application(servicers: Servicers, limits: Limits, log: Logger, meter: Meter, waiting: Waiting) -> Asgi:
+    """Return the services as an ASGI application. meter: counts refusals. waiting: the context of unary calls."""
     endpoints = {
-        f"/{service.full_name}/{method.name}": _endpoint(method, getattr(servicer, method.name), log, meter)
+        f"/{service.full_name}/{method.name}": _endpoint(method, getattr(servicer, method.name), log, meter, waiting)
         for service, servicer in zip(SERVICE_DESCRIPTORS, servicers, strict=True)
         for method in service.methods
         if not method.client_streaming
@@ -127,8 +128,10 @@ class CallContext:
             callback(self)
 
 
-def _endpoint(method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter) -> Endpoint[Any, Any]:
-    call = _Call(method, behaviour, log, meter)
+def _endpoint(
+    method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter, waiting: Waiting
+) -> Endpoint[Any, Any]:
+    call = _Call(method, behaviour, log, meter, waiting)
     info: MethodInfo[Any, Any] = MethodInfo(
         name=method.name,
         service_name=method.containing_service.full_name,
@@ -145,25 +148,28 @@ def _endpoint(method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter
 class _Call:
     """The calls of one method."""
 
-    def __init__(self, method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter) -> None:
+    def __init__(
+        self, method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter, waiting: Waiting
+    ) -> None:
         self._name = method.full_name
         self._output = GetMessageClass(method.output_type)
         self._behaviour = behaviour
         self._log = log
         self._meter = meter
+        self._waiting = waiting
 
     async def unary(self, request: Any, given: RequestContext[Any, Any]) -> Any:
         """Return the answer."""
         context = CallContext(given)
         try:
-            return await self._answer(request, context)
+            return await self._answer(request, context, self._waiting())
         finally:
             context.end()
 
     async def stream(self, request: Any, given: RequestContext[Any, Any]) -> AsyncIterator[Any]:
         """Yield the answers, each once the one before is written."""
         context = CallContext(given)
-        answering = asyncio.create_task(self._answer(request, context))
+        answering = asyncio.create_task(self._answer(request, context, nullcontext()))
         answering.add_done_callback(lambda _: context.written.put_nowait(None))
         try:
             while (message := await context.written.get()) is not None:
@@ -175,9 +181,10 @@ class _Call:
             await asyncio.gather(answering, return_exceptions=True)
             context.end()
 
-    async def _answer(self, request: Any, context: CallContext) -> Any:
+    async def _answer(self, request: Any, context: CallContext, waiting: AbstractAsyncContextManager[None]) -> Any:
         try:
-            return await self._behaviour(request, context)
+            async with waiting:
+                return await self._behaviour(request, context)
         except Refusal as refusal:
             self._meter.refused(refusal)
             raise connect_error(refusal) from None

@@ -14,6 +14,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.rpc.servicing import Unreadable
 from arbiter.rpc.unread import Unread
+from arbiter.service.gate.gate import Waiting
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.wire.refusals import refusal_status
@@ -24,11 +25,12 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
-    """Wraps every handler, so that servicers simply raise."""
+    """Wraps every handler, so that servicers simply raise. `waiting`: the context of calls that are no streams."""
 
-    def __init__(self, limits: Limits, unread: Unread, log: Logger, meter: Meter = NO_METER) -> None:
+    def __init__(self, limits: Limits, unread: Unread, waiting: Waiting, log: Logger, meter: Meter = NO_METER) -> None:
         self._limits = limits
         self._unread = unread
+        self._waiting = waiting
         self._log = log
         self._meter = meter
 
@@ -46,7 +48,7 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
             behaviour = getattr(handler, kind)
             if behaviour is not None:
                 # Handlers of streams write on their context, and return when all is written.
-                call = _Call(behaviour, str(method), self._unread, self._log, self._meter)
+                call = _Call(behaviour, str(method), self._unread, self._waiting, self._log, self._meter)
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 deserialize = self._bounded(handler.request_deserializer, streamed=kind.startswith("stream"))
                 serialize = _unless_bytes(handler.response_serializer)
@@ -84,11 +86,18 @@ class _Call:
     """One call: its handler, wrapped."""
 
     def __init__(
-        self, behaviour: Callable[..., Awaitable[Any]], method: str, unread: Unread, log: Logger, meter: Meter
+        self,
+        behaviour: Callable[..., Awaitable[Any]],
+        method: str,
+        unread: Unread,
+        waiting: Waiting,
+        log: Logger,
+        meter: Meter,
     ) -> None:
         self._behaviour = behaviour
         self._method = method
         self._unread = unread
+        self._waiting = waiting
         self._log = log
         self._meter = meter
         self._context: Any = None
@@ -97,11 +106,15 @@ class _Call:
         """Return the answer."""
         self._context = context
         try:
-            if isinstance(request, Unreadable):
-                raise request.refusal
-            return await self._behaviour(request, context)
+            async with self._waiting():
+                return await self._answer(request, context)
         except Exception as error:
             await self._end(error, context)
+
+    async def _answer(self, request: Any, context: Any) -> Any:
+        if isinstance(request, Unreadable):
+            raise request.refusal
+        return await self._behaviour(request, context)
 
     def counting(self, serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
         """Return a serializer of the answer, which notes that it is about to be sent."""
@@ -115,7 +128,10 @@ class _Call:
 
     async def stream(self, request: Any, context: Any) -> None:
         """Write a stream of answers to its end."""
-        await self.unary(request, context)
+        try:
+            await self._answer(request, context)
+        except Exception as error:
+            await self._end(error, context)
         self._unread.end_began(context)
 
     async def _end(self, error: Exception, context: Any) -> None:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arbiter.config import Limits, Settings
 from arbiter.errors import Refusal
-from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.gate import Gate, Waiting
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.accounts import AccountPages
 from arbiter.web.callers import HEADERS, session_of, set_cookie, status_of
@@ -55,12 +55,28 @@ def _pages(gate: Gate, settings: Settings, meter: Meter) -> Starlette:
     routes, refusals = _Routes(gate, templates, settings.limits), _Refusals(templates, meter)
     return Starlette(
         routes=[
-            *(Route(path, handler, methods=["GET"]) for path, handler in routes.read().items()),
-            *(Route(path, handler, methods=["POST"]) for path, handler in routes.written().items()),
+            *(
+                Route(path, _answering(handler, gate.waiting), methods=["GET"])
+                for path, handler in routes.read().items()
+            ),
+            *(
+                Route(path, _answering(handler, gate.waiting), methods=["POST"])
+                for path, handler in routes.written().items()
+            ),
         ],
         exception_handlers={Refusal: refusals.refused, HTTPException: refusals.missing},
         middleware=[Middleware(GZipMiddleware, minimum_size=LEAST_PACKED)],
     )
+
+
+def _answering(handler: Handler, waiting: Waiting) -> Handler:
+    """Return a handler whose work is refused if it waits while the server is cut off from its store."""
+
+    async def answer(request: Request) -> Response:
+        async with waiting():
+            return await handler(request)
+
+    return answer
 
 
 class _Routes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 import pytest
@@ -14,13 +14,14 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import EventKind
 from arbiter.matches.match import Match
 from arbiter.runtime.clock import FollowingClock
+from arbiter.service.cut_off import CutOff
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.play import replica
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Session
 from arbiter.service.players.accounts import Accounts
-from arbiter.service.ports.journal import Append, Record, StoredRecord, Subject
+from arbiter.service.ports.journal import Append, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.notices import Notice
 from arbiter.service.ports.replicas import Taken
 from arbiter.service.record import news
@@ -40,6 +41,7 @@ SERVERS = 3
 MATCHES = 8
 SEEDS = 10  #: that are tried, at most
 OUTAGE = "The outage is charged to nobody"
+KEPT = "A server without the store keeps nobody"
 
 
 def ticks_twice(patch: pytest.MonkeyPatch) -> None:
@@ -130,6 +132,22 @@ def goes_on_when_it_is_cut_off(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(replica.Replica, "expire", lambda self, reason: None)
 
 
+def lets_callers_wait_when_it_is_cut_off(patch: pytest.MonkeyPatch) -> None:
+    """A server that ends its streams, but lets those wait that are about to open."""
+    patch.setattr(CutOff, "waiting", lambda self: nullcontext())
+
+
+def keeps_observers_when_it_is_cut_off(patch: pytest.MonkeyPatch) -> None:
+    """A server that sends its players away, but not those who watch."""
+    begin = CutOff.begin
+
+    def partly(self: CutOff, refusal: StoreFailed) -> None:
+        del self.when_begun[1:]
+        begin(self, refusal)
+
+    patch.setattr(CutOff, "begin", partly)
+
+
 def follows_no_clock(patch: pytest.MonkeyPatch) -> None:
     """A server that has the store's time at its start, and runs by its own clock from then on."""
     patch.setattr(FollowingClock, "follow", lambda self, readings: 0)
@@ -205,7 +223,9 @@ def challenges(plan: Plan) -> Plan | None:
         (hears_of_no_revocation, {Fault.MOVE: 2.0}, 4, {"Revocation is heard"}, anything),
         (remembers_one_earlier_server, {Fault.CHASE: 20.0}, 200, {OUTAGE}, anything),
         (reads_only_what_it_hears_of, {Fault.BUS_AWAY: 6.0}, 14, {"Every server knows the same"}, anything),
-        (goes_on_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 1, {"A server without the store keeps nobody"}, anything),
+        (goes_on_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 1, {KEPT}, anything),
+        (lets_callers_wait_when_it_is_cut_off, {Fault.CUT_OFF: 12.0, Fault.MOVE: 2.0}, 1, {KEPT}, anything),
+        (keeps_observers_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 1, {KEPT}, anything),
         (follows_no_clock, {Fault.PACE: 20.0}, 1, {"Fair clocks"}, anything),
         (pairs_a_round_twice, {Fault.MOVE: 2.0}, 10, {"Proof"}, tournaments),
         (starts_a_tournament_twice, {Fault.MOVE: 2.0}, 10, {"Proof"}, schedules),

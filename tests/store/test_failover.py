@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import arbiter_client as arb
 import grpc
 import pytest
-from arbiter_protos.v1 import match_pb2, play_pb2
+from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc
 from sqlalchemy.engine import make_url
 
 from arbiter.matches import transcript
@@ -393,13 +393,35 @@ class Cable:
 
 
 async def cut_off(workload: Workload, cable: Cable) -> None:
-    """Cut one server off from the database: its players are told to go, and it takes nothing until it is back."""
+    """Cut one server off from the database: its clients are told to go, and it takes nothing until it is back."""
+    async with arb.Client(workload.addresses, token=workload.token, patience_s=LONGEST_S) as client:
+        secret = (await client.create_token("visitor", scopes=(arb.Scope.PLAY, arb.Scope.OBSERVE))).secret
     players = workload.on(2)
-    cable.cut()
-    await workload.until(lambda: all(roamer.streams > number for roamer, number in players))
+    async with grpc.aio.insecure_channel(workload.servers[2].address, OWN) as channel:
+        cable.cut()
+        refused = asyncio.gather(*(code_of(call) for call in visits(channel, secret)))
+        await workload.until(lambda: all(roamer.streams > number for roamer, number in players))
+        await workload.until(refused.done)
+        assert set(await refused) == {grpc.StatusCode.UNAVAILABLE}
     await workload.answers()
     cable.mend()
     await workload.answers()
+
+
+def visits(channel: grpc.aio.Channel, secret: str) -> Iterator[grpc.aio.Call]:
+    """Make a call of each kind that has to wait for the database."""
+    metadata = [("authorization", f"Bearer {secret}")]
+    matches = match_pb2_grpc.MatchServiceStub(channel)
+    yield matches.ListMatches(match_pb2.ListMatchesRequest(), metadata=metadata)
+    everything = match_pb2.ObserveAll(after_token="0")
+    yield matches.Observe(match_pb2.ObserveRequest(all=everything), metadata=metadata)
+    hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
+    yield play_pb2_grpc.PlayServiceStub(channel).Play(iter([play_pb2.PlayRequest(acts=[hello])]), metadata=metadata)
+
+
+async def code_of(call: grpc.aio.Call) -> grpc.StatusCode:
+    """Return the status of a call at its end."""
+    return await call.code()
 
 
 @pytest.mark.timeout(0)  # each step has its own limit

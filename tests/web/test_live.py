@@ -19,6 +19,7 @@ from arbiter.matches.commands import Create, Resign
 from arbiter.matches.events import Moved
 from arbiter.matches.match import Match
 from arbiter.runtime.loopback import free_port
+from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.rights import Action, only_reads, open_to_all
 from arbiter.service.record.matches import load_match
@@ -227,7 +228,7 @@ async def test_a_visitor_may_only_read(tmp_path: Path) -> None:
         accounts, limits = opened.server.arbiter.accounts, opened.server.settings.limits
         visitor = Call(None, "192.0.2.1")
         for public in (True, False):
-            admission = Admission(accounts, limits, public)
+            admission = Admission(accounts, limits, CutOff(), public)
             for action in Action:
                 if public and only_reads(action):
                     assert not (await admission.caller(visitor, action)).player.isidentifier()
@@ -236,7 +237,7 @@ async def test_a_visitor_may_only_read(tmp_path: Path) -> None:
                         await admission.caller(visitor, action)
                     assert refused.value.reason is Reason.TOKEN_INVALID
         with pytest.raises(Refusal):
-            await Admission(accounts, limits, True).caller(Call("guess", "192.0.2.1"), Action.GET_MATCH)
+            await Admission(accounts, limits, CutOff(), True).caller(Call("guess", "192.0.2.1"), Action.GET_MATCH)
 
 
 async def test_a_server_has_pages_beside_grpc() -> None:

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
+from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.addresses import counted_as
 from arbiter.service.gate.rights import Action, check_scope, only_reads
 from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
@@ -53,8 +54,9 @@ class Admission:
     spread evenly, so that other callers have the event loop between them.
     """
 
-    def __init__(self, accounts: Accounts, limits: Limits, public: bool = False) -> None:
+    def __init__(self, accounts: Accounts, limits: Limits, cut_off: CutOff, public: bool = False) -> None:
         self._accounts = accounts
+        self._cut_off = cut_off
         self._public = public
         most = BURST_S * limits.calls_a_second
         self._calls = TokenBuckets(most, BURST_S * SECOND_MS, f"calls in {BURST_S} seconds")
@@ -162,7 +164,8 @@ class Admission:
 
     async def _authenticated(self, call: Call) -> Caller:
         try:
-            return await self._accounts.authenticate(call.secret)
+            async with self._cut_off.waiting():
+                return await self._accounts.authenticate(call.secret)
         except Refusal as refusal:
             address, now_ms = counted_as(call.address), _now_ms()
             self._calls.use(f"address {address}", now_ms)

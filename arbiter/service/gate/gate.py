@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
 from arbiter.config import Settings
 from arbiter.errors import Refusal
 from arbiter.matches.policy import Policy
+from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.admission import Admission
 from arbiter.service.gate.games import GameGate
 from arbiter.service.gate.matches import MatchGate
@@ -26,9 +30,15 @@ from arbiter.service.ports.rules import RulesWorker
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
 
+Waiting = Callable[[], AbstractAsyncContextManager[None]]
+"""Returns the context in which an API waits for the answer of a call that is no stream."""
+
 
 class Gate:
-    """The calls, by service. Rates and streams are counted over all APIs together."""
+    """The calls, by service. Rates and streams are counted over all APIs together.
+
+    waiting: refuses a call that waits while this server is cut off from its store.
+    """
 
     def __init__(
         self,
@@ -45,11 +55,13 @@ class Gate:
         transcripts: Transcripts,
         tournaments: TournamentRegistry,
         ratings: Ratings,
+        cut_off: CutOff,
         log: Logger,
     ) -> None:
         limits = settings.limits
-        admission = Admission(accounts, limits, settings.reads_are_public)
-        self.streams = streams = OpenStreams(accounts, limits)
+        admission = Admission(accounts, limits, cut_off, settings.reads_are_public)
+        self.waiting: Waiting = cut_off.waiting
+        self.streams = streams = OpenStreams(accounts, limits, cut_off)
         self.server = ServerGate(settings, clock, transcripts)
         self.games = GameGate(admission, streams, matches, rules, limits)
         self.matches = MatchGate(

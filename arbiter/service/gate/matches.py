@@ -223,8 +223,8 @@ class MatchGate:
     async def moving(self, call: Call) -> AsyncIterator[PlayerMoves]:
         """Open a stream of moves. While it is open, its player counts as present."""
         caller = await self._admission.caller(call, Action.SUBMIT_MOVES)
-        await self._matches.revive_of(caller.player)
         async with self._streams.held(caller, "moves"):
+            await self._matches.revive_of(caller.player)
             with self._sessions.attending(caller.player):
                 yield PlayerMoves(self._matches, self._clock, caller.player, self._settings.limits.move_answers)
 

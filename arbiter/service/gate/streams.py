@@ -9,14 +9,17 @@ from contextlib import asynccontextmanager, contextmanager
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal, limit_reached
+from arbiter.service.cut_off import CutOff
 from arbiter.service.players.accounts import Accounts, Caller, shut_out
 
 
 class OpenStreams:
     """The streams of all callers, counted by kind and by caller."""
 
-    def __init__(self, accounts: Accounts, limits: Limits) -> None:
+    def __init__(self, accounts: Accounts, limits: Limits, cut_off: CutOff) -> None:
         self._accounts = accounts
+        self._cut_off = cut_off
+        cut_off.when_begun.append(self.end_all)
         self._limits = limits
         self._held: set[Callable[[Refusal], None]] = set()
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -58,9 +61,10 @@ class OpenStreams:
     async def held(self, caller: Caller, kind: str) -> AsyncIterator[None]:
         """Hold a stream open.
 
-        The stream ends with a refusal if its caller is suspended, its token revoked, or the server drains. Raises
-        Refusal TOKEN_INVALID, RATE_LIMITED.
+        The stream ends with a refusal if its caller is suspended, its token revoked, or the server drains or is cut
+        off from its store. Raises Refusal TOKEN_INVALID, RATE_LIMITED, STORE_UNAVAILABLE.
         """
+        self._cut_off.check()
         if caller.token_id:  # a caller without a token cannot lose it
             self._accounts.check(caller)
         scope = asyncio.timeout(None)

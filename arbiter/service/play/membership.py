@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from arbiter.service.cut_off import NO_ANSWER, CutOff
 from arbiter.service.play.session import Hello, Session
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.replicas import HandOvers, Heartbeat, LostPlayer, PlaySession, Replicas, Taken
 from arbiter.service.record.news import News
 
-NO_ANSWER: Final = "it does not answer"
 TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
 
 
@@ -22,11 +22,18 @@ class Membership:
     """A replica's rows in the store. silence_ms: a replica that has written nothing for this time is dead.
 
     hand_overs: returns the turns that this replica has handed over to a player, for the one to which the player goes.
-    news: the bus on which the other replicas hear of new streams, or None.
+    cut_off: whether the store has taken no heartbeat for that time. news: the bus on which the other replicas hear of
+    new streams, or None.
     """
 
     def __init__(
-        self, replicas: Replicas, ids: Ids, silence_ms: int, hand_overs: HandOvers, news: News | None = None
+        self,
+        replicas: Replicas,
+        ids: Ids,
+        silence_ms: int,
+        hand_overs: HandOvers,
+        cut_off: CutOff,
+        news: News | None = None,
     ) -> None:
         self._replicas = replicas
         self._ids = ids
@@ -34,7 +41,7 @@ class Membership:
         self._hand_overs = hand_overs
         self._news = news
         self.replica = ""
-        self.cut_off = False  # the store has taken no heartbeat for `silence_ms`
+        self.cut_off = cut_off
         self._opening: Counter[str] = Counter()  # players whose stream has a row but is not open yet
 
     async def enter(self) -> None:
@@ -87,17 +94,12 @@ class Membership:
         """Return whether a stream of a player is about to open here."""
         return player in self._opening
 
-    def check(self) -> None:
-        """Raise StoreFailed at once if this replica is cut off: its players shall connect to another one."""
-        if self.cut_off:
-            raise StoreFailed(NO_ANSWER)
-
     async def take(self, player: str, hello: Hello) -> tuple[str, Taken]:
         """Write the row of a Play stream that is about to open; return the replica in it, and the rest.
 
         Raises StoreFailed, also if others have declared this replica dead.
         """
-        self.check()
+        self.cut_off.check()
         replica = self.replica
         taken = await self._replicas.take(player, replica, hello.bot_version, hello.most_matches)
         if taken is None:
@@ -116,7 +118,7 @@ class Membership:
 
         Raises StoreFailed, also if this replica is cut off: then the stream was cut, as that of a dead replica.
         """
-        self.check()
+        self.cut_off.check()
         replica, epoch = session.row
         hand_overs = self._hand_overs(session.player)
         return await self._replicas.give_back(session.player, replica, epoch, hand_overs, session.opened_ms)

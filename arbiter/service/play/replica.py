@@ -31,10 +31,11 @@ from arbiter.matches import transitions
 from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.events import EventKind
 from arbiter.matches.requests import Receipt
+from arbiter.service.cut_off import NO_ANSWER
 from arbiter.service.matches.live_match import LiveMatch, stands_still
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.connections import Connections
-from arbiter.service.play.membership import NO_ANSWER, TAKEN_FOR_GONE, Membership
+from arbiter.service.play.membership import TAKEN_FOR_GONE, Membership
 from arbiter.service.play.sessions import Sessions, superseded
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
@@ -133,8 +134,7 @@ class Replica:
             return
         self._log.warning("taken_for_gone", replica=self._membership.replica, silent_s=round(silent_s, 1))
         self.taken_for_gone += 1
-        self._membership.cut_off = True
-        self._sessions.cut_all(reason)
+        self._membership.cut_off.begin(reason)
 
     async def _expire_in_time(self) -> NoReturn:
         """Call `expire` again and again, also while every call to the store hangs."""
@@ -184,7 +184,7 @@ class Replica:
         began = asyncio.get_running_loop().time()
         heartbeat = await self._membership.beat()
         self._heard = began  # the others may count from then on
-        self._membership.cut_off = False
+        self._membership.cut_off.end()
         if heartbeat is None:
             self._log.warning("taken_for_gone", replica=self._membership.replica)
             self.taken_for_gone += 1

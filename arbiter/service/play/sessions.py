@@ -11,6 +11,7 @@ from typing import Any
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.games import registry
+from arbiter.service.cut_off import CutOff
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.catch_up import PAGE, CatchUp
@@ -36,7 +37,7 @@ class Sessions:
     """All live Play streams, at most one for each player.
 
     first_items: called in order for the further items that each stream gets when it opens. membership: None if no other
-    server uses the store; otherwise a player has one stream on all servers together.
+    server uses the store; otherwise a player has one stream on all servers together. cut_off: ends them all.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Sessions:
         delivery: Delivery,
         first_items: Iterable[FirstItems],
         membership: Membership | None,
+        cut_off: CutOff,
         clock: Clock,
         limits: Limits,
     ) -> None:
@@ -60,6 +62,7 @@ class Sessions:
         self._delivery = delivery
         self._first_items = first_items
         self._membership = membership
+        self._cut_off = cut_off
         self._clock = clock
         self._limits = limits
         self._in_turn: OrderedDict[Session, None] = OrderedDict()  # an ordered set: the next one to ping is the first
@@ -110,14 +113,18 @@ class Sessions:
     async def open(self, caller: Caller, hello: Hello) -> Session:
         """Open a Play stream of a player; its previous one ends. The new stream already has its first items.
 
-        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, GAME_UNKNOWN, PARAMETER_INVALID, RATE_LIMITED, DRAINING.
+        Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, GAME_UNKNOWN, PARAMETER_INVALID, RATE_LIMITED, DRAINING,
+        STORE_UNAVAILABLE.
         """
         caller.require(Scope.PLAY)
         self._openings.use(caller.player, self._clock.now_ms())  # each one causes events in all its matches
         self._check(hello)
         self._connections.check(caller.player)
-        if self._membership is not None:
-            self._membership.check()
+        self._cut_off.check()
+        async with self._cut_off.waiting():
+            return await self._open(caller, hello)
+
+    async def _open(self, caller: Caller, hello: Hello) -> Session:
         await self._matches.revive_of(caller.player)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches

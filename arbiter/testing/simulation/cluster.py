@@ -132,6 +132,12 @@ class SharingServer(Server):
         """Return the players whose Play stream is live here."""
         return [name for name in self.data.secrets if self.arbiter.sessions.of(name) is not None]
 
+    def clients_here(self) -> list[str]:
+        """Return whom the server keeps: players whose Play stream is live or about to open, and observers."""
+        opening = [player for call, player in self.play_calls.items() if not call.begun]
+        observing = [kind for kind, count in self.gate.streams.counts().items() if kind != "play" and count]
+        return [*self.players_here(), *opening, *observing]
+
     # -- lifecycle -----------------------------------------------------------------------------------------------
 
     async def keep_up(self) -> None:

@@ -114,6 +114,7 @@ class Server:
         gate = gate_of(self.settings, world, arbiter)
         limits = self.settings.limits
         self.gate, self.log = gate, structlog.get_logger("arbiter.rpc")
+        self.play_calls: dict[PlayCall, str] = {}  # with the player of each
         self.held_calls: dict[str, tuple[HeldCall, asyncio.Task[Any]]] = {}  # by peer
         self.unread = unread = Unread(limits, self._close, self.log)
         self.calls = GateCalls(
@@ -234,12 +235,13 @@ class Server:
         """Accept a Play stream."""
         if self.is_up:
             self.history.opened_s[player, self.number] = asyncio.get_running_loop().time()
-            self._serve(link, self._play(self.play_streams, player, link))
+            self._serve(link, self._play(self.play_streams, self.play_calls, player, link))
         else:
             link.cut(above_after_s=None)
 
-    async def _play(self, streams: PlayStreams, player: str, link: Link) -> None:
+    async def _play(self, streams: PlayStreams, calls: dict[PlayCall, str], player: str, link: Link) -> None:
         call = PlayCall(link, self.data.secrets[player])
+        calls[call] = player
         try:
             await streams.serve(cast(Context, call))
         except Refusal:
@@ -247,6 +249,7 @@ class Server:
                 link.cut(above_after_s=None)
                 return
         finally:
+            del calls[call]
             call.close()
         link.down.send(ENDED)
 

@@ -51,15 +51,15 @@ class Watch:
                 yield f"server {server.number} has read up to {place}; {stored} was stored {READS_S:.0f} s ago"
 
     def _held(self) -> Iterator[str]:
-        """Yield the servers that keep players although the others must have taken them for dead."""
+        """Yield the servers that keep clients although the others must have taken them for dead."""
         now_s = asyncio.get_running_loop().time()
         for server in self._servers:
             since_s = max(server.line.cut_since_s, server.ill_until_s)
             if not (server.is_up and server.process.runs and server.line.is_cut) or now_s - since_s < LETS_GO_S:
                 continue
             if any(other.fine_since(server.line.cut_since_s - LETS_GO_S) for other in self._servers):
-                for player in server.players_here():
-                    yield f"server {server.number} can't reach the store since {since_s:.1f} s, and keeps {player}"
+                for client in server.clients_here():
+                    yield f"server {server.number} can't reach the store since {since_s:.1f} s, and keeps {client}"
 
     def _look_at_streams(self) -> None:
         now_s = asyncio.get_running_loop().time()

@@ -11,13 +11,12 @@ from arbiter.errors import Reason
 from arbiter.matches import Receipt
 from arbiter.matches.events import Moved
 from arbiter.matches.match import Phase
+from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.play.replica import BEAT_S
-from arbiter.service.play.session import (
-    TurnItem,
-)
+from arbiter.service.play.session import Hello, TurnItem
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.testing.clock import virtually
-from arbiter.testing.memory import MemoryReplicas
+from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
 from tests.service.play.sharing import AT_ONCE, NOTICED_S, SILENCE_MS, events, kinds, servers
 
 
@@ -45,7 +44,7 @@ class TestWithoutTheStore:
         await one.connect("bob")
         await asyncio.sleep(1)
 
-        async def hang(*_: object) -> None:
+        async def hang(*_: object, **named: object) -> None:
             await asyncio.sleep(600)
 
         del one.arbiter.sessions._connections.by_player["bob"]  # the next heartbeat removes the row
@@ -55,6 +54,49 @@ class TestWithoutTheStore:
         assert alice.session.ended is not None
         with pytest.raises(StoreFailed):
             await one.connect("carol")
+
+    @pytest.mark.parametrize("call", ["change_player", "take"])
+    @virtually
+    async def test_a_player_who_is_about_to_open_a_stream_there_is_sent_away_too(
+        self, call: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        one, _ = await servers(2)
+        alice = await one.caller("alice")
+        await asyncio.sleep(1)
+
+        async def hang(*_: object, **named: object) -> None:
+            await asyncio.sleep(600)
+
+        monkeypatch.setattr(MemoryReplicas, "beat", hang)
+        monkeypatch.setattr(MemoryDirectory if call == "change_player" else MemoryReplicas, call, hang)
+        async with asyncio.timeout(SILENCE_MS / 1_000 + 3 * BEAT_S):
+            with pytest.raises(StoreFailed):
+                await one.arbiter.sessions.open(alice, Hello())
+
+    @virtually
+    async def test_a_server_without_its_store_ends_event_streams_and_opens_none(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        one, _ = await servers(2)
+        streams = OpenStreams(one.arbiter.accounts, one.settings.limits, one.arbiter.cut_off)
+        carol = await one.caller("carol")
+
+        async def hang(*_: object, **named: object) -> None:
+            await asyncio.sleep(600)
+
+        async def observe() -> None:
+            async with streams.held(carol, "events"):
+                await asyncio.sleep(600)
+
+        observing = asyncio.create_task(observe())
+        await asyncio.sleep(1)
+        assert not observing.done()
+        monkeypatch.setattr(MemoryReplicas, "beat", hang)
+        async with asyncio.timeout(SILENCE_MS / 1_000 + 3 * BEAT_S):
+            with pytest.raises(StoreFailed):
+                await observing
+        with pytest.raises(StoreFailed):
+            await observe()
 
     @virtually
     async def test_a_server_that_may_count_as_dead_hands_no_turn_over(self) -> None:
