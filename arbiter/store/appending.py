@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from arbiter.service.ports.journal import Append
 from arbiter.store.jobs import Transaction
@@ -14,8 +13,6 @@ from arbiter.store.tables import Numbered
 
 UNDISTURBED: Final = 8  #: appends in a row between which no other server has stored anything: the next one may guess
 MOST_GUESSED: Final = 256  #: maximum records that are sent before it is known which number is the last
-MOST_READ: Final = 500  #: maximum records of others that a commit brings; more are read apart
-MOST_KEPT: Final = 2_000  #: maximum records of others that commits have brought and nobody has taken
 
 Sealer = Callable[[], Seal]
 
@@ -64,10 +61,6 @@ class LoneLog:
         """Note that a transaction may have been rolled back."""
         self._last = None
 
-    def brought(self) -> list[tuple[Any, ...]]:
-        """Return no rows: there are no others."""
-        return []
-
 
 def _is_plain(append: Append) -> bool:
     """Return whether nothing but the records of an append is to be stored, and nothing is to be looked up before."""
@@ -77,11 +70,7 @@ def _is_plain(append: Append) -> bool:
 
 
 class SharedLog:
-    """The log of a store that other servers write to as well; `arbiter.store.postgres` says how they keep its order.
-
-    A transaction that numbers records brings what others have stored since the last number that this server has seen or
-    given. Once somebody has called `brought`, it is kept for the next call.
-    """
+    """The log of a store that other servers write to as well; `arbiter.store.postgres` says how they keep its order."""
 
     rows_of: None = None  #: the last number is known only in a transaction
 
@@ -90,8 +79,6 @@ class SharedLog:
         self._kind = kind
         self._sealer = sealer
         self._last = 0  # the last number that this server has seen or given
-        self._is_certain = False  # no transaction since then may have been rolled back
-        self._brought: deque[tuple[Any, ...]] | None = None  # any thread may add and remove
         self._undisturbed = 0  # in how many appends in a row nobody else had given a number since this server's last
         self._claimed: Transaction | None = None  # the transaction that has the lock, and so the last number of all
 
@@ -131,31 +118,12 @@ class SharedLog:
         """Note that a transaction may have been rolled back."""
         self._undisturbed = 0
         self._claimed = None
-        self._is_certain = False
-
-    def brought(self) -> list[tuple[Any, ...]]:
-        """Return the rows of other servers that were brought since the last call, in order. Any thread may call this.
-
-        They need not be all that others have stored: whoever finds one missing has to read them.
-        """
-        brought = self._brought
-        if brought is None:
-            brought = self._brought = deque(maxlen=MOST_KEPT)
-        rows = []
-        while brought:
-            rows.append(brought.popleft())
-        return rows
 
     def _may_guess(self) -> bool:
         return self._undisturbed >= UNDISTURBED
 
     def _number(self, transaction: Transaction) -> None:
-        if self._brought is None or not self._is_certain:
-            found: int = self._kind.number(transaction.connection)
-        else:
-            found, rows = self._kind.number_and_read(transaction.connection, self._last, MOST_READ)
-            self._brought.extend(rows)
-        self._is_certain = True
+        found: int = self._kind.number(transaction.connection)
         self._undisturbed = self._undisturbed + 1 if found == self._last else 0
         self._last = found
         self._claimed = transaction

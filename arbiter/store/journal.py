@@ -39,7 +39,6 @@ from arbiter.service.ports.journal import (
     Stored,
     StoreDamaged,
     StoredRecord,
-    StoreFailed,
     Subject,
     Tally,
     TooManyOpen,
@@ -185,18 +184,6 @@ class SqlJournal:
             return sorted({record.sequence: record for record in (*archived, *found)}.values())[:most]
 
         return await self._reader.read(run)
-
-    def brought(self) -> list[StoredRecord]:
-        """Return records of other servers that commits have brought; see `arbiter.service.ports.Journal`."""
-        try:
-            return [self._stored(row) for row in self._log.brought()]
-        except StoreFailed:  # one is damaged, or sealed with a key that is not known yet: whoever reads it says so
-            return []
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether an append is queued or under way; see `arbiter.service.ports.Journal`."""
-        return self._writer.is_writing
 
     async def head(self) -> int:
         """Return the sequence number of the last record, 0 if there is none."""

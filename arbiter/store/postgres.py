@@ -15,8 +15,7 @@ to the database:
 
 - The first one begins, takes the lock and reads the last number; the second one inserts and commits (`number`,
   `insert_and_commit`). What is asked for while the server waits for the lock joins the group. So with several servers
-  that write by turns, the groups grow. The first one also brings what others have stored since this server's last
-  record (`number_and_read`), so that a server that writes does not have to ask for it.
+  that write by turns, the groups grow.
 - While no other server writes, the server knows the last number. Then one round trip takes the lock, inserts on the
   condition that this number is still the last one, and commits (`insert_behind`). Each statement sees what was
   committed before it began. So the condition is judged under the lock, on all that earlier holders of it have stored.
@@ -73,10 +72,7 @@ CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 _NUMBERING: Final = "arbiter_numbering"
 LAST: Final = "arbiter_last"  #: a prepared statement
 _NUMBER: Final = f"EXECUTE {_NUMBERING}; EXECUTE {LAST}".encode()
-_BEGIN_COMMAND: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED"
-_BEGIN_AND_NUMBER: Final = _BEGIN_COMMAND + b"; " + _NUMBER
-_BEGIN: Final = "arbiter_begin"  #: a prepared statement
-_READ_AFTER: Final = "arbiter_after"  #: a prepared statement
+_BEGIN_AND_NUMBER: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED; " + _NUMBER
 _AFTER: Final = (
     "SELECT sequence, match_id, revision, body, subject, seal FROM event WHERE sequence > %s ORDER BY sequence LIMIT %s"
 )
@@ -95,7 +91,6 @@ _ROWS: Final = (
 _TYPES: Final = "bigint, text[], bigint[], bytea[], text[], boolean[], bytea[]"
 PREPARE: Final = (
     f"PREPARE {_NUMBERING} AS {CLAIM[0]}; PREPARE {LAST} AS SELECT coalesce(max(sequence), 0) FROM event; "
-    f"PREPARE {_READ_AFTER} (bigint, bigint) AS {_AFTER.replace('%s', '$1', 1).replace('%s', '$2', 1)}; "
     f"PREPARE {INSERT} ({_TYPES}) AS {_ROWS}; "
     f"PREPARE {INSERT_BEHIND} ({_TYPES}) AS {_ROWS} WHERE (SELECT coalesce(max(sequence), 0) FROM event) = $1"
 )
@@ -231,40 +226,6 @@ def number(connection: Connection) -> int:
         return int(answer.get_value(0, 0) or 0)
 
 
-def number_and_read(connection: Connection, after: int, most: int) -> tuple[int, list[tuple[Any, ...]]]:
-    """Do as `number` does, with the same round trip; also return the rows of the log after a number, in order.
-
-    If there are more than `most` rows, or a transaction has begun before, return none: they are to be read apart.
-    Raises DBAPIError.
-    """
-    session = _session(connection)
-    if session.transaction_status != pq.TransactionStatus.IDLE:
-        return number(connection), []
-    asked = (_BEGIN, ()), (_NUMBERING, ()), (LAST, ()), (_READ_AFTER, [_bigint(after), _bigint(most)])
-    with _named_errors(connection, "to number records"):
-        *_, last, found = _prepared(connection, lambda: _piped(session, *asked))
-        rows = [_row(found, number) for number in range(found.ntuples)]
-        newest = int.from_bytes(last.get_value(0, 0) or b"", "big")
-        return newest, rows if rows and rows[-1][0] == newest else []
-
-
-def _bigint(value: int) -> bytes:
-    return value.to_bytes(8, "big", signed=True)
-
-
-def _row(found: pq.abc.PGresult, number: int) -> tuple[Any, ...]:
-    """Return a row of `_AFTER`, which the database has sent in its binary format."""
-    sequence, match_id, revision, body, subject, seal = (found.get_value(number, column) for column in range(6))
-    return (
-        int.from_bytes(sequence or b"", "big", signed=True),
-        (match_id or b"").decode(),
-        int.from_bytes(revision or b"", "big", signed=True),
-        body,
-        (subject or b"").decode(),
-        seal,
-    )
-
-
 def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
     """Store records, all or none, in one round trip, in the transaction that has numbered them.
 
@@ -304,7 +265,7 @@ def _begin_and_number(session: pq.abc.PGconn) -> pq.abc.PGresult:
 def _parameters(rows: Sequence[Numbered]) -> list[bytes]:
     sequences, match_ids, revisions, bodies, subjects, known, seals = zip(*rows, strict=True)
     return [
-        _bigint(sequences[0] - 1),
+        (sequences[0] - 1).to_bytes(8, "big"),
         arrays.texts(match_ids),
         arrays.bigints(revisions),
         arrays.byte_strings(bodies),
@@ -333,7 +294,6 @@ def _prepared(connection: Connection, ask: Callable[[], T]) -> T:
     try:
         _checked(session.exec_(PREPARE.encode()))
         _checked(session.prepare(_COMMIT.encode(), b"COMMIT"))
-        _checked(session.prepare(_BEGIN.encode(), _BEGIN_COMMAND))
     except psycopg.Error:
         _driver(connection).close()  # what it has prepared can't be prepared again
         raise
@@ -347,7 +307,7 @@ def _piped(session: pq.abc.PGconn, *asked: tuple[str, Sequence[bytes]]) -> list[
     """
     session.enter_pipeline_mode()
     for name, parameters in asked:
-        session.send_query_prepared(name.encode(), parameters, _BINARY[: len(parameters)], pq.Format.BINARY)
+        session.send_query_prepared(name.encode(), parameters, _BINARY[: len(parameters)])
     session.pipeline_sync()
     answers: list[pq.abc.PGresult] = []
     try:

@@ -177,11 +177,6 @@ class Writer:
         return self._jobs.qsize() + len(self._turn) + (self._unlocked.waiting() if self._unlocked else 0)
 
     @property
-    def is_writing(self) -> bool:
-        """Whether the writer's thread has a write, or will get one in this turn of the event loop."""
-        return bool(self._behind or self._turn)
-
-    @property
     def needs_lock(self) -> bool:
         """Whether each commit takes the interpreter's lock before and after it."""
         return self._unlocked is None

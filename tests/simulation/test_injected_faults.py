@@ -35,7 +35,7 @@ from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.simulation.disk import Disk, Job
+from arbiter.testing.simulation.disk import Disk, _Job
 from arbiter.testing.simulation.summary import simulate
 
 pytestmark = pytest.mark.long
@@ -73,7 +73,7 @@ def loses_an_append(patch: pytest.MonkeyPatch) -> None:
     """A journal that reports `stored`, and sometimes has not stored."""
     store, number = Disk._store, count(1)
 
-    def careless(self: Disk, job: Job, refused: bool, lied: bool) -> None:
+    def careless(self: Disk, job: _Job, refused: bool, lied: bool) -> None:
         if next(number) % 40:
             store(self, job, refused, lied)
         else:

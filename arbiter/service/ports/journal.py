@@ -335,17 +335,6 @@ class Journal(Protocol):
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return the records of all matches and tournaments after a sequence number, in order."""
 
-    def brought(self) -> list[StoredRecord]:
-        """Return records of other servers that appends of this one have brought since the last call, in order.
-
-        An append to a store that servers share learns on its way what others have stored. There may be more than it
-        brings: `read_all` returns them all. From the first call on, records are kept for the next one.
-        """
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether an append is queued or under way, which may bring records of other servers."""
-
     async def head(self) -> int:
         """Return the sequence number of the last record, 0 if there is none."""
 

@@ -3,13 +3,12 @@
 These include the records of this server: a listener skips those that it knows. A server that is alone on its store does
 not follow its log.
 
-The records of this server come from its own commits, and are not read. Those of the others come with these commits too,
-or are read: every LOOK_S; every HURRY_S while others write, or if a commit of this server shows that others have come
-before it. While a commit of this server is under way, the log is not read, but for LOOK_S at most. A server that is
-busy, so that a read takes long, reads less often, and more at once: reads take half of the time at most. While no other
-server is there, the log is read every ALONE_S. With a bus, commits bring nothing. Reports of the other servers bring
-their records, in any order, or say that there are some; the log is read where records are missing, and once a second in
-any case. However they come, listeners get all records in the order of the log, and none is left out.
+The records of this server come from its own commits, and are not read. Those of the others are read: every LOOK_S;
+every HURRY_S while others write, or if a commit of this server shows that others have come before it. A server that is
+busy, so that a read takes long, reads less often, and more at once: reads take half of the time at most. While no
+other server is there, the log is read every ALONE_S. With a bus, reports of the other servers bring their records, in
+any order, or say that there are some; the log is read where records are missing, and once a second in any case. However
+they come, listeners get all records in the order of the log, and none is left out.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Follower:
         self._log = log
         self._news = news
         self._blind = False  # the last read has failed
-        self._found = -LOOK_S  # when records of others were last found, by the event loop's time
+        self._found = -LOOK_S  # when a read has last found records, by the event loop's time
         self._looking = asyncio.Lock()
         self._early: dict[int, StoredRecord] = {}  # by sequence number: records that came before earlier ones
         self._own: list[StoredRecord] = []  # committed in this call of the event loop
@@ -57,8 +56,6 @@ class Follower:
 
     async def begin(self) -> None:
         """Follow the log from its current end on. Call this before unfinished matches are read. Raises StoreFailed."""
-        if self._news is None:
-            self._journal.brought()  # from here on they are kept
         self.place = await self._journal.head()
 
     async def run(self) -> NoReturn:
@@ -87,10 +84,6 @@ class Follower:
         """Wait until the log is to be read again, after a read that took so long."""
         least_s = min(max(HURRY_S, took_s), LOOK_S)
         await asyncio.sleep(least_s)
-        waited_s = least_s
-        while self._journal.is_writing and waited_s < LOOK_S:  # a commit will bring what is there
-            await asyncio.sleep(least_s)
-            waited_s += least_s
         if asyncio.get_running_loop().time() - self._found < LOOK_S:
             return
         with suppress(TimeoutError):
@@ -138,11 +131,6 @@ class Follower:
 
     def _take_own(self) -> None:
         records, self._own = self._own, []
-        if self._news is None:
-            brought = self._journal.brought()
-            if brought:
-                self._found = asyncio.get_running_loop().time()
-            records = [*brought, *records]
         self.take(records)
 
     def take(self, records: Sequence[StoredRecord]) -> None:

@@ -35,12 +35,6 @@ class CallsBack(ABC):
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see the port."""
 
-    is_writing: bool = False  #: appends are so quick that nobody waits for what they bring
-
-    def brought(self) -> list[StoredRecord]:
-        """Return no records: appends bring none."""
-        return []
-
     def append_then(self, append: Append, then: Stored) -> None:
         """Store records, then call back; see the port."""
 

@@ -20,9 +20,7 @@ Chance = Callable[[Fault], bool]
 """Throws the dice for a fault: whether it happens now."""
 
 
-class Job(NamedTuple):
-    """An append, and the future of its answer."""
-
+class _Job(NamedTuple):
     append: Append
     answer: asyncio.Future[int]
 
@@ -39,14 +37,14 @@ class Disk(FaultyJournal):
         self._stored = stored
         self._dice = dice
         self._chance = chance
-        self._waiting: list[Job] = []
-        self._writing: list[Job] = []
+        self._waiting: list[_Job] = []
+        self._writing: list[_Job] = []
         self._dead = False
         self._never: list[asyncio.Future[Any]] = []  # futures that the crashed process waits for
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records in the next commit."""
-        job = Job(append, asyncio.get_running_loop().create_future())
+        job = _Job(append, asyncio.get_running_loop().create_future())
         if self._dead:
             self._never.append(job.answer)
             return job.answer
@@ -73,7 +71,7 @@ class Disk(FaultyJournal):
         if self._waiting:
             self._begin()
 
-    def _store(self, job: Job, refused: bool, lied: bool) -> None:
+    def _store(self, job: _Job, refused: bool, lied: bool) -> None:
         if refused:
             lose_basis(job.append)
             _resolve(job.answer, StoreFailed("a fault of the simulation"))

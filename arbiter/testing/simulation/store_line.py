@@ -16,7 +16,7 @@ from arbiter.service.ports.environment import TimeReading
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.simulation.disk import Chance, Disk, Job
+from arbiter.testing.simulation.disk import Chance, Disk
 from arbiter.testing.simulation.plan import Fault
 
 GIVES_UP_S: Final = 5.0  #: after this time without an answer, a connection counts as lost
@@ -97,8 +97,6 @@ class SharedDisk(Disk):
     def __init__(self, stored: MemoryJournal, dice: Random, line: Line) -> None:
         super().__init__(stored, dice, line.chance)
         self._line = line
-        self._seen: int | None = None  # the last number that this server has seen or given, None if it is not certain
-        self._brought: list[StoredRecord] = []
 
     async def before_reading(self) -> None:
         """Carry a read to the store, or make it fail."""
@@ -109,21 +107,6 @@ class SharedDisk(Disk):
         if self._chance(Fault.LATE_NEWS):
             await asyncio.sleep(self._dice.uniform(0.1, 3.0))
         return await super().read_all(after, most)
-
-    def brought(self) -> list[StoredRecord]:
-        """Return the records of others that commits have brought since the last call."""
-        brought, self._brought = self._brought, []
-        return brought
-
-    def _store(self, job: Job, refused: bool, lied: bool) -> None:
-        super()._store(job, refused, lied)
-        if not job.answer.done() or job.answer.cancelled() or job.answer.exception() is not None:
-            self._seen = None
-            return
-        last = job.answer.result()
-        if self._seen is not None:
-            self._brought += self._stored.records[self._seen : last - len(job.append.records)]
-        self._seen = last
 
     def _commit(self) -> None:
         if not self._line.is_cut or self._dead:
