@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from arbiter.service.ports.journal import Append
+from arbiter.service.ports.journal import Append, StoredRecord
 from arbiter.store.jobs import Transaction
 from arbiter.store.numbering import Seal, numbered
 from arbiter.store.tables import Numbered
@@ -15,6 +16,8 @@ UNDISTURBED: Final = 8  #: appends in a row between which no other server has st
 MOST_GUESSED: Final = 256  #: maximum records that are sent before it is known which number is the last
 
 Sealer = Callable[[], Seal]
+Reading = Callable[[Sequence[Any]], StoredRecord]
+"""Returns the record of a row, whose seal holds. Raises RecordDamaged, StoreFailed."""
 
 
 class Appended(NamedTuple):
@@ -29,7 +32,7 @@ class LoneLog:
 
     claim: None = None  #: nobody else writes, so there is nothing to wait for
 
-    def __init__(self, kind: ModuleType, sealer: Sealer) -> None:
+    def __init__(self, kind: ModuleType, sealer: Sealer, _: Reading) -> None:
         """`kind`: the module of the database."""
         self._kind = kind
         self._sealer = sealer
@@ -61,6 +64,13 @@ class LoneLog:
         """Note that a transaction may have been rolled back."""
         self._last = None
 
+    def know(self, place: int) -> None:
+        """See `SharedLog.know`: nobody else writes."""
+
+    def brought(self) -> list[StoredRecord]:
+        """Return no records: nobody else writes."""
+        return []
+
 
 def _is_plain(append: Append) -> bool:
     """Return whether nothing but the records of an append is to be stored, and nothing is to be looked up before."""
@@ -70,14 +80,23 @@ def _is_plain(append: Append) -> bool:
 
 
 class SharedLog:
-    """The log of a store that other servers write to as well; `arbiter.store.postgres` says how they keep its order."""
+    """The log of a store that other servers write to as well; `arbiter.store.postgres` says how they keep its order.
+
+    Who asks for the last number gets the records of others with it. They are valid whatever becomes of the transaction
+    that has read them.
+    """
 
     rows_of: None = None  #: the last number is known only in a transaction
 
-    def __init__(self, kind: ModuleType, sealer: Sealer) -> None:
+    def __init__(self, kind: ModuleType, sealer: Sealer, reading: Reading) -> None:
         """`kind`: the module of the database."""
         self._kind = kind
         self._sealer = sealer
+        self._reading = reading
+        self._known = 0  # what `know` was told last; set in the event loop
+        self._level = 0  # all records up to this number are of this server, or were read; 0 if that is not sure
+        self._read: Iterable[Sequence[Any]] = ()  # rows that the transaction under way has read
+        self._brought: deque[list[StoredRecord]] = deque()  # for the event loop
         self._last = 0  # the last number that this server has seen or given
         self._undisturbed = 0  # in how many appends in a row nobody else had given a number since this server's last
         self._claimed: Transaction | None = None  # the transaction that has the lock, and so the last number of all
@@ -102,12 +121,12 @@ class SharedLog:
         lone = transaction.alone and not listed
         if not claimed:
             if lone and self._insert_behind(transaction, rows):
-                self._last = places[-1]
+                self._give(places[-1])
                 return Appended(places, listed)
             self._number(transaction)
             if self._last != assumed:
                 rows, places, listed = numbered(appends, self._last, seal)
-        self._last = places[-1]
+        self._give(places[-1])
         if lone:
             self._kind.insert_and_commit(transaction.connection, rows)
         else:
@@ -118,15 +137,58 @@ class SharedLog:
         """Note that a transaction may have been rolled back."""
         self._undisturbed = 0
         self._claimed = None
+        self._level = 0
+        self._bring()
+
+    def know(self, place: int) -> None:
+        """Have appends bring the records of other servers after this number, or none (0).
+
+        Call this, and `brought`, in the event loop.
+        """
+        self._known = place
+
+    def brought(self) -> list[StoredRecord]:
+        """Return the records that have been brought since the last call, in order."""
+        found: list[StoredRecord] = []
+        while self._brought:
+            found += self._brought.popleft()
+        return found
 
     def _may_guess(self) -> bool:
         return self._undisturbed >= UNDISTURBED
 
+    def _give(self, last: int) -> None:
+        """Note that this server gives the numbers up to this one."""
+        if self._level == self._last:
+            self._level = last
+        self._last = last
+
     def _number(self, transaction: Transaction) -> None:
-        found: int = self._kind.number(transaction.connection)
+        if self._known:
+            known = max(self._known, self._level)
+            found, rows = self._kind.number_after(transaction.connection, known)
+        else:
+            found, rows = self._kind.number(transaction.connection), None
+        self._level = found if rows is not None else 0
+        self._read = rows or ()
+        transaction.afterwards = self._bring
         self._undisturbed = self._undisturbed + 1 if found == self._last else 0
         self._last = found
         self._claimed = transaction
+
+    def _bring(self) -> None:
+        """Read the rows of others. What this server has committed stays so, whatever is found in them."""
+        rows, self._read = self._read, ()
+        if rows and (found := list(self._readable(rows))):
+            self._brought.append(found)
+
+    def _readable(self, rows: Iterable[Sequence[Any]]) -> Iterator[StoredRecord]:
+        try:
+            for row in rows:
+                if row[0] > self._known:
+                    yield self._reading(row)
+        except Exception:  # whoever reads the log meets it too, and names it
+            return
 
     def _insert_behind(self, transaction: Transaction, rows: Sequence[Numbered]) -> bool:
         if len(rows) > MOST_GUESSED:

@@ -18,14 +18,15 @@ class Transaction:
     """The transaction of a group of writes. It begins when the first write asks for it.
 
     connection: not in a transaction until then. alone: whether the writes that received this object are the whole
-    group; false until the group is complete.
+    group; false until the group is complete. afterwards: called once it is durable, before anybody is told.
     """
 
-    __slots__ = ("_begin", "_root", "alone", "connection")
+    __slots__ = ("_begin", "_root", "afterwards", "alone", "connection")
 
     def __init__(self, connection: Connection, begin: tuple[str, ...]) -> None:
         self.connection = connection
         self.alone = False
+        self.afterwards: Callable[[], None] | None = None
         self._begin = begin
         self._root: RootTransaction | None = None
 
@@ -41,6 +42,8 @@ class Transaction:
         """Commit durably. Raises SQLAlchemyError."""
         if self._root is not None:
             self._root.commit()
+        if self.afterwards is not None:
+            self.afterwards()
 
 
 WriteAll = Callable[[Transaction, list[Item]], Sequence[T]]

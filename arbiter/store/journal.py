@@ -83,8 +83,10 @@ class SqlJournal:
         self._reader = reader
         kind = kind_of(engine)
         self._snapshot: tuple[str, ...] = kind.SNAPSHOT
-        self._log = (SharedLog if kind.SHARED else LoneLog)(kind, self._sealer)  # only the writer's thread uses it
-        self._rows_of = self._log.rows_of  # called in the event loop, while the writer's thread has no transaction
+        self._log = (SharedLog if kind.SHARED else LoneLog)(kind, self._sealer, self._stored)
+        # Only the writer's thread uses it, except that these are called in the event loop, the last one only while the
+        # writer's thread has no transaction.
+        self.know, self.brought, self._rows_of = self._log.know, self._log.brought, self._log.rows_of
         writer.when_failed(self._log.forget)
         self._log_after: Callable[[Connection, int, int], Sequence[Sequence[Any]]] = kind.log_after
 

@@ -15,7 +15,8 @@ to the database:
 
 - The first one begins, takes the lock and reads the last number; the second one inserts and commits (`number`,
   `insert_and_commit`). What is asked for while the server waits for the lock joins the group. So with several servers
-  that write by turns, the groups grow.
+  that write by turns, the groups grow. The first one also brings what other servers have committed since the last
+  record that this server knows (`number_after`): a server that writes often does not have to read the log.
 - While no other server writes, the server knows the last number. Then one round trip takes the lock, inserts on the
   condition that this number is still the last one, and commits (`insert_behind`). Each statement sees what was
   committed before it began. So the condition is judged under the lock, on all that earlier holders of it have stored.
@@ -27,7 +28,8 @@ from __future__ import annotations
 
 import select
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from binascii import unhexlify
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -71,8 +73,13 @@ CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 """What a transaction executes before it numbers records."""
 _NUMBERING: Final = "arbiter_numbering"
 LAST: Final = "arbiter_last"  #: a prepared statement
-_NUMBER: Final = f"EXECUTE {_NUMBERING}; EXECUTE {LAST}".encode()
-_BEGIN_AND_NUMBER: Final = b"BEGIN ISOLATION LEVEL READ COMMITTED; " + _NUMBER
+MOST_BROUGHT: Final = (
+    300  #: records of other servers that come with a number; more of them are left to who reads the log
+)
+FROM: Final = "arbiter_from"  #: a prepared statement
+_BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED; "
+_NUMBER: Final = f"EXECUTE {_NUMBERING}; EXECUTE {LAST}"
+_NUMBER_FROM: Final = f"EXECUTE {_NUMBERING}; EXECUTE {FROM}"
 _AFTER: Final = (
     "SELECT sequence, match_id, revision, body, subject, seal FROM event WHERE sequence > %s ORDER BY sequence LIMIT %s"
 )
@@ -89,8 +96,14 @@ _ROWS: Final = (
     "WITH ORDINALITY AS new (match_id, revision, body, subject, known, seal, place)"
 )
 _TYPES: Final = "bigint, text[], bigint[], bytea[], text[], boolean[], bytea[]"
+_FROM: Final = (
+    # As a subquery, the value is unknown to the planner in any case: so the plan for all values is the cheapest one.
+    "SELECT sequence, match_id, revision, body, subject, seal FROM event WHERE sequence >= (SELECT $1) "
+    f"ORDER BY sequence LIMIT {MOST_BROUGHT + 2}"
+)
 PREPARE: Final = (
     f"PREPARE {_NUMBERING} AS {CLAIM[0]}; PREPARE {LAST} AS SELECT coalesce(max(sequence), 0) FROM event; "
+    f"PREPARE {FROM} (bigint) AS {_FROM}; "
     f"PREPARE {INSERT} ({_TYPES}) AS {_ROWS}; "
     f"PREPARE {INSERT_BEHIND} ({_TYPES}) AS {_ROWS} WHERE (SELECT coalesce(max(sequence), 0) FROM event) = $1"
 )
@@ -109,9 +122,11 @@ _LOCK_NOT_AVAILABLE: Final = "55P03"
 
 _DEFAULTS: Final = (
     "SELECT set_config('default_transaction_isolation', 'read committed', false), "
-    "set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)"
+    "set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false), "
+    "set_config('bytea_output', 'hex', false)"
 )
-"""Isolation: as the protocol above needs it where no statement begins the transaction. Then the plans:
+"""Isolation: as the protocol above needs it where no statement begins the transaction. bytea_output: see `_Rows`. Then
+the plans:
 
 Make the database plan for large tables from the beginning.
 
@@ -217,13 +232,52 @@ def number(connection: Connection) -> int:
 
     Raises DBAPIError.
     """
+    return int(_numbered(connection, _NUMBER).get_value(0, 0) or 0)
+
+
+def number_after(connection: Connection, known: int) -> tuple[int, Iterable[Sequence[Any]] | None]:
+    """Do as `number`, in the same round trip, and return also the rows of all records after a known one, in order.
+
+    These are rows as from `log_after`. They are None if there are more than MOST_BROUGHT, or if the known record is not
+    there: then another round trip has asked for the last number. Raises DBAPIError.
+    """
+    answer = _numbered(connection, f"{_NUMBER_FROM}({known:d})")
+    found = answer.ntuples
+    if not 0 < found <= MOST_BROUGHT + 1 or _number_of(answer, 0) != known:
+        return number(connection), None
+    return _number_of(answer, found - 1), _Rows(answer) if found > 1 else ()
+
+
+class _Rows:
+    """Rows that came as text, without the first one. They are converted when they are looked at, in any thread."""
+
+    def __init__(self, answer: pq.abc.PGresult) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[Sequence[Any]]:
+        value = self._answer.get_value
+        for row in range(1, self._answer.ntuples):
+            match_id, revision, body, subject, seal = [value(row, column) or b"" for column in range(1, 6)]
+            yield (
+                _number_of(self._answer, row),
+                match_id.decode(),
+                int(revision),
+                unhexlify(body[2:]),
+                subject.decode(),
+                unhexlify(seal[2:]) or None,
+            )
+
+
+def _number_of(answer: pq.abc.PGresult, row: int) -> int:
+    return int(answer.get_value(row, 0) or 0)
+
+
+def _numbered(connection: Connection, ask: str) -> pq.abc.PGresult:
     session = _session(connection)
     with _named_errors(connection, "to number records"):
         if session.transaction_status != pq.TransactionStatus.IDLE:
-            answer = _checked(session.exec_(_NUMBER))
-        else:
-            answer = _prepared(connection, lambda: _begin_and_number(session))
-        return int(answer.get_value(0, 0) or 0)
+            return _checked(session.exec_(ask.encode()))
+        return _prepared(connection, lambda: _begin_and(session, ask))
 
 
 def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
@@ -255,8 +309,8 @@ def insert_behind(connection: Connection, rows: Sequence[Numbered]) -> bool:
         return answer.command_tuples == len(rows)
 
 
-def _begin_and_number(session: pq.abc.PGconn) -> pq.abc.PGresult:
-    answer = session.exec_(_BEGIN_AND_NUMBER)
+def _begin_and(session: pq.abc.PGconn, ask: str) -> pq.abc.PGresult:
+    answer = session.exec_((_BEGIN + ask).encode())
     if answer.error_field(pq.DiagnosticField.SQLSTATE) == _NOT_PREPARED.encode():
         _checked(session.exec_(b"ROLLBACK"))
     return _checked(answer)

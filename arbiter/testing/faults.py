@@ -76,6 +76,14 @@ class FaultyJournal(CallsBack):
             answer.set_exception(failure)
         return answer
 
+    def know(self, place: int) -> None:
+        """Have appends bring the records of other servers after a journal position."""
+        self._journal.know(place)
+
+    def brought(self) -> list[StoredRecord]:
+        """Return the records that appends have brought."""
+        return self._journal.brought()
+
     async def read(
         self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
     ) -> list[StoredRecord]:

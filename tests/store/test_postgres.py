@@ -97,6 +97,7 @@ async def test_plans_of_a_new_store_use_the_indexes(postgres: str) -> None:
             plan(f"EXECUTE {name}({', '.join(['NULL'] * 7)})") for name in (adapter.INSERT, adapter.INSERT_BEHIND)
         ]
         last = plan(f"EXECUTE {adapter.LAST}")
+        brought = plan(f"EXECUTE {adapter.FROM}(1)")
         connection.exec_driver_sql(
             "PREPARE follow AS SELECT * FROM event WHERE sequence > $1 ORDER BY sequence LIMIT $2"
         )
@@ -108,7 +109,18 @@ async def test_plans_of_a_new_store_use_the_indexes(postgres: str) -> None:
     for append in (appends[1], last):
         assert "Index Only Scan Backward using event_0_sequence_idx" in append
     assert f"Subplans Removed: {tables.PARTITIONS - 1}" in read, "the partitions of other matches are not asked"
-    assert not [each for each in (*appends, last, follow, read) if "Seq Scan" in each]
+    assert "Index Scan using event_0_sequence_idx" in brought
+    assert "Bitmap" not in brought, "a range of the index, in its order"
+    assert not [each for each in (*appends, last, brought, follow, read) if "Seq Scan" in each]
+
+
+async def test_the_query_for_the_records_before_an_append_is_planned_once(postgres: str) -> None:
+    with opened(postgres) as engine, engine.connect() as connection:
+        connection.exec_driver_sql(adapter.PREPARE)
+        for number in range(50):
+            connection.exec_driver_sql(f"EXECUTE {adapter.FROM}({number})").close()
+        plans = f"SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE name = '{adapter.FROM}'"
+        assert connection.exec_driver_sql(plans).one() == (45, 5)  # so many the database tries in any case
 
 
 async def test_of_two_writers_of_a_revision_one_wins(postgres: str) -> None:

@@ -324,6 +324,20 @@ class Journal(Protocol):
         the event loop's exception handler, as from a callback of a future.
         """
 
+    def know(self, place: int) -> None:
+        """Have appends bring what other servers have stored after a sequence number, which exists; 0: no longer.
+
+        Where servers share a store, appends ask for the last number in any case. Call this, and `brought`, in the event
+        loop.
+        """
+
+    def brought(self) -> list[StoredRecord]:
+        """Return the records that appends have brought since the last call, in order; some may be of this server.
+
+        They were brought before the result of that append is known, and they are stored even if it fails. Some may be
+        missing, such as many at once, or damaged ones: `read_all` says which.
+        """
+
     async def read(
         self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
     ) -> list[StoredRecord]:

@@ -67,6 +67,13 @@ class MemoryJournal(CallsBack):
             loop.call_soon(_unless_done, done, done.set_result, sequence)
         return done
 
+    def know(self, place: int) -> None:
+        """Do nothing: appends bring no records."""
+
+    def brought(self) -> list[StoredRecord]:
+        """Return no records."""
+        return []
+
     def store(self, append: Append) -> int:
         """Store records now; return the journal position of the last one. Raises JournalConflict, TooManyOpen."""
         try:
