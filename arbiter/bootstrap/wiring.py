@@ -97,7 +97,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
 
     follower = Follower(journal, log_listeners, log("arbiter.store"), news)
     if world.store.shared:
-        journal = cast(Journal, AnnouncingJournal(journal, follower.stored if news is None else news.stored))
+        report = follower.stored if news is None else news.stored
+        journal = cast(Journal, AnnouncingJournal(journal, follower, report))
     connections = Connections()
     secret = CommentKeys(world.signer).of
     matches = MatchRegistry(

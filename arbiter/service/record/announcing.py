@@ -1,6 +1,8 @@
 """The journal and the directory of a server that shares its store: what they have stored is reported.
 
 The records go to whoever follows the log, who does not have to read them then; with a bus, to the other servers too.
+Whoever follows the log also gets the records of other servers that an append has brought, before the append's caller is
+told its result.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import Any
 
 from arbiter.service.ports.directory import Challenge, Directory, Player
 from arbiter.service.ports.journal import Append, Journal, Record, Stored
+from arbiter.service.record.following import Follower
 from arbiter.service.record.news import News
 
 Report = Callable[[Sequence[Record], int], None]
@@ -21,8 +24,9 @@ Report = Callable[[Sequence[Record], int], None]
 class AnnouncingJournal:
     """A journal whose appends are reported once they are durable. Its caller is told first."""
 
-    def __init__(self, journal: Journal, report: Report) -> None:
+    def __init__(self, journal: Journal, follower: Follower, report: Report) -> None:
         self._journal = journal
+        self._follower = follower
         self._report = report
 
     def __getattr__(self, name: str) -> Any:
@@ -31,23 +35,32 @@ class AnnouncingJournal:
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `Journal`."""
         stored = self._journal.append(append)
+        self._follower.appending += 1
         stored.add_done_callback(partial(self._done, append))
         return stored
 
     def append_then(self, append: Append, then: Stored) -> None:
         """Store records, then call back; see `Journal`."""
         self._journal.append_then(append, partial(self._stored, append, then))
+        self._follower.appending += 1
 
     def _done(self, append: Append, stored: asyncio.Future[int]) -> None:
+        self._settled()
         if not stored.cancelled() and stored.exception() is None:
             self._report(append.records, stored.result())
 
     def _stored(self, append: Append, then: Stored, last: int, error: BaseException | None) -> None:
+        self._settled()
         try:
             then(last, error)
         finally:
             if error is None:
                 self._report(append.records, last)
+
+    def _settled(self) -> None:
+        self._follower.appending -= 1
+        if brought := self._journal.brought():
+            self._follower.take_brought(brought)
 
 
 class AnnouncingDirectory:

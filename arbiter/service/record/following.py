@@ -3,9 +3,11 @@
 These include the records of this server: a listener skips those that it knows. A server that is alone on its store does
 not follow its log.
 
-The records of this server come from its own commits, and are not read. Those of the others are read: every LOOK_S;
-every HURRY_S while others write, or if a commit of this server shows that others have come before it. A server that is
-busy, so that a read takes long, reads less often, and more at once: reads take half of the time at most. While no
+The records of this server come from its own commits, and are not read. Those of the others come with these commits too:
+a commit asks for the last number of the log in any case, and gets what stands before it (`Journal.brought`). Where no
+commit says what the log has now, it is read: every LOOK_S; every HURRY_S while others write, unless a commit is under
+way; or if a commit of this server shows that others have come before it whose records it did not bring. A server that
+is busy, so that a read takes long, reads less often, and more at once: reads take half of the time at most. While no
 other server is there, the log is read every ALONE_S. With a bus, reports of the other servers bring their records, in
 any order, or say that there are some; the log is read where records are missing, and once a second in any case. However
 they come, listeners get all records in the order of the log, and none is left out.
@@ -26,6 +28,7 @@ LOOK_S: Final = 0.05  #: time between two reads of new records
 MOST: Final = 1_000  #: records in one read; after a full one the next read follows at once
 ALONE_S: Final = 0.5  #: the same while no other server uses the store
 HURRY_S: Final = 0.004  #: least time between two reads
+CLOCK_S: Final = 0.001  #: the event loop's clock may go in such steps
 GAP_S: Final = 0.002  #: with a bus: how long records that have arrived wait for those before them; then these are read
 
 Listener = Callable[[Sequence[StoredRecord]], None]
@@ -36,19 +39,23 @@ class Follower:
     """Reads new records, and calls `listeners` in order. place: the sequence number of the last record read.
 
     news: the bus between the servers, or None. reads: how often the log was read. alone: whether no other server uses
-    the store now; whoever knows sets it.
+    the store now; whoever knows sets it. appending: how many appends of this server are under way; whoever appends
+    counts them.
     """
 
     def __init__(self, journal: Journal, listeners: list[Listener], log: Logger, news: News | None = None) -> None:
         self.place = 0
         self.reads = 0
         self.alone = False
+        self.appending = 0
         self._journal = journal
         self._listeners = listeners
         self._log = log
         self._news = news
+        self._runs = False  # from here on, commits are to bring records
         self._blind = False  # the last read has failed
-        self._found = -LOOK_S  # when a read has last found records, by the event loop's time
+        self._found = -LOOK_S  # when there were last records of others, by the event loop's time
+        self._level = 0.0  # when a read or a commit has last said what the log has
         self._looking = asyncio.Lock()
         self._early: dict[int, StoredRecord] = {}  # by sequence number: records that came before earlier ones
         self._own: list[StoredRecord] = []  # committed in this call of the event loop
@@ -60,6 +67,7 @@ class Follower:
 
     async def run(self) -> NoReturn:
         """Follow until cancelled. Records that could not be read because the store failed are read later."""
+        self._runs = True
         if self._news is not None:
             self._news.on_records(self.take)
         now = asyncio.get_running_loop().time
@@ -84,11 +92,17 @@ class Follower:
         """Wait until the log is to be read again, after a read that took so long."""
         least_s = min(max(HURRY_S, took_s), LOOK_S)
         await asyncio.sleep(least_s)
-        if asyncio.get_running_loop().time() - self._found < LOOK_S:
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout((ALONE_S if self.alone else LOOK_S) - least_s):
-                await self._missing.wait()
+        now = asyncio.get_running_loop().time
+        while not self._missing.is_set():
+            often_s = ALONE_S if self.alone else LOOK_S
+            if now() - self._found < LOOK_S:
+                often_s = LOOK_S if self.appending else least_s
+            rest_s = self._level + often_s - now()
+            if rest_s < CLOCK_S:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(rest_s, HURRY_S) if self.appending else rest_s):
+                    await self._missing.wait()
 
     def _call(self, found: Sequence[StoredRecord]) -> None:
         try:
@@ -104,6 +118,7 @@ class Follower:
             while True:
                 self.reads += 1
                 wanted = min(most, min(self._early) - self.place - 1) if self._early else most
+                self._level = asyncio.get_running_loop().time()
                 try:
                     found = await self._journal.read_all(self.place, wanted)
                 except StoreDamaged as damage:
@@ -131,7 +146,18 @@ class Follower:
 
     def _take_own(self) -> None:
         records, self._own = self._own, []
+        if not records:
+            return  # taken already
         self.take(records)
+        if not self._early:
+            self._level = asyncio.get_running_loop().time()
+
+    def take_brought(self, records: Sequence[StoredRecord]) -> None:
+        """Take records that an append of this server has brought, before its own records are reported."""
+        self._take_own()  # those of an earlier commit come first
+        if records[-1].sequence > self.place:
+            self._found = asyncio.get_running_loop().time()
+            self.take(records)
 
     def take(self, records: Sequence[StoredRecord]) -> None:
         """Take records that a server has committed. Those after a gap wait for a moment; then the log is read."""
@@ -162,6 +188,8 @@ class Follower:
     def _pass_on(self, found: Sequence[StoredRecord]) -> None:
         if found:
             self.place = found[-1].sequence
+        if self._runs:
+            self._journal.know(self.place)
         if self._news is not None:
             self._news.read_log(self.place)
         for listener in self._listeners:
