@@ -118,6 +118,7 @@ class SharingServer(Server):
         self._broker = shared.broker
         self._bus: ProcessBus | None = None
         self._lives = plan.dice(f"lives {number}")
+        self._brings = plan.dice(f"brings {number}")
         self.ill_until_s = 0.0  #: when it last could not run, or not reach the store
         self._stopped: LostServer | None = None
         self._suspended_s: float | None = None  # since when its machine is suspended
@@ -172,7 +173,7 @@ class SharingServer(Server):
     async def _serve_calls(self) -> None:
         """Do what the real server does at its start (`arbiter.bootstrap.serving`)."""
         clock = FollowingClock(await self.time.readings(), self.machine.monotonic_ns)
-        self.disk = disk = SharedDisk(self.stored, self._dice, self.line)
+        self.disk = disk = SharedDisk(self.stored, self._dice, self.line, self._brings)
         directory = cast(Directory, OverLine(self.line, self.data.directory))
         store = Store(disk, directory, replicas=cast(Replicas, self.rows), time=self.time)
         if self._broker is not None:

@@ -92,11 +92,28 @@ class OverLine:
 
 
 class SharedDisk(Disk):
-    """The log at the other end of a line. A commit of a cut line is lost, or its answer is."""
+    """The log at the other end of a line. A commit of a cut line is lost, or its answer is.
 
-    def __init__(self, stored: MemoryJournal, dice: Random, line: Line) -> None:
+    Commits bring the records of other servers, as those of `arbiter.store.appending.SharedLog` do: unless there are too
+    many, which they are often, so that the log has to be read too.
+    """
+
+    def __init__(self, stored: MemoryJournal, dice: Random, line: Line, brings: Random) -> None:
+        """`brings`: the dice for how many records a commit may bring."""
         super().__init__(stored, dice, line.chance)
         self._line = line
+        self._brings = brings
+        self._known = 0  # what `know` was told last
+        self._brought: list[StoredRecord] = []
+
+    def know(self, place: int) -> None:
+        """Have commits bring the records of other servers after a journal position, or none (0)."""
+        self._known = place
+
+    def brought(self) -> list[StoredRecord]:
+        """Return the records that commits have brought."""
+        found, self._brought = self._brought, []
+        return found
 
     async def before_reading(self) -> None:
         """Carry a read to the store, or make it fail."""
@@ -108,7 +125,15 @@ class SharedDisk(Disk):
             await asyncio.sleep(self._dice.uniform(0.1, 3.0))
         return await super().read_all(after, most)
 
+    def _bring(self) -> None:
+        known = max([self._known, *(record.sequence for record in self._brought)]) if self._known else 0
+        new = self._stored.records[known:] if known else []
+        if len(new) <= self._brings.choice((0, 3, 300)):
+            self._brought += new
+
     def _commit(self) -> None:
+        if not self._line.is_cut and not self._dead:
+            self._bring()
         if not self._line.is_cut or self._dead:
             super()._commit()
             return
