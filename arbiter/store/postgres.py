@@ -105,7 +105,9 @@ PREPARE: Final = (
     f"PREPARE {_NUMBERING} AS {CLAIM[0]}; PREPARE {LAST} AS SELECT coalesce(max(sequence), 0) FROM event; "
     f"PREPARE {FROM} (bigint) AS {_FROM}; "
     f"PREPARE {INSERT} ({_TYPES}) AS {_ROWS}; "
-    f"PREPARE {INSERT_BEHIND} ({_TYPES}) AS {_ROWS} WHERE (SELECT coalesce(max(sequence), 0) FROM event) = $1"
+    f"PREPARE {INSERT_BEHIND} ({_TYPES}) AS {_ROWS} "
+    # With the condition in the subquery, a part whose last record is older is left before its visibility is looked up.
+    "WHERE (SELECT coalesce(max(sequence), 0) FROM event WHERE sequence >= $1) = $1"
 )
 """To plan a query of all parts of the log takes six times as long as to run it."""
 _COMMIT: Final = "arbiter_commit"

@@ -237,3 +237,20 @@ async def test_a_log_that_several_servers_write_is_complete_at_each_of_them(one:
         missing = {body for number, body in everything.items() if number not in log}
         assert missing <= {b"last-x 1", b"last-y 1"}, name
         assert log.items() <= everything.items()
+
+
+@pytest.mark.parametrize(("last", "fits"), [(2, True), (1, False), (3, False), (0, False)])
+async def test_rows_are_stored_behind_the_last_record_and_behind_no_other(
+    one: Store, other: Store, postgres: str, last: int, fits: bool
+) -> None:
+    assert await other.journal.append(opening("b")) == 2
+    with opened(postgres) as engine, engine.connect() as connection:
+        assert adapter.insert_behind(connection, [(last + 1, "c", 1, b"c 1", "match", True, None)]) is fits
+    assert await one.journal.head() == 2 + fits
+
+
+async def test_rows_are_stored_behind_the_beginning_of_an_empty_log_only(postgres: str) -> None:
+    with opened(postgres) as engine, engine.connect() as connection:
+        assert not adapter.insert_behind(connection, [(6, "c", 1, b"c 1", "match", True, None)])
+        assert adapter.insert_behind(connection, [(1, "c", 1, b"c 1", "match", True, None)])
+        assert not adapter.insert_behind(connection, [(1, "d", 1, b"d 1", "match", True, None)])
