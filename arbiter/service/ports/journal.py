@@ -334,7 +334,7 @@ class Journal(Protocol):
     def brought(self) -> list[StoredRecord]:
         """Return the records that appends have brought since the last call, in order; some may be of this server.
 
-        They were brought before the result of that append is known, and they are stored even if it fails. Some may be
+        They are there when the result of that append is known, and they are stored even if it fails. Some may be
         missing, such as many at once, or damaged ones: `read_all` says which.
         """
 

@@ -1,8 +1,7 @@
 """The journal and the directory of a server that shares its store: what they have stored is reported.
 
 The records go to whoever follows the log, who does not have to read them then; with a bus, to the other servers too.
-Whoever follows the log also gets the records of other servers that an append has brought, before the append's caller is
-told its result.
+Whoever follows the log also gets the records of other servers that an append has brought.
 """
 
 from __future__ import annotations
@@ -35,32 +34,27 @@ class AnnouncingJournal:
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `Journal`."""
         stored = self._journal.append(append)
-        self._follower.appending += 1
+        self._follower.began()
         stored.add_done_callback(partial(self._done, append))
         return stored
 
     def append_then(self, append: Append, then: Stored) -> None:
         """Store records, then call back; see `Journal`."""
         self._journal.append_then(append, partial(self._stored, append, then))
-        self._follower.appending += 1
+        self._follower.began()
 
     def _done(self, append: Append, stored: asyncio.Future[int]) -> None:
-        self._settled()
+        self._follower.settled()
         if not stored.cancelled() and stored.exception() is None:
             self._report(append.records, stored.result())
 
     def _stored(self, append: Append, then: Stored, last: int, error: BaseException | None) -> None:
-        self._settled()
         try:
             then(last, error)
         finally:
+            self._follower.settled()
             if error is None:
                 self._report(append.records, last)
-
-    def _settled(self) -> None:
-        self._follower.appending -= 1
-        if brought := self._journal.brought():
-            self._follower.take_brought(brought)
 
 
 class AnnouncingDirectory:

@@ -39,15 +39,13 @@ class Follower:
     """Reads new records, and calls `listeners` in order. place: the sequence number of the last record read.
 
     news: the bus between the servers, or None. reads: how often the log was read. alone: whether no other server uses
-    the store now; whoever knows sets it. appending: how many appends of this server are under way; whoever appends
-    counts them.
+    the store now; whoever knows sets it.
     """
 
     def __init__(self, journal: Journal, listeners: list[Listener], log: Logger, news: News | None = None) -> None:
         self.place = 0
         self.reads = 0
         self.alone = False
-        self.appending = 0
         self._journal = journal
         self._listeners = listeners
         self._log = log
@@ -58,6 +56,8 @@ class Follower:
         self._level = 0.0  # when a read or a commit has last said what the log has
         self._looking = asyncio.Lock()
         self._early: dict[int, StoredRecord] = {}  # by sequence number: records that came before earlier ones
+        self._appending = 0  # appends of this server that are under way
+        self._is_due = False  # `_take_new` is about to be called
         self._own: list[StoredRecord] = []  # committed in this call of the event loop
         self._missing = asyncio.Event()  # there are records before those that have arrived
 
@@ -96,12 +96,12 @@ class Follower:
         while not self._missing.is_set():
             often_s = ALONE_S if self.alone else LOOK_S
             if now() - self._found < LOOK_S:
-                often_s = LOOK_S if self.appending else least_s
+                often_s = LOOK_S if self._appending else least_s
             rest_s = self._level + often_s - now()
             if rest_s < CLOCK_S:
                 return
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(rest_s, HURRY_S) if self.appending else rest_s):
+                async with asyncio.timeout(min(rest_s, HURRY_S) if self._appending else rest_s):
                     await self._missing.wait()
 
     def _call(self, found: Sequence[StoredRecord]) -> None:
@@ -135,29 +135,34 @@ class Follower:
                 if len(found) < wanted or (wanted < most and not self._early):
                     return
 
-    def stored(self, records: Sequence[Record], last: int) -> None:
-        """Take records of this server that are durable; `last` is the sequence number of the last one.
+    def began(self) -> None:
+        """Note that an append of this server is under way."""
+        self._appending += 1
 
-        All records of one call of the event loop, which are those of a commit, are passed on together.
+    def settled(self) -> None:
+        """Note that one has ended, well or not; what it has brought is taken soon.
+
+        All that ends in one call of the event loop, which is a commit, is taken together.
         """
-        if not self._own:
-            asyncio.get_running_loop().call_soon(self._take_own)
+        self._appending -= 1
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._take_new)
+
+    def stored(self, records: Sequence[Record], last: int) -> None:
+        """Take records of an append that has settled and is durable; `last` is the sequence number of the last one."""
         self._own += [StoredRecord(number, *record) for number, record in enumerate(records, last - len(records) + 1)]
 
-    def _take_own(self) -> None:
-        records, self._own = self._own, []
-        if not records:
-            return  # taken already
-        self.take(records)
-        if not self._early:
-            self._level = asyncio.get_running_loop().time()
-
-    def take_brought(self, records: Sequence[StoredRecord]) -> None:
-        """Take records that an append of this server has brought, before its own records are reported."""
-        self._take_own()  # those of an earlier commit come first
-        if records[-1].sequence > self.place:
+    def _take_new(self) -> None:
+        self._is_due = False
+        own, self._own = self._own, []
+        brought = self._journal.brought()
+        if brought and brought[-1].sequence > self.place:
             self._found = asyncio.get_running_loop().time()
-            self.take(records)
+        if own or brought:
+            self.take([*brought, *own])
+            if not self._early:
+                self._level = asyncio.get_running_loop().time()
 
     def take(self, records: Sequence[StoredRecord]) -> None:
         """Take records that a server has committed. Those after a gap wait for a moment; then the log is read."""
