@@ -73,9 +73,7 @@ CLAIM: Final = (f"SELECT pg_advisory_xact_lock({_SCHEMA}, 2)",)
 """What a transaction executes before it numbers records."""
 _NUMBERING: Final = "arbiter_numbering"
 LAST: Final = "arbiter_last"  #: a prepared statement
-MOST_BROUGHT: Final = (
-    300  #: records of other servers that come with a number; more of them are left to who reads the log
-)
+MOST_BROUGHT: Final = 300  #: records of other servers that come with a number; more are left to who reads the log
 FROM: Final = "arbiter_from"  #: a prepared statement
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED; "
 _NUMBER: Final = f"EXECUTE {_NUMBERING}; EXECUTE {LAST}"
