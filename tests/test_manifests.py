@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import re
+import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +22,7 @@ from arbiter.bus.addresses import servers_of
 from arbiter.config import load
 from arbiter.rpc.play_stream import FAREWELL_S
 from arbiter.service.gate.addresses import host_and_port
+from tests.clients.toolchains import require
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -27,6 +30,7 @@ KUBERNETES = DEPLOY / "kubernetes"
 SCHEMAS = Path(__file__).parent / "deploy_schemas"
 KINDS: dict[str, Any] = json.loads((SCHEMAS / "kubernetes-1.34.json").read_text())
 COMPOSE_SCHEMA: dict[str, Any] = json.loads((SCHEMAS / "compose-spec.json").read_text())
+KUSTOMIZE = "sigs.k8s.io/kustomize/kustomize/v5@v5.5.0"  #: as in kubectl 1.32
 USER = 7400  #: of the image
 DRAIN_S = DRAIN_GRACE_S + FAREWELL_S + LAST_S  #: the longest delays of a stop
 
@@ -87,6 +91,45 @@ def test_the_kustomization_names_every_file() -> None:
     assert sorted([*files, "kustomization.yaml"]) == sorted(
         file.name for file in KUBERNETES.iterdir() if file.is_file()
     )
+
+
+def rendered() -> list[dict[str, Any]]:
+    """Return what `kubectl apply --kustomize` would apply."""
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        require("go", why="kustomize, which is in kubectl too, builds the manifests")
+    command = [kubectl, "kustomize"] if kubectl is not None else ["go", "run", KUSTOMIZE, "build"]
+    made = subprocess.run([*command, KUBERNETES], check=True, capture_output=True, text=True)
+    return list(yaml.safe_load_all(made.stdout))
+
+
+@pytest.mark.timeout(600)  # without kubectl, kustomize is compiled
+def test_what_kustomize_makes_is_valid_and_goes_together() -> None:
+    made = rendered()
+    for document in made:
+        check(document)
+        metadata = document["metadata"]
+        assert document["kind"] == "Namespace" or metadata["namespace"] == kustomization()["namespace"]
+        assert metadata["labels"]["app.kubernetes.io/name"] == "arbiter"
+    kinds = Counter(document["kind"] for document in made)
+    assert kinds == Counter(document["kind"] for document in documents()) + Counter(["ConfigMap"])
+    by_name = {(document["kind"], document["metadata"]["name"]): document for document in made}
+    (configuration,) = (document for document in made if document["kind"] == "ConfigMap")
+    assert configuration["data"] == {"arbiter.toml": (KUBERNETES / "arbiter.toml").read_text()}
+    pods = {name: by_name["StatefulSet", name]["spec"]["template"] for name in ("arbiter", "arbiter-bus")}
+    volumes = [each["configMap"]["name"] for each in pods["arbiter"]["spec"]["volumes"] if "configMap" in each]
+    assert volumes == [configuration["metadata"]["name"]], "a changed file makes new pods"
+    (image,) = kustomization()["images"]
+    assert pods["arbiter"]["spec"]["containers"][0]["image"] == f"{image['newName']}:{image['newTag']}"
+    for pod_name, names in (("arbiter", ("arbiter", "arbiter-servers")), ("arbiter-bus", ("arbiter-bus",))):
+        labels = pods[pod_name]["metadata"]["labels"]
+        stateful = by_name["StatefulSet", pod_name]["spec"]
+        selectors = [stateful["selector"]["matchLabels"]]
+        selectors += [by_name["Service", name]["spec"]["selector"] for name in names]
+        selectors += [by_name["NetworkPolicy", pod_name]["spec"]["podSelector"]["matchLabels"]]
+        assert all(selector.items() <= labels.items() for selector in selectors)
+        others = pods["arbiter" if pod_name == "arbiter-bus" else "arbiter-bus"]["metadata"]["labels"]
+        assert not any(selector.items() <= others.items() for selector in selectors), "each selects its own pods"
 
 
 def pod() -> dict[str, Any]:
