@@ -61,6 +61,11 @@ def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unr
         lambda: follower.reads,
     )
     metrics.gauge(
+        "log_place",
+        "The number of the last record of the log that this server has read; 0 where it shares its store with nobody.",
+        lambda: follower.place,
+    )
+    metrics.gauge(
         "bus_lost",
         "1 if this server has a bus and does not hear all other servers by it, else 0.",
         lambda: news is not None and news.lost,
