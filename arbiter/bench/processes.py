@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -90,16 +91,17 @@ class BenchProcess:
         return self._process.pid
 
     def cpu_s(self) -> float:
-        """Return the processor time used so far, of all threads, user and system."""
-        return sum(self.threads_s().values())
+        """Return the processor time used so far, of all threads, those that have ended too, user and system."""
+        return spent_s(self.id)
 
     def threads_s(self) -> Mapping[str, float]:
         """Return the processor time of its threads in seconds, by thread name; threads that have ended are missing."""
         used: dict[str, float] = {}
         for task in Path(f"/proc/{self.id}/task").iterdir():
-            name, _, fields = (task / "stat").read_text().partition("(")[2].rpartition(")")
-            user, system = fields.split()[11:13]
-            used[name] = used.get(name, 0.0) + (int(user) + int(system)) / TICKS_A_SECOND
+            with suppress(OSError):  # it has ended just now
+                name, _, fields = (task / "stat").read_text().partition("(")[2].rpartition(")")
+                user, system = fields.split()[11:13]
+                used[name] = used.get(name, 0.0) + (int(user) + int(system)) / TICKS_A_SECOND
         return used
 
     def resident_bytes(self) -> int:
