@@ -38,6 +38,7 @@ BUILDAH = ("buildah", "--root", str(CACHE / "store"), "--runroot", str(CACHE / "
 BASE = "localhost/debian"  #: used instead of the image in the registry
 CERTIFICATES = Path("etc/ssl/certs/ca-certificates.crt")
 USER = 7400
+MOST_MIB = 600  #: 360 of them are libraries, half of these numpy and scipy
 
 
 def buildah(command: str, *words: str | Path) -> str:
@@ -111,6 +112,17 @@ def stop(server: Server) -> None:
     inside = descendants(server.process.pid).items()
     os.kill(next(number for number, line in inside if line.startswith("/opt/arbiter/bin/")), SIGTERM)
     assert server.ended() == 0  # buildah passes the signal on
+
+
+@pytest.mark.toolchain
+def test_the_image_has_nothing_of_what_built_it(container: str) -> None:
+    """No compiler, no uv, no cache of packages, no tests of libraries: so it is small."""
+    root = Path(buildah("mount", container))
+    size = subprocess.run(["du", "-xsm", root], check=True, capture_output=True, text=True).stdout.split()[0]
+    print(f"The image has {size} MiB.")
+    assert int(size) <= MOST_MIB
+    for left in ("usr/bin/gcc", "opt/uv", "source", "var/lib/apt/lists/*", "opt/arbiter/**/site-packages/*/tests"):
+        assert list(root.glob(left)) == []
 
 
 @pytest.mark.toolchain
