@@ -162,7 +162,9 @@ class Limits(_Section):
     )
     ping_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two pings on a Play stream")
     held_up_ms: Milliseconds = Field(
-        default=2_000, ge=200, description="how long the event loop may be blocked before matches are interrupted"
+        default=2_000,
+        ge=200,
+        description="how long the event loop may be blocked, or a turn be late, before matches are interrupted",
     )
     stop_ms: Milliseconds = Field(
         default=25_000,

@@ -118,7 +118,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     accounts = Accounts(directory, world.ids, clock, settings.registration, limits)
     catch_up = CatchUp(matches, directory)
     move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms, log("arbiter.sessions"))
-    delivery = Delivery(connections, matches.live, catch_up, move_lists, clock)
+    delivery = Delivery(connections, matches.live, catch_up, move_lists, clock, limits.held_up_ms)
     acts = PlayActs(matches, delivery, clock, limits, world.metrics or NO_METER)
     cut_off = CutOff()
     replicas = world.store.replicas

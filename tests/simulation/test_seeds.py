@@ -15,7 +15,8 @@ from arbiter.testing.simulation.summary import RunSummary, simulate
 pytestmark = pytest.mark.long
 
 MATCHES = 20  #: in a run
-ENOUGH = 20  #: runs until every fault and every end has happened
+FIRST = 20  #: the first seed
+ENOUGH = 20  #: runs from there on until every fault and every end has happened; a draw is agreed in one run of ten
 
 FIXED = [
     # The seed, the number of matches, and the error that it found.
@@ -31,7 +32,7 @@ FIXED = [
 @pytest.fixture(scope="module")
 def outcomes(seeds: int) -> list[RunSummary]:
     """Return the outcomes of the seeds that every run of the suite tries."""
-    return [simulate(seed, MATCHES) for seed in range(1, seeds + 1)]
+    return [simulate(seed, MATCHES) for seed in range(FIRST, FIRST + seeds)]
 
 
 def test_every_invariant_holds(outcomes: list[RunSummary]) -> None:

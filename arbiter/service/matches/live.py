@@ -161,6 +161,18 @@ class LiveMatches:
             ]
         )
 
+    def begin_again(self, match: Match, player: str, late_ms: int) -> None:
+        """Interrupt a turn of which its player, who is present here, could not be told for long, and begin it again.
+
+        So nobody is charged for what kept the server from telling it. If it is no longer that turn, nothing happens.
+        """
+        live = self._live.get(match.id)
+        if live is None or live.failed or self._draining:
+            return  # it is interrupted anyway
+        self._log.warning("turn_late", match=match.id, ply=match.ply, late_ms=late_ms)
+        self.submit(live, Interrupt(Interruption.RESTART, player, match.since), _forget)
+        self.note_present_players(live)
+
     def stop(self) -> None:
         """Accept no more commands."""
         self._draining = True
@@ -511,6 +523,9 @@ class LiveMatches:
     def _timer_rang(self, live: LiveMatch) -> None:
         if self._draining or live.failed or live.waiting is not None:
             return  # its clocks are stopped, or another server has changed them
+        if live.tail is not None and not _is_known(live):
+            live.tail.then(lambda _: self._timer_rang(live))  # until then, nobody can answer this turn
+            return
         if self._timers.is_due(live):
             overdue_ms = self._timers.overdue_ms(live)
             wait_ms = flag_waits_ms(live.newest, self._presence, overdue_ms) if self._shared else 0
@@ -551,6 +566,16 @@ def answered_now(answer: Answer) -> asyncio.Future[Answer]:
     future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
     future.set_result(answer)
     return future
+
+
+def _is_known(live: LiveMatch) -> bool:
+    """Return whether players can know the current turn of a match: the event that began it is durable."""
+    now, durable = live.newest, live.durable
+    return durable is not None and durable.ply == now.ply and durable.turn_started == now.turn_started
+
+
+def _forget(_answer: Answer) -> None:
+    """Take an answer for which nobody waits."""
 
 
 def _settle(answered: asyncio.Future[Answer], answer: Answer) -> None:

@@ -51,14 +51,23 @@ class Delivery:
     """Puts the events of matches on the Play streams of their players, and records when each turn was sent."""
 
     def __init__(
-        self, connections: Connections, matches: LiveMatches, catch_up: CatchUp, move_lists: MoveLists, clock: Clock
+        self,
+        connections: Connections,
+        matches: LiveMatches,
+        catch_up: CatchUp,
+        move_lists: MoveLists,
+        clock: Clock,
+        late_ms: int,
     ) -> None:
+        """late_ms: a turn that is put on its player's stream so long after it began was kept back by an outage."""
+        self._late_ms = late_ms
         self._sessions = connections.by_player
         self._matches = matches
         self._catch_up = catch_up
         self._move_lists = move_lists
         self._clock = clock
         self._sent: dict[str, _SentTurn] = {}  # the last turn, by match
+        self._late: dict[str, int] = {}  # the ply of the last turn that began again, by match
 
     def match_changed(self, match: Match, events: Sequence[Published]) -> None:
         """Put events that have just become durable on the streams of the match's players.
@@ -78,6 +87,7 @@ class Delivery:
                 self._put_events(session, match, seat, events)
         if match.phase is Phase.ENDED:
             self._sent.pop(match.id, None)
+            self._late.pop(match.id, None)
 
     def match_adopted(self, match: Match) -> None:
         """Put the state of a match that has become live here on its players' streams, and the turn."""
@@ -130,10 +140,26 @@ class Delivery:
             self._put_turn(session, match, seat, listing)
 
     def _put_turn(self, session: Session, match: Match, seat: Seat, listing: TurnListing | None) -> None:
-        """Put a turn on a stream, with the moves since the last turn on this stream."""
-        held_up_ms = session.held_up(self._clock.now_ms())
+        """Put a turn on a stream, with the moves since the last turn on this stream.
+
+        If the server could not do that for long, because its store kept the move, nobody is charged: the turn begins
+        again. It does so once. A store that is always as slow would otherwise let nobody move.
+        """
+        now = self._clock.now_ms()
+        if now - match.since >= self._late_ms and session.opened_ms <= match.since and self._begins_again(match):
+            self._matches.begin_again(match, session.player, now - match.since)
+            return
+        held_up_ms = session.held_up(now)
         session.put(TurnItem(match, seat, session.moves_sent.get(match.id, 0), listing, held_up_ms))
         session.moves_sent[match.id] = match.ply
+
+    def _begins_again(self, match: Match) -> bool:
+        """Return whether a turn that is late begins again: it was never sent, and has not begun again before."""
+        match_id, ply = match.created.match, len(match.moves)
+        if self._was_sent(match) or self._late.get(match_id) == ply:
+            return False
+        self._late[match_id] = ply
+        return True
 
     def turn_sent(self, session: Session, turn: TurnItem, now: int) -> None:
         """Note that a turn is sent at an instant.
@@ -144,12 +170,16 @@ class Delivery:
         match = turn.match
         if not self._matches.is_current(match):
             return  # the turn has ended already
-        match_id, ply = match.created.match, len(match.moves)
-        sent = self._sent.get(match_id)
-        if sent is None or sent.ply != ply or sent.since != match.since:
+        if not self._was_sent(match):
+            match_id, ply = match.created.match, len(match.moves)
             at = now - (session.held_up(now) - turn.held_up_ms)
             credited = session.opened_ms <= match.since
             self._sent[match_id] = _SentTurn(session.player, ply, match.since, at, session, credited)
+
+    def _was_sent(self, match: Match) -> bool:
+        """Return whether the turn of a match was sent before, on whichever stream."""
+        sent = self._sent.get(match.created.match)
+        return sent is not None and sent.ply == len(match.moves) and sent.since == match.since
 
     def hand_overs(self, player: str) -> list[HandOver]:
         """Return the last turns that were handed over to a player in time, by this server or before it came here.

@@ -15,7 +15,7 @@ from arbiter.bootstrap import Store
 from arbiter.errors import Refusal
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Abort, Resign
-from arbiter.matches.events import Created, Ended
+from arbiter.matches.events import Created, Ended, Moved
 from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
@@ -30,6 +30,7 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplica
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import TournamentPhase
+from tests.service.play.sharing import events
 from tests.service.tournaments.contest import Contest, spec_of
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
@@ -194,8 +195,14 @@ async def test_a_store_that_can_not_be_read_for_a_while_is_charged_to_nobody() -
     assert not any(isinstance(item, TurnItem) and item.match.ply == 1 for item in await bob.receive())
     other.journal.mute = False
     await asyncio.sleep(2)
-    assert (await bob.turn()).match.ply == 1
-    assert "interrupted" not in await kinds(one, match.id)
+    turn = await bob.turn()
+    assert turn.match.ply == 1
+    await asyncio.sleep(SOON_S)
+    bob.reply(turn)
+    await asyncio.sleep(SOON_S)
+    *_, moved = [event for event in await events(one, match.id) if isinstance(event, Moved)]
+    assert moved.ply == 1
+    assert moved.ledger.charged < 3_000, "the turn began again when the store could be read"
 
 
 @pytest.mark.parametrize("here", [False, True])

@@ -1,0 +1,139 @@
+"""A turn of which its player could not be told for long, because the store kept the move before it: who pays?"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from arbiter.config import Limits
+from arbiter.matches.events import Ended, Event, Interrupted, Moved, Resumed
+from arbiter.matches.match import Match, Phase
+from arbiter.service.play.session import TurnItem
+from arbiter.testing.clock import settle, virtually
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from tests.service.play.sharing import AT_ONCE, events, servers
+
+LATE_S = Limits().held_up_ms / 1_000
+THINKS_S = 0.5
+READS_S = 0.2
+
+
+async def replied(bot: StreamReader) -> None:
+    """Answer the next turn after a thought."""
+    turn = await bot.turn()
+    await asyncio.sleep(THINKS_S)
+    bot.reply(turn)
+    await settle()
+
+
+async def held(server: InMemoryArbiter, match: Match, alice: StreamReader, seconds: float) -> None:
+    """Have alice answer her turn while the store takes nothing, for so long."""
+    server.journal.hold = True
+    await replied(alice)
+    await asyncio.sleep(seconds)
+    live = server.arbiter.matches.live.find(match.id)
+    assert live is not None
+    assert live.newest.phase is Phase.ACTIVE, "no flag falls in a turn that nobody knows"
+    server.journal.release()
+    await settle()
+
+
+def last_move(found: list[Event]) -> Moved:
+    return next(event for event in reversed(found) if isinstance(event, Moved))
+
+
+@pytest.mark.parametrize("time", ["1m", "1s", "1s/move"])
+@virtually
+async def test_a_store_that_keeps_a_move_for_long_is_charged_to_nobody(time: str) -> None:
+    server = InMemoryArbiter()
+    alice, bob = await server.connect("alice"), await server.connect("bob")
+    match = await server.create("pondlife", time=time, policy=AT_ONCE)
+    with capture_logs() as logs:
+        await held(server, match, alice, 3 * LATE_S)
+    late = [line for line in logs if line["event"] == "turn_late"]
+    assert [(line["ply"], line["late_ms"]) for line in late] == [(1, round(3_000 * LATE_S))]
+    await replied(bob)
+    found = await events(server, match.id)
+    assert [type(event) for event in found if isinstance(event, Interrupted | Resumed)] == [Interrupted, Resumed]
+    assert last_move(found).ply == 1
+    assert last_move(found).ledger.charged == 1_000 * THINKS_S
+    turns = [item.match.ply for item in bob.received if isinstance(item, TurnItem)]
+    assert turns == [1], "the turn that came late is not sent too"
+
+
+@virtually
+async def test_a_store_that_is_always_as_slow_lets_players_move() -> None:
+    server = InMemoryArbiter()
+    alice, bob = await server.connect("alice"), await server.connect("bob")
+    match = await server.create("pondlife", time="1m", policy=AT_ONCE)
+    server.journal.hold = True
+    await replied(alice)
+    for _ in range(2):
+        await asyncio.sleep(2 * LATE_S)
+        assert not [item for item in await bob.receive() if isinstance(item, TurnItem)]
+        server.journal.release()
+        server.journal.hold = True
+        await settle()
+    server.journal.release()
+    await replied(bob)
+    found = await events(server, match.id)
+    assert [type(event) for event in found if isinstance(event, Interrupted | Resumed)] == [Interrupted, Resumed]
+    assert last_move(found).ply == 1
+    assert 1_000 * THINKS_S < last_move(found).ledger.charged < 1_000 * (2 * LATE_S + THINKS_S), "the second wait"
+
+
+@virtually
+async def test_a_store_that_is_slow_for_less_is_charged_beyond_the_credit() -> None:
+    server = InMemoryArbiter()
+    alice, bob = await server.connect("alice"), await server.connect("bob")
+    match = await server.create("pondlife", time="1m", policy=AT_ONCE)
+    await held(server, match, alice, LATE_S - 0.1)
+    await replied(bob)
+    found = await events(server, match.id)
+    assert not any(isinstance(event, Interrupted) for event in found)
+    credited = server.arbiter.policy.credit.hand_over_most_ms
+    assert last_move(found).ledger.charged == round(1_000 * (LATE_S - 0.1 + THINKS_S)) - credited
+
+
+@virtually
+async def test_a_flag_falls_once_a_turn_is_known_that_its_player_was_told_of_in_time() -> None:
+    server = InMemoryArbiter()
+    alice, _ = await server.connect("alice"), await server.connect("bob")
+    match = await server.create("pondlife", time="1s", policy=AT_ONCE)
+    await held(server, match, alice, 1.9)  # longer than the clock has, and all credit
+    await settle()
+    ended = (await events(server, match.id))[-1]
+    assert isinstance(ended, Ended)
+    assert ended.reason == "time"
+
+
+@virtually
+async def test_a_player_who_comes_in_the_middle_of_a_turn_does_not_begin_it_again() -> None:
+    server = InMemoryArbiter()
+    alice = await server.connect("alice")
+    match = await server.create("pondlife", time="1m", policy=AT_ONCE)
+    alice.reply(await alice.turn())
+    await asyncio.sleep(3 * LATE_S)
+    bob = await server.connect("bob")
+    await replied(bob)
+    found = await events(server, match.id)
+    assert not any(isinstance(event, Interrupted) for event in found)
+    assert last_move(found).ledger.charged == 1_000 * (3 * LATE_S + THINKS_S)
+
+
+@virtually
+async def test_a_player_at_another_server_is_not_charged_either() -> None:
+    home, away = await servers(2)
+    alice, bob = await home.connect("alice"), await away.connect("bob")
+    match = await home.create("pondlife", time="1s", policy=AT_ONCE)
+    await held(home, match, alice, 1.5 * LATE_S)
+    await asyncio.sleep(READS_S)  # until the other server has read the log, and begun the turn again
+    await replied(bob)
+    await asyncio.sleep(READS_S)
+    found = await events(home, match.id)
+    assert [type(event) for event in found if isinstance(event, Interrupted | Resumed)] == [Interrupted, Resumed]
+    moved = last_move(found)
+    assert moved.ply == 1
+    assert moved.ledger.charged <= 1_000 * (READS_S + THINKS_S)
