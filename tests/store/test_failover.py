@@ -1,8 +1,8 @@
 """Three server processes on one PostgreSQL, with wrong clocks: whatever happens to one, play goes on at the others.
 
-Servers are killed, stopped and continued, cut off from the database, and told to stop; the database is restarted. With
-a bus, it is killed, cut and started again meanwhile. No move that was acknowledged is lost or there twice, nobody is
-charged for an outage, and observers miss nothing.
+Servers are killed, stopped and continued, cut off from the database, and told to stop; the database is restarted, and
+its table of the log is locked for seconds. With a bus, it is killed, cut and started again meanwhile. No move that was
+acknowledged is lost or there twice, nobody is charged for an outage, and observers miss nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import arbiter_client as arb
 import grpc
+import psycopg
 import pytest
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc
 from sqlalchemy.engine import make_url
@@ -54,6 +55,8 @@ BETWEEN_DEATHS = 3  #: answers from one kill to the next, before anybody knows o
 KILLS_EACH = 4  #: of these servers, for one of a server alone
 MOST_KILLS = 500
 GOES_ON_MS = 3_000
+HOLDS_S = 4  #: more than a server may be silent
+SPARED_MS = 3_000  #: a thought, and a wait of less than `limits.held_up_ms`, which is charged beyond the credit
 STEADY_MS = 200  #: who has just opened a stream, or lost it, may be on no server
 CUP = arb.TournamentSpec("cup", arb.TournamentFormat.ROUND_ROBIN, ("hop-it",), "2m+1s", paired=False)
 CUP_PLAYERS = PLAYERS[:4]
@@ -65,6 +68,13 @@ class Kill(NamedTuple):
 
     at: int
     players: frozenset[str]
+
+
+class Hold(NamedTuple):
+    """From when to when the table of the log was locked, in UTC epoch milliseconds."""
+
+    began: int
+    ended: int
 
 
 class Player(RecordingBot):
@@ -166,6 +176,7 @@ class Workload:
         self.exchanges = Exchanges()
         self.made: dict[str, str] = {}  # match by request
         self.kills: list[Kill] = []
+        self.holds: list[Hold] = []
         self.cup = ""
         self.seen: list[arb.MatchEvent] = []
         self.last = False
@@ -321,6 +332,16 @@ async def restart_database(workload: Workload, cluster: Cluster) -> None:
     await workload.answers()
 
 
+async def hold_the_log(workload: Workload, cluster: Cluster, store: str) -> None:
+    """Lock the table of the log beside live matches, as a migration does that is slow, or an operator."""
+    async with await psycopg.AsyncConnection.connect(cluster.url(str(make_url(store).database))) as connection:
+        await connection.execute("LOCK TABLE event IN ACCESS EXCLUSIVE MODE")
+        began = now_ms()
+        await asyncio.sleep(HOLDS_S)  # nothing to wait for: this is the fault
+        workload.holds.append(Hold(began, now_ms()))
+    await workload.answers()
+
+
 async def drain(workload: Workload) -> None:
     """Stop a server as an operator does: its players go on elsewhere."""
     server, players = workload.servers[1], workload.on(1)
@@ -454,6 +475,7 @@ async def test_play_goes_on_whatever_happens_to_one_of_three_servers(
             await reached.until(lambda: counts(reached, "taken_for_gone_total", servers[:1]))
             await cut_off(workload, cable)
             await restart_database(workload, cluster)
+            await hold_the_log(workload, cluster, postgres)
             await drain(workload)
             if bus is not None:
                 bus.mend()
@@ -513,6 +535,8 @@ async def check(workload: Workload) -> None:
     acts = check_received(workload.exchanges, matches)
     if workload.kills:
         check_kills(workload.kills, matches)
+    if workload.holds:
+        check_holds(workload.holds, matches)
     kinds = Counter(event["kind"] for events in matches.values() for event in events)
     print(
         f"{len(matches)} matches, {acts}, {kinds}, {workload.exchanges.repeats} repeats; charged at most {max(charges)}"
@@ -547,6 +571,23 @@ def check_kills(kills: Sequence[Kill], matches: Mapping[str, Sequence[dict[str, 
     quarter, half, _ = quantiles(took, n=4)
     # In `make test` the machine is busy. In virtual time there is an exact test.
     assert (half if len(kills) >= MOST_KILLS else quarter) <= GOES_ON_MS
+
+
+def check_holds(holds: Sequence[Hold], matches: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+    """Hold that nobody is charged for the time in which no server could use the log."""
+    stopped = 0
+    for events in matches.values():
+        for before, event in pairwise(events):
+            for hold in holds:
+                if event["kind"] == "interrupted":
+                    stopped += before["at"] < hold.ended and event["at"] > hold.began
+                if event["kind"] == "moved":
+                    ledger = event["ledger"]
+                    met = ledger["started"] < hold.ended and ledger["arrived"] > hold.began
+                    spared = ledger["charged"] < SPARED_MS
+                    assert spared or not met, f"the wait for the log at {hold} is charged: {event}"
+    assert stopped, "no clock was stopped"
+    print(f"{stopped} times a clock was stopped while the log was locked, and nobody is charged for it;")
 
 
 def now_ms() -> int:
