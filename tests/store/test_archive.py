@@ -195,8 +195,18 @@ def killed(after: str, url: str, ring: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("url", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)], indirect=True)
-@pytest.mark.parametrize("after", ["INSERT INTO archived_match", "DELETE FROM event", "two transactions"])
+@pytest.mark.parametrize(
+    ("url", "after"),
+    [
+        ("sqlite", "INSERT INTO archived_match"),
+        ("sqlite", "DELETE FROM event"),
+        ("sqlite", "two transactions"),
+        pytest.param("postgres", "INSERT INTO archived_match", marks=pytest.mark.soak),
+        ("postgres", "DELETE FROM event"),
+        pytest.param("postgres", "two transactions", marks=pytest.mark.soak),
+    ],
+    indirect=["url"],
+)
 async def test_a_kill_in_the_middle_leaves_each_match_in_one_place(
     url: str, ring: Path, before: Read, after: str
 ) -> None:

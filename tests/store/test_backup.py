@@ -137,15 +137,26 @@ def source(request: pytest.FixtureRequest, tmp_path: Path, empty: str) -> str:
     return cluster.fresh()
 
 
-@pytest.mark.parametrize("empty", ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)], indirect=True)
+ALL_POINTS = ("first rows", "last rows", "before the commit", "before it appears")
+
+
+@pytest.mark.parametrize(
+    ("empty", "points"),
+    [
+        ("sqlite", ALL_POINTS),
+        ("postgres", ("before the commit",)),
+        pytest.param("postgres", ALL_POINTS, marks=pytest.mark.soak),
+    ],
+    indirect=["empty"],
+)
 async def test_what_is_killed_in_the_middle_leaves_nothing_half_and_is_done_again(
-    tmp_path: Path, source: str, empty: str
+    tmp_path: Path, source: str, empty: str, points: tuple[str, ...]
 ) -> None:
     keys, folder = tmp_path / "arbiter.keys", tmp_path / "copy"
     async with running(source, keys) as stubs:
         await stubs.enter()
         await play(stubs, await stubs.match(game="hop-it"), 2)
-    for when in ("first rows", "last rows", "before the commit", "before it appears"):
+    for when in points:
         kill_in("backup", when, folder, source, keys)
         assert not folder.exists()
     assert check_store(source, quiet, keys).faults == ()
@@ -153,7 +164,9 @@ async def test_what_is_killed_in_the_middle_leaves_nothing_half_and_is_done_agai
     assert {path.name for path in folder.iterdir()} == FILES
     assert not folder.with_name("copy.part").exists()
     new_keys = tmp_path / "elsewhere.keys"
-    for when in ("first rows", "last rows", "before the commit"):
+    for when in points:
+        if when == "before it appears":
+            continue  # a restore makes no folder
         kill_in("restore", when, folder, empty, new_keys)
         with opened(empty) as engine, engine.connect() as connection:
             assert connection.execute(text("SELECT count(*) FROM event")).scalar() == 0
