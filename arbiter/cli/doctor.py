@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -13,7 +13,7 @@ from arbiter import __version__
 from arbiter.bootstrap import Finding, Grade, examine
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED, Failure
-from arbiter.cli.metrics_text import Interval, Sample, read
+from arbiter.cli.metrics_text import Interval, Sample, read, separated
 from arbiter.cli.terminal import on_terminal, say
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
@@ -44,8 +44,8 @@ def doctor(
     files, the system's clock, the bus, and the collector of traces; with metrics also at the running server. Nothing is
     changed. The exit code is 1 if something is wrong. Run it as the user that runs the server.
 
-    :param metrics: The address of a running server's metrics, as HOST:PORT, or their URL. [default: as the server's
-        settings, if a server serves the store]
+    :param metrics: The address of a running server's metrics, as HOST:PORT, or their URL; those of several servers with
+        commas: then it also compares their versions. [default: as the server's settings, if a server serves the store]
     :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
     :param keys: The file of the signing keys. [default: as the server's settings]
     :param config: The server's configuration file (TOML).
@@ -76,25 +76,27 @@ def _findings(
     yield Finding("configuration", Grade.GOOD, str(config) if config else "no file: the environment and the defaults")
     findings, served = examine(settings)
     yield from findings
-    addresses = [metrics] if metrics is not None else []
+    addresses = list(separated(metrics)) if metrics is not None else []
     if not addresses and served:
         scheme = "https" if settings.tls_certificate else "http"
         addresses = [f"{scheme}://{address}/metrics" for address in settings.metrics_addresses]
+    versions: dict[str, str] = {}
     for address in addresses:
-        yield from server(address, tls_root, settings)
+        yield from server(address, tls_root, settings, versions)
+    yield from _versions(versions)
     if served and not addresses:
         text = "its metrics are not looked at, as the settings name no address for them"
         yield Finding("server", Grade.NOTE, text, "start it with --metrics HOST:PORT, or name them here with --metrics")
 
 
-def server(address: str, tls_root: Path | None, settings: Settings) -> Iterator[Finding]:
-    """Yield what a running server's metrics show; `settings` are taken to be its own."""
+def server(address: str, tls_root: Path | None, settings: Settings, versions: dict[str, str]) -> Iterator[Finding]:
+    """Yield what a running server's metrics show, and note its version. `settings` are taken to be its own."""
     try:
         sample = read(address, tls_root)
     except Failure as failure:
         yield Finding("server", Grade.WRONG, str(failure))
         return
-    version = sample.label("arbiter_build_info", "version")
+    version = versions[address] = sample.label("arbiter_build_info", "version")
     live, players = sample.value("arbiter_live_matches"), sample.value("arbiter_connected_players")
     text = f"arbiter {version} at {address} has {live:.0f} live matches and {players:.0f} connected players"
     if version == __version__:
@@ -110,6 +112,17 @@ def server(address: str, tls_root: Path | None, settings: Settings) -> Iterator[
         text = f"the server's clock is {apart_s:+,.1f} s apart from the system's: the system's was set, or is wrong"
         yield Finding("time", Grade.NOTE, text, "synchronise the machine (NTP); no chess clock is affected")
     yield from _times(Interval(Sample(0.0, {}), sample))
+
+
+def _versions(versions: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield whether servers that share a store, by their addresses, run one version."""
+    if len(set(versions.values())) > 1:
+        each = ", ".join(f"{version} at {address}" for address, version in versions.items())
+        advice = "finish the upgrade: restart those of the older version"
+        yield Finding("versions", Grade.NOTE, f"the servers run different versions: {each}", advice)
+    elif len(versions) > 1:
+        text = f"{counted(len(versions), 'server')} run version {next(iter(versions.values()))}"
+        yield Finding("versions", Grade.GOOD, text)
 
 
 def _faults(sample: Sample) -> Iterator[Finding]:

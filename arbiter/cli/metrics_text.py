@@ -94,6 +94,14 @@ class Interval(NamedTuple):
         )
 
 
+def separated(addresses: str) -> tuple[str, ...]:
+    """Return the addresses of metrics that are given with commas between them. Raises Failure."""
+    found = tuple(dict.fromkeys(part.strip() for part in addresses.split(",")))
+    if not all(found):
+        raise Failure(f"{addresses!r} has an empty address: write HOST:PORT, and commas between several")
+    return found
+
+
 def read(address: str, tls_root: Path | None = None) -> Sample:
     """Read the metrics at an address, HOST:PORT or a URL. `tls_root`: a certificate to trust (PEM). Raises Failure."""
     url = address if "://" in address else f"http://{address}/metrics"

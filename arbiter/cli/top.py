@@ -1,9 +1,10 @@
-"""`arbiter top`: what a server does now, from its metrics."""
+"""`arbiter top`: what one or several servers do now, from their metrics."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
@@ -13,7 +14,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from arbiter.cli.metrics_text import Interval, read
+from arbiter.cli.failure import Failure
+from arbiter.cli.metrics_text import Interval, Sample, read, separated
 from arbiter.cli.terminal import drawn_table, on_terminal
 
 ADDRESS: Final = "127.0.0.1:9464"
@@ -31,27 +33,55 @@ def top(
     """Show what a server does now: moves and their times, commits, players, streams, refusals, queues, memory.
 
     It reads the metrics of `arbiter serve --metrics HOST:PORT`. Each figure is of the last interval. Ctrl-C ends it.
+    Several servers are shown side by side; one that does not answer has no figures.
 
-    :param address: The address of the metrics, as HOST:PORT, or their URL.
+    :param address: The address of the metrics, as HOST:PORT, or their URL; those of several servers with commas.
     :param every: Seconds between two looks.
     :param once: Show one interval, and end. That is what happens where the output is no terminal.
     :param tls_root: Trust this certificate (PEM), for a URL with https.
     """
-    before = read(address, tls_root)
+    addresses = separated(address)
+    before = looked(addresses, tls_root)
     if once or not on_terminal():
         time.sleep(every)
-        for section in sections(Interval(before, read(address, tls_root))):
-            for name, *figures in section.rows:
-                print("\t".join((section.title, name, *figures)))
+        for one, interval in zip(addresses, _intervals(before, looked(addresses, tls_root)), strict=True):
+            of_server = (one,) if len(addresses) > 1 else ()
+            for section in sections(interval) if interval is not None else ():
+                for name, *figures in section.rows:
+                    print("\t".join((*of_server, section.title, name, *figures)))
         return
     console = Console(highlight=False, markup=False)
     console.print(f"Looking at {address} for {every:g} s.")
     with Live(console=console, auto_refresh=False, screen=True, vertical_overflow="crop") as live:
         while True:
             time.sleep(every)
-            after = read(address, tls_root)
-            live.update(picture(address, Interval(before, after)), refresh=True)
+            after = looked(addresses, tls_root)
+            live.update(picture(addresses, _intervals(before, after)), refresh=True)
             before = after
+
+
+def looked(addresses: Sequence[str], tls_root: Path | None) -> list[Sample | None]:
+    """Return what each server shows, None for one that does not answer. Raises Failure if none does."""
+    with ThreadPoolExecutor(len(addresses)) as threads:  # one that is gone may keep its caller waiting for long
+        found = list(threads.map(lambda address: _looked(address, tls_root), addresses))
+    for each in found:
+        if isinstance(each, Sample):
+            return [sample if isinstance(sample, Sample) else None for sample in found]
+    assert isinstance(found[0], Failure)
+    raise found[0]
+
+
+def _looked(address: str, tls_root: Path | None) -> Sample | Failure:
+    try:
+        return read(address, tls_root)
+    except Failure as failure:
+        return failure
+
+
+def _intervals(before: Sequence[Sample | None], after: Sequence[Sample | None]) -> list[Interval | None]:
+    """Return the interval of each server; None if it has not answered at both ends."""
+    pairs = zip(before, after, strict=True)
+    return [Interval(one, other) if one is not None and other is not None else None for one, other in pairs]
 
 
 class Section(NamedTuple):
@@ -62,11 +92,32 @@ class Section(NamedTuple):
     rows: Sequence[tuple[str, ...]]
 
 
-def picture(address: str, interval: Interval) -> Group:
-    """Return the tables for a terminal."""
-    head = Text(f"{address}  {time.strftime('%H:%M:%S')}  Ctrl-C ends", style="bold")
-    tables = [drawn_table((each.title, *each.headings), each.rows) for each in sections(interval)]
+def picture(addresses: Sequence[str], intervals: Sequence[Interval | None]) -> Group:
+    """Return the tables for a terminal, with columns for each server."""
+    head = Text(f"{', '.join(addresses)}  {time.strftime('%H:%M:%S')}  Ctrl-C ends", style="bold")
+    found = [sections(interval) if interval is not None else [] for interval in intervals]
+    shown = next((each for each in found if each), None)
+    if shown is None:
+        return Group(head, Text("No server has answered twice yet."))
+    tables = []
+    for number, (title, headings, _) in enumerate(shown):
+        beside = [each[number] if each else Section(title, headings, ()) for each in found]
+        tables.append(drawn_table((title, *_headings(addresses, headings)), _rows(beside)))
     return Group(head, *tables)
+
+
+def _headings(addresses: Sequence[str], headings: Sequence[str]) -> list[str]:
+    if len(addresses) == 1:
+        return list(headings)
+    return [f"{address}\n{heading}" for address in addresses for heading in headings]
+
+
+def _rows(beside: Sequence[Section]) -> list[tuple[str, ...]]:
+    """Return the rows of all servers in one: the names of any of them, and a dash where one has no such row."""
+    by_name = [{name: figures for name, *figures in section.rows} for section in beside]
+    names = dict.fromkeys(name for rows in by_name for name in rows)
+    none = ["–"] * len(beside[0].headings)
+    return [(name, *(figure for rows in by_name for figure in rows.get(name, none))) for name in names]
 
 
 def sections(interval: Interval) -> list[Section]:

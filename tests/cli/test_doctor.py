@@ -281,6 +281,25 @@ def test_a_running_server_is_checked(arbiter: Arbiter, settings: Settings) -> No
     assert (code, rows["server"][0]) == (1, "wrong")
 
 
+def test_the_versions_of_servers_are_compared(arbiter: Arbiter, settings: Settings) -> None:
+    old, new = Metrics(), Metrics()
+    with (
+        shown(old, load(None, metrics="127.0.0.1:0")) as first,
+        shown(new, load(None, metrics="127.0.0.1:0")) as second,
+    ):
+        places = [f"127.0.0.1:{port}" for port in (first, second)]
+        options = ("--store", settings.store, "--metrics", ",".join(places))
+        new.info("build_info", "", version=__version__, modules="interpreted")
+        old.info("build_info", "", version="0.0.9", modules="interpreted")
+        code, rows = found(arbiter, *options)
+        assert (code, rows["versions"][0]) == (0, "note")
+        assert rows["versions"][1].endswith(f": 0.0.9 at {places[0]}, {__version__} at {places[1]}")
+        assert "finish the upgrade" in rows["versions"][2]
+        alike = ("--store", settings.store, "--metrics", f"{places[1]},http://{places[1]}/metrics")
+        assert found(arbiter, *alike)[1]["versions"] == ("good", f"2 servers run version {__version__}", "")
+    assert "versions" not in found(arbiter, *options)[1]
+
+
 def test_this_machine_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert 0 < machine.space(tmp_path).free <= machine.space(tmp_path).total

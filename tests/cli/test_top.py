@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.metrics_text import Interval, Sample, read
+from arbiter.cli.top import picture, top
+from arbiter.config import load
 from arbiter.runtime.loopback import free_port
-from arbiter.runtime.metrics import SECONDS, Distribution
+from arbiter.runtime.metrics import SECONDS, Distribution, Metrics, shown
 from tests.cli.command import WAIT_S, Server
 from tests.processes import empty_store
 
@@ -42,6 +46,37 @@ def test_a_running_server_is_shown(tmp_path: Path) -> None:
     assert rows["server", "ahead of the system's clock"][0].endswith(" s")
     assert rows["moves", "none"] == ["0.0"]
     assert len(rows["times", "a commit"]) == 3
+
+
+def test_several_servers_are_shown_side_by_side() -> None:
+    def seen(moves: int, game: str) -> Interval:
+        key = ("arbiter_moves_total", frozenset({("game", game)}))
+        return Interval(Sample(0, {key: 0}), Sample(1, {key: moves}))
+
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(picture(("a:1", "b:1", "c:1"), [seen(3, "pods"), None, seen(7, "hop-it")]))
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert ["moves", "a", "second", "a", "second", "a", "second"] in lines
+    assert ["pods", "3.0", "–", "–"] in lines
+    assert ["hop-it", "–", "–", "7.0"] in lines
+
+
+def test_a_server_that_does_not_answer_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    gone, metrics = f"127.0.0.1:{free_port()}", [Metrics(), Metrics()]
+    with (
+        shown(metrics[0], load(None, metrics="127.0.0.1:0")) as first,
+        shown(metrics[1], load(None, metrics="127.0.0.1:0")) as second,
+    ):
+        for one, matches in zip(metrics, (4, 6), strict=True):
+            one.gauge("live_matches", "", lambda matches=matches: matches)  # type: ignore[misc]
+        top(f"127.0.0.1:{first}, {gone},127.0.0.1:{second}", every=0.1)
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    found = {address: figures for address, *section, figures in lines if section == ["server", "live matches"]}
+    assert found == {f"127.0.0.1:{first}": "4", f"127.0.0.1:{second}": "6"}
+    with pytest.raises(Failure, match=f"no metrics at http://{gone}/metrics"):
+        top(f"{gone},127.0.0.1:{second}", every=0.1)
+    with pytest.raises(Failure, match="has an empty address"):
+        top(f"{gone},", every=0.1)
 
 
 def sample(at_s: float, values: Mapping[str, float]) -> Sample:
