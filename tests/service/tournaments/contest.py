@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from arbiter.service.play.session import TurnItem
@@ -37,20 +38,39 @@ def spec_of(format_: Format, **given: Any) -> Spec:
 class Contest:
     """An arbiter with bots that play all their matches, and reconnect after a crash.
 
-    Each bot resigns in half of its games, chosen by seed, at its first turn, and plays on in the others.
+    Each bot resigns in half of its games, chosen by seed, at its first turn, and plays on in the others. The arbiter is
+    `server`, or all of several `servers` that share a store: then requests go to them in turn, and so do bots.
     """
 
-    def __init__(self, players: int, seed: int = 1, server: InMemoryArbiter | None = None, **hello: Any) -> None:
-        self.server = server or InMemoryArbiter()
+    def __init__(
+        self,
+        players: int,
+        seed: int = 1,
+        server: InMemoryArbiter | None = None,
+        servers: Sequence[InMemoryArbiter] = (),
+        **hello: Any,
+    ) -> None:
+        self.servers = list(servers) or [server or InMemoryArbiter()]
+        self._turns = itertools.count()
         self.names = [f"p{number:03}" for number in range(players)]
         self.playing: dict[str, asyncio.Task[None]] = {}
+        self._bots: dict[str, StreamReader] = {}
         self._lots = random.Random(seed)
         self._hello = hello
         self._requests = 0
 
+    @property
+    def server(self) -> InMemoryArbiter:
+        """The server, or the first of several."""
+        return self.servers[0]
+
+    def _next(self) -> InMemoryArbiter:
+        """Return the server whose turn it is."""
+        return self.servers[next(self._turns) % len(self.servers)]
+
     async def open(self, spec: Spec) -> str:
         """Create a tournament, enter all bots, and connect them; return its id."""
-        made = await self.server.arbiter.tournaments.create(spec, "org", f"make {spec.name}")
+        made = await self._next().arbiter.tournaments.create(spec, "org", f"make {spec.name}")
         for name in self.names:
             await self.act(made.id, do.Enter(name, "org", f"enter {name}"))
             await self.connect(name)
@@ -64,12 +84,13 @@ class Contest:
 
     async def act(self, tournament_id: str, command: do.Request) -> Tournament:
         """Carry out a request."""
-        return await self.server.arbiter.tournaments.act(tournament_id, command)
+        return await self._next().arbiter.tournaments.act(tournament_id, command)
 
     async def connect(self, name: str) -> None:
         """Connect a bot, and let it play."""
         if name not in self.playing:
-            self.playing[name] = asyncio.create_task(self._play(await self.server.connect(name, **self._hello)))
+            self._bots[name] = bot = await self._next().connect(name, **self._hello)
+            self.playing[name] = asyncio.create_task(self._play(bot))
 
     async def leave(self, name: str) -> None:
         """Disconnect a bot."""
@@ -86,6 +107,17 @@ class Contest:
         self.reviving = asyncio.create_task(self.server.arbiter.matches.revive_rest())
         for name in self.names:
             await self.connect(name)
+
+    async def lose(self, server: InMemoryArbiter) -> None:
+        """Have one of several servers die; its bots go on at the others."""
+        there = [name for name, bot in self._bots.items() if bot.server is server]
+        await server.die()
+        self.servers.remove(server)
+        dead = [self.playing.pop(name) for name in there]
+        for name in there:
+            await self.connect(name)
+        for task in dead:  # only now: a dead server says of no stream that it has ended
+            task.cancel()
 
     async def tournament(self, tournament_id: str) -> Tournament:
         """Return the durable state of a tournament."""
@@ -129,7 +161,7 @@ class Contest:
     def _move(self, bot: StreamReader, turn: TurnItem) -> None:
         self._requests += 1
         if turn.match.ply < 2 and self._lots.random() < 0.5:
-            self.server.arbiter.acts.resign(bot.session, f"r{self._requests}", turn.match.id)
+            bot.server.arbiter.acts.resign(bot.session, f"r{self._requests}", turn.match.id)
         else:
             bot.reply(turn)
 

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -19,7 +20,9 @@ from arbiter.testing.memory import MemoryJournal
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format, Spec
+from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase
+from tests.service.play.sharing import servers
 from tests.service.tournaments.contest import Contest, spec_of
 
 pytestmark = pytest.mark.long
@@ -288,6 +291,34 @@ async def test_a_conflict_in_the_log_without_another_writer_is_an_error() -> Non
     with pytest.raises(StoreFailed, match="although it has none of them"):
         await contest.act(tournament_id, do.Enter("late", "org", "late"))
     assert (await contest.act(tournament_id, do.Enter("late", "org", "late"))).players == ["p000", "p001", "late"]
+
+
+@pytest.mark.parametrize("one_dies", [False, True])
+@pytest.mark.parametrize(("spec", "players"), SPECS, ids=[spec.format.value for spec, _ in SPECS])
+def test_servers_that_share_a_store_drive_a_tournament(spec: Spec, players: int, one_dies: bool) -> None:
+    run(_driven_by_three(spec, players, one_dies))
+
+
+async def _driven_by_three(spec: Spec, players: int, one_dies: bool) -> None:
+    """Play a tournament of bots on three servers, one of which may die meanwhile: all others show what the log says."""
+    contest = Contest(players, servers=await servers(3))
+    with capture_logs() as logs:
+        tournament_id = await contest.start(spec)
+        if one_dies:
+            await asyncio.sleep(0.5)
+            await contest.lose(contest.server)
+        log = await contest.ended(tournament_id)
+    assert [entry for entry in logs if entry["log_level"] == "error"] == []
+    assert log.tournament.end is not None
+    timed = spec.format in (Format.ARENA, Format.LADDER)
+    assert log.tournament.end.end is (ev.End.TIME if timed else ev.End.COMPLETE)
+    if timed:  # whichever server a bot is at, it meets all others
+        assert log.tournament.met.keys() >= set(map(frozenset, combinations(contest.names, 2)))
+    for server in contest.servers:
+        shown = await server.arbiter.tournaments.get(tournament_id)
+        assert (shown.revision, standings(shown)) == (log.tournament.revision, standings(log.tournament))
+        assert await server.stuck_matches() == []
+        await server.die()
 
 
 @virtually

@@ -21,8 +21,7 @@ from tests.service.tournaments.contest import Contest, spec_of
 @pytest.mark.parametrize("format_", [Format.ROUND_ROBIN, Format.ARENA])
 @virtually
 async def test_the_number_of_simultaneous_games_is_limited(format_: Format) -> None:
-    contest = Contest(7)
-    contest.server = InMemoryArbiter(limits={"tournament_games": 2})
+    contest = Contest(7, server=InMemoryArbiter(limits={"tournament_games": 2}))
     matches = contest.server.arbiter.matches
     most = 0
 
@@ -38,8 +37,7 @@ async def test_the_number_of_simultaneous_games_is_limited(format_: Format) -> N
 
 @virtually
 async def test_the_games_of_all_tournaments_count_together() -> None:
-    contest = Contest(4)
-    contest.server = InMemoryArbiter(limits={"tournament_games": 1})
+    contest = Contest(4, server=InMemoryArbiter(limits={"tournament_games": 1}))
     first = await contest.start(spec_of(Format.ROUND_ROBIN))
     other = await contest.server.arbiter.tournaments.create(spec_of(Format.GAUNTLET), "org", "the other one")
     for name in contest.names:
