@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 
 from arbiter.service.observing.feed import Feed
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import Append, Journal, Record, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.journal import Append, Journal, Record, RecordDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.log import Logger
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.published import published
@@ -22,7 +23,8 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import MalformedLogError
-from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.tournaments.snapshot import snapshot
+from arbiter.tournaments.tournament import Tournament
 
 Listener = Callable[[Tournament, Sequence[ev.Event]], None]
 """Called with a tournament and its newest events, once they are durable."""
@@ -35,12 +37,12 @@ class TournamentLog:
         self, journal: Journal, feed: Feed, clock: Clock, log: StoredLog, listener: Listener, logger: Logger
     ) -> None:
         self.newest: Tournament = log.tournament
-        self.durable: Tournament = replay(log.events)
+        self.durable: Tournament = snapshot(log.tournament)
         self._journal = journal
         self._feed = feed
         self._clock = clock
         self._listener = listener
-        self._chain: Chain = log.chain
+        self._chain: Chain = log.chain  # of the durable events
         self._unstored: list[ev.Event] = []
         self._log = logger.bind(tournament=self.durable.id)
 
@@ -66,50 +68,58 @@ class TournamentLog:
         events, self._unstored = self._unstored, []
         if not events:
             return
-        records = self._chain.seal(events)
+        chain = copy(self._chain)
+        records = chain.seal(events)
         future = self._journal.append(Append(records, tournament=tournament_log.summary_of(self.newest)))
         # A callback keeps the order in which events became durable: after the await, later events could come first.
-        future.add_done_callback(partial(self._stored, records, events))
+        future.add_done_callback(partial(self._stored, records, events, chain))
         await future
 
     async def read_again(self, pause_s: float = RETRY_S) -> None:
         """Set both states to those in the journal, after a failed append. Retries until the journal can be read.
 
-        pause_s: the time before the first attempt, in seconds.
+        Only events are read that are not durable here yet: the log of a ladder may have a hundred thousand. pause_s:
+        the time before the first attempt, in seconds.
         """
         while True:
             await asyncio.sleep(pause_s)
             pause_s = RETRY_S
+            self.newest, self._unstored = snapshot(self.durable), []
             try:
-                records = await self._journal.read(self.id, subject=Subject.TOURNAMENT)
-                log = tournament_log.load(self.id, records)
+                await self._take_in()
             except StoreFailed as failure:
                 self._log.warning("tournament_not_read", error=failure.message)
-                continue
-            self.newest, self._chain = log.tournament, log.chain
-            self._unstored = []
-            known = self.durable.revision
-            self._became_durable(records[known:], log.events[known:])
-            return
+            else:
+                return
 
     async def follow(self) -> None:
         """Apply the events that another server has written. There must be no decided event that is not stored."""
         try:
-            records = await self._journal.read(self.id, self.durable.revision, subject=Subject.TOURNAMENT)
-            events = self._chain.follow(record.body for record in records)
-        except (StoreFailed, MalformedLogError):  # the chain may be at any record now
+            await self._take_in()
+        except StoreFailed:
             await self.read_again()
-            return
-        for event in events:
-            self.newest.apply(event)
-        self._became_durable(records, events)
 
-    def _stored(self, records: Sequence[Record], events: Sequence[ev.Event], future: asyncio.Future[int]) -> None:
+    async def _take_in(self) -> None:
+        """Apply the events in the journal that are not durable here yet. Raises StoreFailed."""
+        records = await self._journal.read(self.id, self.durable.revision, subject=Subject.TOURNAMENT)
+        chain = copy(self._chain)
+        try:
+            events = chain.follow(record.body for record in records)
+            for event in events:
+                self.newest.apply(event)
+        except (MalformedLogError, ValueError, LookupError, TypeError) as error:  # or events that can't follow others
+            raise RecordDamaged(self.id, chain.revision, str(error), "tournament") from None
+        self._became_durable(records, events, chain)
+
+    def _stored(
+        self, records: Sequence[Record], events: Sequence[ev.Event], chain: Chain, future: asyncio.Future[int]
+    ) -> None:
         if not future.cancelled() and future.exception() is None:
             first = future.result() - len(records) + 1
-            self._became_durable([StoredRecord(first + n, *record) for n, record in enumerate(records)], events)
+            self._became_durable([StoredRecord(first + n, *record) for n, record in enumerate(records)], events, chain)
 
-    def _became_durable(self, records: Sequence[StoredRecord], events: Sequence[ev.Event]) -> None:
+    def _became_durable(self, records: Sequence[StoredRecord], events: Sequence[ev.Event], chain: Chain) -> None:
+        self._chain = chain
         for event in events:
             self.durable.apply(event)
         self._feed.subscribers.publish(published(records, events, self.id))

@@ -322,6 +322,28 @@ async def _driven_by_three(spec: Spec, players: int, one_dies: bool) -> None:
 
 
 @virtually
+async def test_a_server_that_loses_a_race_reads_only_the_events_that_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, records_read = MemoryJournal.read, 0
+
+    async def counted(journal: MemoryJournal, *which: Any, **more: Any) -> list[StoredRecord]:
+        nonlocal records_read
+        records = await read(journal, *which, **more)
+        records_read += sum(record.subject is Subject.TOURNAMENT for record in records)
+        return records
+
+    monkeypatch.setattr(MemoryJournal, "read", counted)
+    made = await servers(3)
+    contest = Contest(4, servers=made)
+    with capture_logs() as logs:
+        log = await contest.ended(await contest.start(spec_of(Format.ARENA, duration_ms=2_000)))
+    lost_races = sum(entry["event"] == "tournament_caught_up" for entry in logs)
+    assert lost_races > 100
+    assert len(log.events) < records_read < (len(made) + 2) * len(log.events)
+    for server in made:
+        await server.die()
+
+
+@virtually
 async def test_two_servers_that_drive_a_tournament_write_one_log() -> None:
     """Both create every match; if the other one has created a match first, this is no error."""
     contest = Contest(4)
