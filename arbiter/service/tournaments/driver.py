@@ -206,7 +206,7 @@ class TournamentDriver:
                 refusals += [self._decide(each.command) for each in self._cancels]
                 waiting += self._cancels
                 self._cancels = []
-                self._decide(do.Tick())
+                self._decide(self._verdict() or do.Tick())  # the verdict counts also after the last game
                 following = self._next_command()
                 if following is not None and self._decide(following) is None:
                     self.wake()  # more may follow
@@ -292,16 +292,17 @@ class TournamentDriver:
 
     # -- pairing and creating matches ----------------------------------------------------------------------------
 
-    def _next_command(self) -> do.Command | None:
-        """Return the command that follows from the state, or None.
+    def _verdict(self) -> do.Decide | None:
+        """Return the verdict of the trial's test, or None."""
+        if self._test is None or self._newest.phase is not TournamentPhase.RUNNING:
+            return None
+        answer = self._test.answer()
+        return do.Decide(answer) if answer else None
 
-        It is the verdict of the trial's test, or a pairing that takes no time.
-        """
+    def _next_command(self) -> do.Command | None:
+        """Return the pairing that follows from the state, if it takes no time to make; else None."""
         if self._newest.phase is not TournamentPhase.RUNNING:
             return None
-        answer = self._test.answer() if self._test is not None else ""
-        if answer:
-            return do.Decide(answer)
         field = self._pairing_input.now(self._newest)
         if self._pairing or self._pairer.heavy(self._newest, field):
             return None

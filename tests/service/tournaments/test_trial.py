@@ -12,11 +12,14 @@ import pytest
 
 from arbiter.ratings.sprt import Verdict
 from arbiter.service.tournaments.trial import MOST_REPEATS, PairTest
+from arbiter.testing.clock import run
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
+from arbiter.tournaments.events import End
 from arbiter.tournaments.meetings import ScheduledGame, Winner
 from arbiter.tournaments.spec import Format, Options, Spec
-from arbiter.tournaments.tournament import TournamentPhase
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
+from tests.service.tournaments.contest import Contest, spec_of
 
 pytestmark = pytest.mark.long
 
@@ -138,3 +141,19 @@ def test_it_waits_for_earlier_pairs_and_keeps_its_first_verdict() -> None:
     assert test.verdict is Verdict.H1, "later pairs do not change the verdict"
     assert test.pairs.two < len(rest) // 2
     assert PairTest(tournament).answer() == test.answer(), "the verdict follows from the log"
+
+
+async def played(most_meetings: int) -> Tournament:
+    """Return a trial of bots that resign by lot, after its end."""
+    contest = Contest(2)
+    spec = spec_of(Format.TRIAL, paired=True, elo0=0, elo1=400, most_meetings=most_meetings)
+    return (await contest.ended(await contest.start(spec))).tournament
+
+
+def test_a_verdict_by_the_last_pair_counts() -> None:
+    whole = run(played(500))
+    assert whole.end is not None
+    assert whole.end.end is End.DECIDED
+    just_enough = run(played(len(whole.meetings)))
+    assert just_enough.end is not None
+    assert (just_enough.end.end, just_enough.end.note) == (End.DECIDED, whole.end.note)
