@@ -11,17 +11,17 @@ from arbiter_protos.v1 import match_pb2, play_pb2, play_pb2_grpc, player_pb2
 
 from arbiter.errors import Reason
 from arbiter.games.registry import game
-from arbiter.testing.server import served
 from tests.rpc.calls import Metadata, Stubs, refused
+from tests.rpc.servers import ONE_OR_TWO, served_by
 
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
 HELLO = play_pb2.PlayRequest(acts=[play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))])
 
 
-@pytest.fixture
-async def stubs() -> AsyncIterator[Stubs]:
-    async with served() as server:
+@pytest.fixture(params=ONE_OR_TWO)
+async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
+    async with served_by(request.param) as server:
         yield await Stubs(server).enter()
 
 

@@ -14,15 +14,15 @@ from arbiter.matches.public_keys import checking
 from arbiter.matches.record import read
 from arbiter.matches.transcript import verify
 from arbiter.runtime.keys import holds
-from arbiter.testing.server import served
 from arbiter.testing.transcripts import public_keys
 from tests.rpc.calls import Stubs
+from tests.rpc.servers import ONE_OR_TWO, served_by
 from tests.rpc.test_matches import signing
 
 
-@pytest.fixture
-async def stubs() -> AsyncIterator[Stubs]:
-    async with served(signing) as server:
+@pytest.fixture(params=ONE_OR_TWO)
+async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
+    async with served_by(request.param, signing) as server:
         yield await Stubs(server).enter()
 
 

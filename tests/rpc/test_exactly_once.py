@@ -13,13 +13,13 @@ from arbiter_protos.v1 import play_pb2, play_pb2_grpc, player_pb2, refusal_pb2
 
 from arbiter.errors import Reason
 from arbiter.games.registry import game
-from arbiter.testing.server import served
 from tests.rpc.calls import Stubs, refusal_in, refused
+from tests.rpc.servers import ONE_OR_TWO, served_by
 
 
-@pytest.fixture
-async def stubs() -> AsyncIterator[Stubs]:
-    async with served() as server:
+@pytest.fixture(params=ONE_OR_TWO)
+async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
+    async with served_by(request.param) as server:
         yield await Stubs(server).enter()
 
 

@@ -16,9 +16,10 @@ from arbiter.games.registry import game
 from arbiter.matches.public_keys import PublicKey
 from arbiter.matches.transcript import split, verify
 from arbiter.runtime.keys import holds
-from arbiter.testing.server import memory_world, served
+from arbiter.testing.server import memory_world
 from arbiter.testing.transcripts import KEYS, public_keys
 from tests.rpc.calls import Stubs, refused
+from tests.rpc.servers import ONE_OR_TWO, served_by
 
 
 class TestRing:
@@ -42,9 +43,9 @@ async def signing(settings: Settings) -> AsyncIterator[World]:
         yield world._replace(signer=TestRing())
 
 
-@pytest.fixture
-async def stubs() -> AsyncIterator[Stubs]:
-    async with served(signing) as server:
+@pytest.fixture(params=ONE_OR_TWO)
+async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
+    async with served_by(request.param, signing) as server:
         yield await Stubs(server).enter()
 
 

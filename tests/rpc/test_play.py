@@ -26,11 +26,12 @@ from arbiter.config import Limits
 from arbiter.games.registry import game
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
+from tests.rpc.servers import ONE_OR_TWO, served_by
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[Served]:
-    async with served() as running:
+@pytest.fixture(params=ONE_OR_TWO)
+async def server(request: pytest.FixtureRequest) -> AsyncIterator[Served]:
+    async with served_by(request.param) as running:
         yield running
 
 

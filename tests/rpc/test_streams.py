@@ -18,8 +18,9 @@ from arbiter.games.registry import game
 from arbiter.testing.guarantees import Bookmarked, Item, Received, bookmarked, kept, resumable
 from arbiter.testing.network import Network
 from arbiter.testing.player import end_of
-from arbiter.testing.server import memory_world, served
+from arbiter.testing.server import memory_world
 from tests.rpc.calls import Stubs
+from tests.rpc.servers import ONE_OR_TWO, served_by
 
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
@@ -31,9 +32,9 @@ ALL_OR_ONE = ["match", "label", "all"]
 
 
 @asynccontextmanager
-async def serving(world: Any = memory_world, **given: Any) -> AsyncIterator[Stubs]:
-    """Run a server and register its players."""
-    async with served(world, **given) as server:
+async def serving(world: Any = memory_world, servers: int = 1, **given: Any) -> AsyncIterator[Stubs]:
+    """Run a server, or several, and register its players."""
+    async with served_by(servers, world, **given) as server:
         yield await Stubs(server).enter()
 
 
@@ -122,9 +123,11 @@ async def records(stubs: Stubs, ids: Iterable[str] = ()) -> list[Received]:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("servers", ONE_OR_TWO)
 @pytest.mark.parametrize("what", ALL_OR_ONE)
-async def test_all_guarantees_hold_over_a_cut_at_every_event(what: str) -> None:
-    async with serving(limits=OFTEN) as stubs:
+async def test_all_guarantees_hold_over_a_cut_at_every_event(what: str, servers: int) -> None:
+    """On several servers each stream resumes at another one."""
+    async with serving(limits=OFTEN, servers=servers) as stubs:
         ids = [(await stubs.match(str(n), label=LABEL if n < 2 else "")).match_id for n in range(3)]
         wanted = {"match": ids[:1], "label": ids[:2], "all": ids}[what]
         whole_length = len(wanted) * (MOVES + 3)  # created, started, the moves, ended
@@ -146,9 +149,10 @@ async def test_all_guarantees_hold_over_a_cut_at_every_event(what: str) -> None:
         smooth.check_bookmarks()
 
 
+@pytest.mark.parametrize("servers", ONE_OR_TWO)
 @pytest.mark.parametrize("what", ALL_OR_ONE)
-async def test_an_idle_stream_has_bookmarks(what: str) -> None:
-    async with serving(limits=OFTEN) as stubs:
+async def test_an_idle_stream_has_bookmarks(what: str, servers: int) -> None:
+    async with serving(limits=OFTEN, servers=servers) as stubs:
         match_id = (await stubs.match(label=LABEL)).match_id
         reader = Reader(stubs, what, match_id)
         async for response in reader.open():

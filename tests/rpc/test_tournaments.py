@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -16,9 +17,10 @@ from arbiter_protos.v1 import tournament_pb2 as pb
 
 from arbiter.errors import Reason
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served, served
+from arbiter.testing.server import Served
 from arbiter.tournaments.events import Ended
 from tests.rpc.calls import Stubs, refused
+from tests.rpc.servers import ONE_OR_TWO, level, served_by
 from tests.rpc.test_paging import check
 
 WAIT_S = 240.0
@@ -36,22 +38,29 @@ class Versioned(RandomBot):
 
 
 class World:
-    """A server, its organiser, and clients for players."""
+    """A server, or several that share a store; its organiser, and clients for players."""
 
     def __init__(self, server: Served, stack: AsyncExitStack) -> None:
         self.server = server
         self._stack = stack
+        self._clients = itertools.count()
+
+    def _addresses(self) -> str:
+        """Return the addresses of all servers, each time beginning with the next one."""
+        addresses = self.server.address.split(",")
+        first = next(self._clients) % len(addresses)
+        return ",".join(addresses[first:] + addresses[:first])
 
     async def client(self, name: str, *scopes: Scope) -> arb.Client:
         """Return a client with a player's token; its scopes are play and observe by default."""
         (header,) = await self.server.token(name, *scopes)
-        client = arb.Client(self.server.address, token=header[1].removeprefix("Bearer "))
+        client = arb.Client(self._addresses(), token=header[1].removeprefix("Bearer "))
         return await self._stack.enter_async_context(client)
 
     async def bot(self, name: str, bot: arb.Bot) -> arb.Client:
         """Have a bot play while the world lasts; return a client of its player."""
         client = await self.client(name)
-        playing = asyncio.create_task(arb.play(bot, self.server.address, token=client.connection.token))
+        playing = asyncio.create_task(arb.play(bot, self._addresses(), token=client.connection.token))
 
         async def stop() -> None:
             playing.cancel()
@@ -74,14 +83,14 @@ class World:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[World]:
+async def opened(servers: int = 1) -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
-        yield World(await stack.enter_async_context(served()), stack)
+        yield World(await stack.enter_async_context(served_by(servers)), stack)
 
 
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    async with opened() as world:
+@pytest.fixture(params=ONE_OR_TWO)
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    async with opened(request.param) as world:
         yield world
 
 
@@ -95,6 +104,7 @@ async def test_a_round_robin_from_its_specification_to_its_standings(world: Worl
         players[name] = await world.bot(name, Versioned(seed))
     for name, client in players.items():
         assert (await client.enter_tournament(made.tournament_id)).player == name
+    await level(world.server)
     before = await organiser.get_standings(made.tournament_id)
     assert [(row.place, row.player, row.games) for row in before.rows] == [(1, name, 0) for name in players]
 
