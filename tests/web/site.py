@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from html.parser import HTMLParser
@@ -23,7 +24,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.in_memory import InMemoryArbiter
-from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from arbiter.web.application import application
 from arbiter.web.connections import DIRECT
 
@@ -40,17 +41,41 @@ class Site(NamedTuple):
 
 
 @asynccontextmanager
-async def site(folder: Path, **given: Any) -> AsyncIterator[Site]:
-    """Serve pages in memory, with keys that sign."""
-    store = Store(MemoryJournal(), MemoryDirectory())
+async def site(folder: Path, servers: int = 1, **given: Any) -> AsyncIterator[Site]:
+    """Serve pages in memory, with keys that sign. Requests go to several servers that share a store in turn."""
+    store = Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas() if servers > 1 else None)
     ring = open_ring(folder / "ring.keys", structlog.get_logger())
     server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", **given})
-    rules = server.rules
-    world = World(store, server.clock, server.ids, rules, rules, ring, InProcessPairing(), InProcessRating())
-    gate = gate_of(server.settings, world, server.arbiter)
-    transport = httpx.ASGITransport(_whole(application(gate, server.settings)))
+    all_servers = [server, *(server.beside() for _ in range(servers - 1))]
+    gates = []
+    for each in all_servers:
+        rules = each.rules
+        world = World(store, each.clock, each.ids, rules, rules, ring, InProcessPairing(), InProcessRating())
+        gates.append(gate_of(each.settings, world, each.arbiter))
+        if servers > 1:
+            await each.share()
+    pages = [_whole(application(gate, server.settings)) for gate in gates]
+    transport = httpx.ASGITransport(pages[0] if servers == 1 else _in_turn(pages, all_servers))
     async with httpx.AsyncClient(transport=transport, base_url="http://page") as browser:
-        yield Site(server, gate, browser)
+        yield Site(server, gates[0], browser)
+    for each in all_servers if servers > 1 else ():
+        await each.die()
+
+
+def _in_turn(pages: Sequence[ASGIApp], servers: Sequence[InMemoryArbiter]) -> ASGIApp:
+    """Return pages of which each request goes to the next server. Before and after it, all read what is stored."""
+    turns = itertools.cycle(pages)
+
+    async def level() -> None:
+        for server in servers:
+            await server.arbiter.follower.look()
+
+    async def asked(scope: Scope, receive: Receive, send: Send) -> None:
+        await level()
+        await next(turns)(scope, receive, send)
+        await level()
+
+    return asked
 
 
 def _whole(pages: ASGIApp) -> ASGIApp:

@@ -15,9 +15,10 @@ import orjson
 import pytest
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.commands import Create, Resign
+from arbiter.matches.commands import Create, Play, Resign
 from arbiter.matches.events import Moved
-from arbiter.matches.match import Match
+from arbiter.matches.match import Match, Phase, with_position
+from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.loopback import free_port
 from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.admission import Admission, Call
@@ -29,6 +30,8 @@ from arbiter.web import drawings
 from arbiter.web.drawings import Drawings
 from arbiter.web.states import state_of
 from tests.certificates import Identity
+from tests.rpc.servers import Servers, served_by
+from tests.rpc.test_matches import signing
 from tests.web.site import Elements, Site, played, site
 
 MOST_BYTES = 2_500  #: bytes of an event
@@ -168,6 +171,41 @@ async def test_a_stream_of_several_matches_begins_with_their_states() -> None:
             assert all(state["board"]["pieces"] for state in found)
             with arbiter.sessions.attending("ann"), arbiter.sessions.attending("ben"):
                 assert (await anext(received))["match"] in {match.id for match in matches[:2]}
+
+
+def merged(received: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+    """Return the state that a page shows after some events."""
+    return {name: value for _, data in received for name, value in data.items()}
+
+
+async def test_a_page_of_one_server_shows_live_what_is_played_at_another() -> None:
+    async with served_by(2, signing, web="127.0.0.1:0") as both, httpx.AsyncClient() as browser:
+        assert isinstance(both, Servers)
+        here, elsewhere = (server.running for server in both.servers)
+        matches = elsewhere.arbiter.matches
+        command = Create("hop-it", ("ann", "ben"), "10m", "org", "make", elsewhere.arbiter.policy, False, "")
+        match = await matches.create(command)
+        path = f"matches/{match.id}/events"
+        async with browser.stream("GET", f"{here.page}{path}") as answer:
+            lines, text = answer.aiter_lines(), ""
+            with elsewhere.arbiter.sessions.attending("ann"), elsewhere.arbiter.sessions.attending("ben"):
+                while (await matches.match(match.id)).phase is not Phase.ACTIVE:
+                    text += await anext(lines) + "\n"
+                for ply in range(6):
+                    now = with_position(await matches.match(match.id))
+                    move = min(now.game.moves(now.position))
+                    play = Play(now.turn, f"ply {ply}", ply, move, SystemClock().now_ms())
+                    await matches.request(now.players[now.turn - 1], match.id, lambda seat, play=play: play)
+                    while f'"move":"{move}"' not in (line := await anext(lines)):  # before the next move is played
+                        text += line + "\n"
+                    text += line + "\n"
+                await matches.request("ann", match.id, lambda seat: Resign(seat, "enough"))
+                text += "\n".join([line async for line in lines])
+        assert text.rstrip().endswith("event: over\ndata:")
+        live, whole = events(text), events((await browser.get(f"{elsewhere.page}{path}")).text)
+        assert [number for number, _ in live] == [number for number, _ in whole]
+        assert merged(live) == merged(whole)
+        assert "ben wins: resignation" in (await browser.get(f"{here.page}matches/{match.id}")).text
 
 
 @pytest.mark.parametrize("label", ["", "cup"])

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from arbiter.service.players.accounts import Scope
+from tests.rpc.servers import ONE_OR_TWO
 from tests.web.site import Elements, Site, played, site
 from tests.web.test_accounts import form_of, post, sign_in, token_of
 
 
-@pytest.fixture
-async def page(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as served:
+@pytest.fixture(params=ONE_OR_TWO)
+async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
+    """Yield pages. Signing out, and why a bot's stream ended, have one server: others learn of it later, or never."""
+    async with site(tmp_path, request.param) as served:
         yield served
 
 
