@@ -20,6 +20,7 @@ from arbiter.service.play import replica
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Session
+from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import Append, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.notices import Notice
@@ -33,6 +34,7 @@ from arbiter.testing.simulation.invariants import RunEvidence, violations
 from arbiter.testing.simulation.plan import Fault, Plan, draw
 from arbiter.testing.simulation.run import play_out
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.spec import Format
 
 pytestmark = pytest.mark.long
 
@@ -186,6 +188,11 @@ def starts_a_tournament_twice(patch: pytest.MonkeyPatch) -> None:
     takes_twice(patch, ev.Started)
 
 
+def pairs_only_its_own_players(patch: pytest.MonkeyPatch) -> None:
+    """A server that takes players for absent whose Play stream is at another one."""
+    patch.setattr(Sessions, "most_matches", lambda self, player: 10 if self.of(player) is not None else None)
+
+
 def completes_no_challenge(patch: pytest.MonkeyPatch) -> None:
     """A server that leaves a challenge as it is whose match another server was to create."""
 
@@ -201,6 +208,12 @@ def anything(plan: Plan) -> Plan | None:
 
 def tournaments(plan: Plan) -> Plan | None:
     return plan if plan.tournaments else None
+
+
+def free_play(plan: Plan) -> Plan | None:
+    """Nobody errs, and several players enter an arena."""
+    arena = any(each.spec.format is Format.ARENA and len(each.players) > 2 for each in plan.tournaments)
+    return plan if arena and not draw(plan.seed, MATCHES).faults else None
 
 
 def schedules(plan: Plan) -> Plan | None:
@@ -229,6 +242,7 @@ def challenges(plan: Plan) -> Plan | None:
         (follows_no_clock, {Fault.PACE: 20.0}, 1, {"Fair clocks"}, anything),
         (pairs_a_round_twice, {Fault.MOVE: 2.0}, 10, {"Proof"}, tournaments),
         (starts_a_tournament_twice, {Fault.MOVE: 2.0}, 10, {"Proof"}, schedules),
+        (pairs_only_its_own_players, {}, 128, {"Whoever is free is paired"}, free_play),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 1, {"A challenge ends in one way"}, challenges),
     ],
 )

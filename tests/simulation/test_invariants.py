@@ -12,12 +12,18 @@ import pytest
 
 from arbiter.errors import Reason
 from arbiter.service.ports.directory import Challenge
+from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.guarantees import Bookmarked
 from arbiter.testing.simulation.invariants import RunEvidence, violations
 from arbiter.testing.simulation.invariants.challenges import challenges_end_in_one_way
 from arbiter.testing.simulation.invariants.servers import clocks_agree, thoughts_are_measured
-from arbiter.testing.simulation.invariants.tournaments import paired, played_alone
+from arbiter.testing.simulation.invariants.tournaments import (
+    free_play_ends_in_time,
+    paired,
+    played_alone,
+    trial_ends_by_its_test,
+)
 from arbiter.testing.simulation.observations import (
     ChallengeAnswer,
     ChallengeStory,
@@ -30,7 +36,7 @@ from arbiter.testing.simulation.observations import (
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
 from arbiter.testing.tournaments import TournamentRun
-from arbiter.tournaments.events import Paired
+from arbiter.tournaments.events import Ended, Paired
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase, replay
@@ -342,3 +348,25 @@ def test_a_pairing_that_does_not_follow_from_the_results_is_found() -> None:
     changed = meeting._replace(second=loser, games=(game._replace(seat2=loser),))
     tampered = [*run.log[:final], replace(event, meetings=(changed,)), *run.log[final + 1 :]]
     assert paired(played_alone(tampered)) != paired(replay(tampered))
+
+
+@pytest.mark.parametrize("elo1", [10, 400])
+def test_a_trial_that_ends_without_its_verdict_is_found(elo1: int) -> None:
+    """Between bots that win with seat 1, it is soon clear that one is not 400 Elo better than the other."""
+    options = Options(elo1=elo1, most_meetings=40)
+    spec = Spec("a trial", Format.TRIAL, ("circle-of-life(target=1)",), "1m", options=options)
+    run = TournamentRun(spec, 2, Random(1), lambda _: 1)
+    run.play()
+    found = list(trial_ends_by_its_test(StoredLog(run.log, run.tournament, Chain("t1"))))
+    assert bool(found) is (elo1 == 400)
+
+
+@pytest.mark.parametrize("early_ms", [0, 1_000])
+def test_an_arena_that_ends_too_early_is_found(evidence_of_servers: Evidence, early_ms: int) -> None:
+    spec = Spec("an arena", Format.ARENA, ("circle-of-life(target=1)",), "1m", options=Options(duration_ms=5_000))
+    run = TournamentRun(spec, 3, Random(1), lambda _: 1)
+    run.play()
+    end = run.log[-1]
+    assert isinstance(end, Ended)
+    log = StoredLog([*run.log[:-1], replace(end, at=end.at - early_ms)], run.tournament, Chain("t1"))
+    assert bool(list(free_play_ends_in_time(RunEvidence(evidence_of_servers), log))) is bool(early_ms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from arbiter.testing.simulation.plan import AMONG_SERVERS, Fault, draw
 from arbiter.testing.simulation.summary import RunSummary, simulate
+from arbiter.tournaments.spec import Format
 
 pytestmark = pytest.mark.long
 
@@ -67,6 +69,17 @@ def test_every_invariant_holds(outcomes: list[RunSummary]) -> None:
 @pytest.mark.parametrize(("seed", "matches", "servers"), FIXED)
 def test_fixed_errors_stay_fixed(seed: int, matches: int, servers: int) -> None:
     assert simulate(seed, matches, replicas=servers).violations == ()
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_a_tournament_of_each_format_keeps_every_invariant(format_: Format) -> None:
+    """By the first seed with faults that has one."""
+    seed = next(n for n in itertools.count(1) if format_ in formats_of(n) and draw(n, MATCHES, SERVERS).faults)
+    assert simulate(seed, MATCHES, replicas=SERVERS).violations == ()
+
+
+def formats_of(seed: int) -> list[Format]:
+    return [each.spec.format for each in draw(seed, MATCHES, SERVERS).tournaments]
 
 
 def test_every_fault_happens(outcomes: list[RunSummary]) -> None:

@@ -262,6 +262,14 @@ def test_the_checker_finds_a_player_who_plays_on_after_being_eliminated() -> Non
     assert any("plays on" in text for text in violations(turned))
 
 
+@pytest.mark.parametrize("format_", [Format.ARENA, Format.LADDER])
+def test_the_checker_finds_a_player_who_is_paired_before_its_game_has_ended(format_: Format) -> None:
+    log = played(spec_of(format_, duration_ms=6_000), 9).log
+    assert violations(log) == []
+    kept_on = next(n for n, event in enumerate(log) if isinstance(event, ev.EndedGame) and event.game == 1)
+    assert any("meeting 1 of it went on" in text for text in violations([*log[:kept_on], *log[kept_on + 1 :]]))
+
+
 def test_the_checker_finds_an_unnecessary_rematch_in_an_arena() -> None:
     log = played(spec_of(Format.ARENA, duration_ms=6_000), 9).log
     for n, event in enumerate(log):

@@ -32,6 +32,7 @@ GAMES: Final = (
     ("elevation(tiles=0)", 3),
 )
 """Variants with their weights: short games mostly, because faults are met by matches and not by plies."""
+CUP_GAME: Final = "circle-of-life(target=1)"  #: of tournaments
 TIME_CONTROLS: Final = (
     "20s",
     "1m+1s",
@@ -48,7 +49,8 @@ TIME_CONTROLS: Final = (
 
 CHALLENGED: Final = 0.5  #: the chance that players of several servers challenge each other
 SCHEDULED: Final = 0.3  #: the chance that a tournament starts at an instant, and not when its organiser says so
-TOURNAMENTS: Final = 0.35  #: the chance that several servers have a tournament
+TOURNAMENTS: Final = 0.35  #: the chance that several servers have a tournament of rounds or with a bracket
+OPEN_ENDED: Final = 0.25  #: the chance that they have one of another format, whose length depends on how it goes
 ALONE: Final = 0.05  #: the chance that a match is one of a player against itself
 OPENED: Final = 0.2  #: the chance that a match begins with an opening
 
@@ -236,7 +238,7 @@ def draw(seed: int, matches: int, replicas: int = 1) -> Plan:
     if replicas == 1:
         return alone
     faults = _among_servers(seed, alone.faults) if alone.faults else {}
-    cups, bus = _tournaments(seed, alone), _bus(seed, bool(faults))
+    cups, bus = _tournaments(seed, alone) + _open_ended(seed, alone), _bus(seed, bool(faults))
     if faults and bus is not None:
         faults |= _without_bus(seed)
     challenges = _challenges(seed, alone)
@@ -400,7 +402,7 @@ def _challenge(dice: Random, names: list[str], faulty_ms: int) -> ChallengePlan:
 
 
 def _tournaments(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
-    """Return the tournaments of a run with several servers: one in every third run."""
+    """Return a tournament of rounds or with a bracket: one in every third run with several servers."""
     dice = Random(f"{seed} tournaments")
     if dice.random() > TOURNAMENTS:
         return ()
@@ -408,19 +410,38 @@ def _tournaments(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
     players = tuple(dice.sample(names, min(len(names), 4)))
     format_, pairer = dice.choice([each for each in PAIRERS.items() if each[1].by_round or each[1].has_bracket])
     options = Options(rounds=len(players) // 2) if "rounds" in pairer.options else Options()
-    spec = Spec(
-        name="the cup",
-        format=format_,
-        games=("circle-of-life(target=1)",),
-        time="1m+1s",
-        paired=False,
-        options=options,
-        policy={"no_show_ms": 5_000, "abandon_ms": 6_000},
+    return (_tournament(dice, Spec("the cup", format_, (CUP_GAME,), "1m+1s", options=options), players, plan),)
+
+
+def _open_ended(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
+    """Return one of a format that has no rounds: an arena, a ladder, a trial; one in every fourth run.
+
+    Its generator is its own, so that everything else in a plan stays as it is.
+    """
+    dice = Random(f"{seed} open")
+    if dice.random() > OPEN_ENDED:
+        return ()
+    names = [player.name for player in plan.players]
+    format_, pairer = dice.choice([each for each in PAIRERS.items() if not (each[1].by_round or each[1].has_bracket)])
+    players = tuple(dice.sample(names, min(len(names), pairer.most_players or 5)))
+    drawn = Options(
+        duration_ms=dice.randint(5_000, 20_000),
+        validation=dice.random() < 0.5,
+        elo1=dice.choice((10, 400)),
+        most_meetings=dice.randint(2, 8),
     )
+    options = replace(Options(), **{name: getattr(drawn, name) for name in pairer.options})
+    spec = Spec("the open", format_, (CUP_GAME,), "1m+1s", options=options, at_once=dice.choice((1, 2)))
+    return (_tournament(dice, spec, players, plan),)
+
+
+def _tournament(dice: Random, spec: Spec, players: tuple[str, ...], plan: Plan) -> TournamentPlan:
+    """Return a tournament that is created in the first half of a run."""
+    spec = replace(spec, paired=False, policy={"no_show_ms": 5_000, "abandon_ms": 6_000})
     after_ms = dice.randint(0, plan.faulty_ms // 2)
     if dice.random() < SCHEDULED:
         spec = replace(spec, schedule=Schedule(start_ms=NOON_MS + after_ms + dice.randint(2_000, 20_000)))
-    return (TournamentPlan(after_ms, spec, players),)
+    return TournamentPlan(after_ms, spec, players)
 
 
 def _faults(dice: Random) -> dict[Fault, float]:

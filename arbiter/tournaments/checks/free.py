@@ -9,12 +9,15 @@ from arbiter.tournaments.checks.history import EarlierRounds
 
 
 def only_the_free(history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
-    """Yield players that were paired although they were not free, and forbidden pairs."""
+    """Yield players that were paired although they were not free, or had another game left, and forbidden pairs."""
     free = set(event.free)
+    busy = {player: left.number for left in history.past() if not history.done(left) for player in left[2:4]}
     for meeting in event.meetings:
         for player in (meeting.first, meeting.second):
             if player not in free:
                 yield f"{player} was paired, and was not free"
+            if player in busy:
+                yield f"{player} was paired, and meeting {busy[player]} of it went on"
     never = {frozenset(pair) for pair in history.spec.entry.forbidden}
     for meeting in event.meetings:
         if frozenset((meeting.first, meeting.second)) in never:

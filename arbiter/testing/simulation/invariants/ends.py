@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from arbiter.service.ports.journal import StoredRecord
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.tournaments import maker
 from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.plan import ORGANISER
+from arbiter.tournaments import events as ev
 
 TYPED = "Typed ends"
 SCHEMA: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -139,12 +143,24 @@ BORNE_OUT: dict[str, Callable[[RunEvidence, str, list[RecordedEvent]], str]] = {
 
 
 def without_faults_nobody_forfeits(case: RunEvidence) -> Iterator[Violation]:
-    """Check that in a run without faults nobody lost by time, absence or a strike."""
+    """Check that in a run without faults nobody lost by time, absence or a strike.
+
+    A tournament that ends at its time, or by its test, ends its matches that go on.
+    """
     if not case.plan.calm:
         return
+    ending = {maker(id_) for id_, records in case.tournaments.items() if _ends_at_any_time(records[-1])}
     for match_id, entries in case.matches.items():
-        if entries[-1].event.get("cause") in ("time", "absence", "rule_violation", "organiser"):
-            yield Violation("Without faults nobody forfeits", f"{match_id}: {entries[-1].event}")
+        end = entries[-1].event
+        if end.get("by") in ending:
+            continue
+        if end.get("cause") in ("time", "absence", "rule_violation", "organiser"):
+            yield Violation("Without faults nobody forfeits", f"{match_id}: {end}")
+
+
+def _ends_at_any_time(record: StoredRecord) -> bool:
+    event = tournament_log.event_of(record)
+    return isinstance(event, ev.Ended) and event.end in (ev.End.TIME, ev.End.DECIDED)
 
 
 def nothing_unforeseen_happened(case: RunEvidence) -> Iterator[Violation]:

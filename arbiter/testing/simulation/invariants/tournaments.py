@@ -1,6 +1,8 @@
 """Tournaments: driven by several servers, each has one log, whose rounds are legal, and one match for each game.
 
-It ends with the standings with which it would end on one server, if its games had the same results.
+It ends with the standings with which it would end on one server, if its games had the same results. Who is paired in an
+arena or a ladder depends on who is free at which instant, and how many games a trial has on when they end: they end
+when they should.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from typing import NamedTuple
 
 from arbiter.service.ports.journal import StoreDamaged
 from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.tournaments.trial import PairTest
 from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
 from arbiter.tournaments import checker, engine, formats
 from arbiter.tournaments import commands as do
@@ -21,6 +24,8 @@ from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 LEGAL = "Tournaments are legal"
 ONE_GAME = "No game is lost or played twice"
 AS_ALONE = "A tournament ends as on one server"
+IN_TIME = "A tournament ends when it should"
+ALL_PLAY = "Whoever is free is paired"
 
 
 def tournaments_are_legal(case: RunEvidence) -> Iterator[Violation]:
@@ -70,12 +75,51 @@ def _standings(case: RunEvidence, tournament_id: str, log: tournament_log.Stored
     for server, table in case.history.tables.get(tournament_id, {}).items():
         if table != stored:
             yield Violation(AS_ALONE, f"server {server} shows {table.rows}; by the log they are {stored.rows}")
+    pairer = formats.of(log.tournament.spec)
+    if pairer.pairs_whoever_is_free:
+        yield from free_play_ends_in_time(case, log)
+        return
+    if pairer.ends_by_test:
+        yield from trial_ends_by_its_test(log)
+        return
     alone = played_alone(log.events)
     if paired(log.tournament) != paired(alone):
         meetings = log.tournament.meetings
         yield Violation(AS_ALONE, f"{tournament_id} was paired otherwise: {meetings}, not {alone.meetings}")
     elif standings(alone).rows != stored.rows:
         yield Violation(AS_ALONE, f"{tournament_id} ended with {stored.rows}, not {standings(alone).rows}")
+
+
+def free_play_ends_in_time(case: RunEvidence, log: tournament_log.StoredLog) -> Iterator[Violation]:
+    """Check that an arena or a ladder ends at its time, and that without faults nobody waits while others play on.
+
+    Newcomers of a ladder may first have to play a slow game against themselves.
+    """
+    tournament = log.tournament
+    ends_at = tournament.ends_at or 0
+    for event in log.events:
+        if isinstance(event, ev.Paired) and event.at >= ends_at:
+            yield Violation(IN_TIME, f"{tournament.id} was to end at {ends_at}, but {event}")
+        if isinstance(event, ev.Ended) and (event.end is not ev.End.TIME or event.at < ends_at):
+            yield Violation(IN_TIME, f"{tournament.id} was to end at {ends_at}, but {event}")
+    met = [pair for pair in tournament.met if len(pair) > 1]
+    waiting = [player for player in tournament.players if not any(player in pair for pair in met)]
+    validates = "validation" in formats.of(tournament.spec).options and tournament.spec.options.validation
+    enough = sum(tournament.met[pair] for pair in met) >= len(tournament.players)
+    if case.plan.calm and waiting and enough and not validates:
+        yield Violation(ALL_PLAY, f"{', '.join(waiting)} never met another in {tournament.id}, and others met again")
+
+
+def trial_ends_by_its_test(log: tournament_log.StoredLog) -> Iterator[Violation]:
+    """Check that a trial ends with the verdict of its test, or undecided after all of its games."""
+    tournament, end = log.tournament, log.tournament.end
+    if end is None or not tournament.seeds:
+        return
+    verdict = PairTest(tournament).answer()
+    wanted = ev.End.DECIDED if verdict else ev.End.COMPLETE
+    all_paired = len(tournament.meetings) == tournament.spec.options.most_meetings
+    if (end.end, end.note) != (wanted, verdict) or not (verdict or all_paired):
+        yield Violation(IN_TIME, f"{tournament.id} ended with {end}, but its test says {verdict or 'nothing'}")
 
 
 class _Spot(NamedTuple):
