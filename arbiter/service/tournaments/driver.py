@@ -202,11 +202,12 @@ class TournamentDriver:
         refusals: list[Refusal | None] = []
         try:
             refusals += [self._decide(each.command) for each in waiting]
-            if not (self._closing and (self._making or self._newest.running)):
+            now = self._dependencies.clock.now_ms()
+            if not (self._closing(now) and (self._making or self._newest.running)):
                 refusals += [self._decide(each.command) for each in self._cancels]
                 waiting += self._cancels
                 self._cancels = []
-                self._decide(self._verdict() or do.Tick())  # the verdict counts also after the last game
+                self._decide(self._verdict() or do.Tick(), now)  # the verdict counts also after the last game
                 following = self._next_command()
                 if following is not None and self._decide(following) is None:
                     self.wake()  # more may follow
@@ -244,8 +245,8 @@ class TournamentDriver:
         self._spawn(self._check_matches())  # queued ends of matches are lost
         self.wake()
 
-    def _decide(self, command: do.Command) -> Refusal | None:
-        decision = self._state.decide(command)
+    def _decide(self, command: do.Command, at: int | None = None) -> Refusal | None:
+        decision = self._state.decide(command, at)
         for event in decision.events:
             self._note_event(event)
         return decision.refusal
@@ -263,9 +264,8 @@ class TournamentDriver:
 
     # -- the end -------------------------------------------------------------------------------------------------
 
-    @property
-    def _closing(self) -> bool:
-        """Whether the tournament is about to end: no game begins any more, and those under way are ended first.
+    def _closing(self, now: int) -> bool:
+        """Return whether the tournament is about to end: no game begins any more, and those under way are ended first.
 
         A game may have ended by itself before its tournament was informed; then its result counts. So the end is the
         last event of the log.
@@ -273,7 +273,7 @@ class TournamentDriver:
         if self._newest.phase is not TournamentPhase.RUNNING:
             return bool(self._cancels)
         ends_at = self._newest.ends_at
-        in_time = ends_at is None or self._dependencies.clock.now_ms() < ends_at
+        in_time = ends_at is None or now < ends_at
         return bool(self._cancels) or not in_time or (self._test is not None and bool(self._test.answer()))
 
     def _finish_games(self) -> None:
@@ -312,7 +312,7 @@ class TournamentDriver:
         """Start the tasks that follow from the state: pairing in another process, creating matches."""
         tournament = self._newest
         self._hold()
-        if self._closing:
+        if self._closing(self._dependencies.clock.now_ms()):
             self._hurry.set()
             self._finish_games()
             return

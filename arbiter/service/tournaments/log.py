@@ -51,9 +51,12 @@ class TournamentLog:
         """The tournament's id."""
         return self.durable.id
 
-    def decide(self, command: do.Command) -> engine.TournamentDecision:
-        """Decide a command and apply its events to the newest state. The caller must then call `store`."""
-        decision = engine.decide(self.newest, command, self._clock.now_ms())
+    def decide(self, command: do.Command, at: int | None = None) -> engine.TournamentDecision:
+        """Decide a command and apply its events to the newest state. The caller must then call `store`.
+
+        at: the instant of the decision in UTC epoch milliseconds; now by default.
+        """
+        decision = engine.decide(self.newest, command, self._clock.now_ms() if at is None else at)
         for event in decision.events:
             self.newest.apply(event)
         self._unstored += decision.events

@@ -15,7 +15,8 @@ from structlog.testing import capture_logs
 from arbiter.errors import Refusal
 from arbiter.service.ports.journal import Append, JournalConflict, RecordDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.record import tournaments as tournament_log
-from arbiter.testing.clock import run, virtually
+from arbiter.testing.clock import VirtualClock, run, virtually
+from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryJournal
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
@@ -341,6 +342,26 @@ async def test_a_server_that_loses_a_race_reads_only_the_events_that_it_lacks(mo
     assert len(log.events) < records_read < (len(made) + 2) * len(log.events)
     for server in made:
         await server.die()
+
+
+class HurriedClock(VirtualClock):
+    """A clock that goes on by a millisecond whenever somebody looks at it: no two decisions are made at one instant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks = 0
+
+    def now_ms(self) -> int:
+        self._looks += 1
+        return super().now_ms() + self._looks
+
+
+@pytest.mark.parametrize("seed", range(8, 11))  # at 9, the time is over between two looks at it
+@virtually
+async def test_a_tournament_whose_time_is_over_while_it_decides_ends_after_its_games(seed: int) -> None:
+    contest = Contest(6, seed, InMemoryArbiter(clock=HurriedClock()))
+    log = await contest.ended(await contest.start(spec_of(Format.ARENA, duration_ms=3_000)))
+    assert not log.tournament.running
 
 
 @virtually

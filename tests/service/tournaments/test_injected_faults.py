@@ -81,7 +81,7 @@ def ends_without_waiting_for_its_matches(patch: pytest.MonkeyPatch) -> None:
             for match_id in self.games:
                 self._spawn(abort(self._dependencies.matches, match_id, self.id))
 
-    patch.setattr(TournamentDriver, "_closing", False)
+    patch.setattr(TournamentDriver, "_closing", lambda self, now: False)
     patch.setattr(TournamentDriver, "_note_event", noted)
 
 
