@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -13,9 +14,11 @@ import pytest
 
 from arbiter.bootstrap import Store, World
 from arbiter.config import Settings
+from arbiter.service.ports.journal import Subject
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from arbiter.testing.server import Served, memory_world, served
 
+WAIT_S: Final = 240.0
 ONE_OR_TWO: Final = (pytest.param(1, id="alone"), pytest.param(2, id="sharing"))
 """How many servers, as parameters of a fixture.
 
@@ -29,15 +32,25 @@ OpenWorld = Callable[[Settings], AbstractAsyncContextManager[World]]
 class Servers(Served):
     """Servers that share a store. Each call on the channel goes to the next one."""
 
-    def __init__(self, servers: Sequence[Served]) -> None:
+    def __init__(self, servers: Sequence[Served], journal: MemoryJournal) -> None:
         self.servers = servers
+        self._journal = journal
         channel = cast(grpc.aio.Channel, InTurn([server.channel for server in servers], self.level))
         super().__init__(servers[0].running, ",".join(server.address for server in servers), channel)
 
     async def level(self) -> None:
-        """Have each server read what is stored. On its own it shows what was done at others up to 50 ms later."""
+        """Have each server read what is stored. On its own it shows what was done at others up to 50 ms later.
+
+        A tournament reads its own events once the log has shown that there are some.
+        """
         for server in self.servers:
             await server.running.arbiter.follower.look()
+        tournaments = {each.match_id: each for each in self._journal.records if each.subject is Subject.TOURNAMENT}
+        async with asyncio.timeout(WAIT_S):
+            for server, last in itertools.product(self.servers, tournaments.values()):
+                registry = server.running.arbiter.tournaments
+                while (await registry.get(last.match_id)).revision < last.revision:  # noqa: ASYNC110 - there is no event
+                    await asyncio.sleep(0.001)
 
 
 class InTurn:
@@ -81,7 +94,8 @@ async def served_by(servers: int, world: OpenWorld = memory_world, **given: Any)
         async with served(world, **given) as alone:
             yield alone
         return
-    store = Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas())
+    journal = MemoryJournal()
+    store = Store(journal, MemoryDirectory(), replicas=MemoryReplicas())
 
     @asynccontextmanager
     async def sharing(settings: Settings) -> AsyncIterator[World]:
@@ -89,7 +103,8 @@ async def served_by(servers: int, world: OpenWorld = memory_world, **given: Any)
             yield opened._replace(store=store)
 
     async with AsyncExitStack() as stack:
-        yield Servers([await stack.enter_async_context(served(sharing, **given)) for _ in range(servers)])
+        made = [await stack.enter_async_context(served(sharing, **given)) for _ in range(servers)]
+        yield Servers(made, journal)
 
 
 async def level(served: Served) -> None:
