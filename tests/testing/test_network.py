@@ -122,15 +122,23 @@ async def test_the_delay_is_the_sum_of_both_ways_and_may_change(echo: tuple[Echo
     assert await pair[0].readexactly(100) == b"".join(sent)  # nothing is reordered
 
 
-async def test_bytes_on_their_way_keep_their_delay(echo: tuple[Echo, Network], connect: Clients) -> None:
+async def test_bytes_on_their_way_keep_their_delay(
+    echo: tuple[Echo, Network], connect: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
     echoes, network = echo
+    on_its_way, takes_s = asyncio.Event(), network.up.takes_s
+
+    def noted() -> float:
+        on_its_way.set()
+        return takes_s()
+
+    monkeypatch.setattr(network.up, "takes_s", noted)
     pair = await connect(network)
     network.up.delay_ms = 60
     loop = asyncio.get_running_loop()
     began = loop.time()
     pair[1].write(b"a")
-    await pair[1].drain()
-    await asyncio.sleep(0.01)
+    await on_its_way.wait()
     network.delay(0)
     pair[1].write(b"b")
     assert await pair[0].readexactly(2) == b"ab"
