@@ -17,13 +17,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from arbiter.config import Limits
-from arbiter.errors import Refusal
+from arbiter.errors import Reason, Refusal
 from arbiter.web.broadcast import Broadcast
 from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.channels import Message, Subscriber, Watch
 from arbiter.web.connections import DIRECT, Direct
 
 RETRY: Final = b"retry: 1000\n\n"
+PASSING: Final = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: refusals after which the same request is soon answered
 STREAM_HEADERS: Final = {**HEADERS, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"}
 
 
@@ -43,7 +44,8 @@ class EventStream(Response):
     """A response that ends after the last event, or when the browser disconnects, or when the gate ends it.
 
     A refusal before the first event is the response. A later one is an event named `refusal`; the browser then
-    reconnects.
+    reconnects. So it does if the refusal is one of PASSING: a browser never repeats a request that had an error's
+    status.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class EventStream(Response):
             await self._write(send, b"event: over\ndata:\n\n")
         except Refusal as refusal:
             said = {"reason": refusal.reason, "message": refusal.message}
-            if not self._begun:
+            if not self._begun and refusal.reason not in PASSING:
                 return await JSONResponse(said, status_of(refusal))(scope, receive, send)
             await self._write(send, b"event: refusal\ndata: %b\n\n" % orjson.dumps(said))
         except TimeoutError:

@@ -23,6 +23,7 @@ from arbiter.runtime.loopback import free_port
 from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.rights import Action, only_reads, open_to_all
+from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.record.matches import load_match
 from arbiter.service.record.published import Published
 from arbiter.testing.server import served
@@ -232,6 +233,17 @@ async def test_a_stream_of_several_matches_says_when_another_match_has_begun(lab
                 while '"over":true' not in (line := await anext(lines)):
                     received.append(line)
         assert received.count("event: begun") == (1 if label else 2)
+
+
+@pytest.mark.parametrize("path", ["/matches/{match}/events", "/live"])
+async def test_a_browser_asks_again_by_itself_when_the_server_is_cut_off_from_its_store(page: Site, path: str) -> None:
+    """As it does when its stream is ended by that: it never repeats a request that had an error's status."""
+    match = await played(page.server, "pondlife", 2)
+    page.server.arbiter.cut_off.begin(StoreFailed())
+    answer = await page.get(path.format(match=match.id))
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.text.startswith("retry: 1000\n\nevent: refusal\n")
 
 
 async def test_refusals_before_a_stream_are_answers(page: Site) -> None:
