@@ -59,7 +59,7 @@ class Delivery:
         clock: Clock,
         late_ms: int,
     ) -> None:
-        """late_ms: a turn that is put on its player's stream so long after it began was kept back by an outage."""
+        """late_ms: a turn that a player who waits for it gets so long after it began was kept back by an outage."""
         self._late_ms = late_ms
         self._sessions = connections.by_player
         self._matches = matches
@@ -111,6 +111,7 @@ class Delivery:
                     session.put(OfferItem(match.id, published.event.ply))
                 case Ended() if not session.has_sent_end_of(match.id):
                     session.moves_sent.pop(match.id, None)
+                    session.turns.pop(match.id, None)
                     own: Seat = 1 if match.is_self_play else seat
                     opponent = match.players[2 - own]
                     session.put(
@@ -142,21 +143,28 @@ class Delivery:
     def _put_turn(self, session: Session, match: Match, seat: Seat, listing: TurnListing | None) -> None:
         """Put a turn on a stream, with the moves since the last turn on this stream.
 
-        If the server could not do that for long, because its store kept the move, nobody is charged: the turn begins
-        again. It does so once. A store that is always as slow would otherwise let nobody move.
+        If the server could not do that for long, because its store kept the move or the stream, nobody is charged: the
+        turn begins again. It does so once. A store that is always as slow would otherwise let nobody move.
         """
         now = self._clock.now_ms()
-        if now - match.since >= self._late_ms and session.opened_ms <= match.since and self._begins_again(match):
-            self._matches.begin_again(match, session.player, now - match.since)
+        late_ms = now - max(match.since, session.asked_ms)
+        if late_ms >= self._late_ms and self._begins_again(session, match):
+            self._matches.begin_again(match, session.player, late_ms)
             return
         held_up_ms = session.held_up(now)
         session.put(TurnItem(match, seat, session.moves_sent.get(match.id, 0), listing, held_up_ms))
         session.moves_sent[match.id] = match.ply
+        session.turns[match.id] = match.since
 
-    def _begins_again(self, match: Match) -> bool:
-        """Return whether a turn that is late begins again: it was never sent, and has not begun again before."""
+    def _begins_again(self, session: Session, match: Match) -> bool:
+        """Return whether a turn that is late begins again.
+
+        It does unless its player has got it since the player asked for this stream, or it has begun again before.
+        """
         match_id, ply = match.created.match, len(match.moves)
-        if self._was_sent(match) or self._late.get(match_id) == ply:
+        if session.turns.get(match_id) == match.since or self._late.get(match_id) == ply:
+            return False
+        if self._was_sent(match) and self._sent[match_id].at >= session.asked_ms:
             return False
         self._late[match_id] = ply
         return True

@@ -176,16 +176,17 @@ Item = (
 class Session:
     """The Play stream of a player. An API sends the items that `take` returns.
 
-    opened_ms, last_act_ms: when it was opened, and when the last message arrived on it. ended: the reason why it is to
-    end, or None. round_trip_ms: the network's round trip on this stream, or None before the first pong. row: the
-    replica and the epoch in its row of a shared store; '' and 0 without one. left: both sides have ended it, and
-    messages that still arrive have no effect. closed: it is no longer its player's stream.
+    asked_ms, opened_ms, last_act_ms: when its player asked for it, when it was opened, and when the last message came
+    on it. ended: the reason why it is to end, or None. round_trip_ms: the network's round trip on this stream, or None
+    before the first pong. row: the replica and the epoch in its row of a shared store; '' and 0 without one. left: both
+    sides have ended it, and messages that still arrive have no effect. closed: it is no longer its player's stream.
     """
 
-    def __init__(self, caller: Caller, hello: Hello, limits: Limits, now: int) -> None:
+    def __init__(self, caller: Caller, hello: Hello, limits: Limits, asked_ms: int, now: int) -> None:
         self.caller = caller
         self.player = caller.player
         self.hello = hello
+        self.asked_ms = asked_ms
         self.opened_ms = now
         self.last_act_ms = now
         self.round_trip_ms: int | None = None
@@ -207,6 +208,7 @@ class Session:
         self._held_up_ms = 0  # by writes that have ended
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
         self.moves_sent: dict[str, int] = {}  #: by match, how many of its moves were sent on this stream
+        self.turns: dict[str, int] = {}  #: by match, when the last turn on this stream began
         self.announced: set[str] = set()  #: tournaments whose call the bot has got
         self.last_result = 0  #: the cursor of the last result on this stream
         self.unacknowledged: set[int] = set()  #: cursors of results on this stream, the first ones

@@ -117,32 +117,33 @@ class Sessions:
         STORE_UNAVAILABLE.
         """
         caller.require(Scope.PLAY)
-        self._openings.use(caller.player, self._clock.now_ms())  # each one causes events in all its matches
+        now = self._clock.now_ms()
+        self._openings.use(caller.player, now)  # each one causes events in all its matches
         self._check(hello)
         self._connections.check(caller.player)
         self._cut_off.check()
         async with self._cut_off.waiting():
-            return await self._open(caller, hello)
+            return await self._open(caller, hello, now)
 
-    async def _open(self, caller: Caller, hello: Hello) -> Session:
+    async def _open(self, caller: Caller, hello: Hello, asked_ms: int) -> Session:
         await self._matches.revive_of(caller.player)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
         if self._membership is None:
-            return self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
+            return self._opened(caller, hello, asked_ms, await self._catch_up.read(player, hello.seeks))
         with self._membership.opening(caller.player):
             replica, taken = await self._membership.take(caller.player, hello)
             self._connections.doubt(caller.player, taken.left_ms)
             self.take_over(taken.hand_overs)
-            session = self._opened(caller, hello, await self._catch_up.read(player, hello.seeks))
+            session = self._opened(caller, hello, asked_ms, await self._catch_up.read(player, hello.seeks))
             session.row = replica, taken.epoch
             if taken.left_ms == NOT_YET:
                 self._connections.doubt(caller.player, session.opened_ms)
                 self.note_arrival(session)
             return session
 
-    def _opened(self, caller: Caller, hello: Hello, missed: Iterable[Item]) -> Session:
+    def _opened(self, caller: Caller, hello: Hello, asked_ms: int, missed: Iterable[Item]) -> Session:
         """Open a stream with its first items, among them `missed`.
 
         From now on, news of its player goes to this stream.
@@ -150,7 +151,7 @@ class Sessions:
         self._accounts.check(caller)
         if self._matches.draining:
             raise DRAINING
-        session = Session(caller, hello, self._limits, self._clock.now_ms())
+        session = Session(caller, hello, self._limits, asked_ms, self._clock.now_ms())
         before = self._connections.of(caller.player)
         if before is not None:
             before.end(superseded(caller.player))

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from structlog.testing import capture_logs
 
+from arbiter.bootstrap import Store
 from arbiter.config import Limits
 from arbiter.matches.events import Ended, Event, Interrupted, Moved, Resumed
 from arbiter.matches.match import Match, Phase
 from arbiter.service.play.session import TurnItem
+from arbiter.service.ports.directory import Challenge
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from tests.service.play.sharing import AT_ONCE, events, servers
 
 LATE_S = Limits().held_up_ms / 1_000
 THINKS_S = 0.5
 READS_S = 0.2
+
+
+class KeepingDirectory(MemoryDirectory):
+    """A directory that answers nobody who connects, as long as it keeps them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = asyncio.Event()
+        self.free.set()
+
+    async def challenges(self, player: str, after: str, most: int) -> Sequence[Challenge]:
+        """Return what a player finds that connects."""
+        await self.free.wait()
+        return await super().challenges(player, after, most)
 
 
 async def replied(bot: StreamReader) -> None:
@@ -121,6 +139,70 @@ async def test_a_player_who_comes_in_the_middle_of_a_turn_does_not_begin_it_agai
     found = await events(server, match.id)
     assert not any(isinstance(event, Interrupted) for event in found)
     assert last_move(found).ledger.charged == 1_000 * (3 * LATE_S + THINKS_S)
+
+
+@pytest.mark.parametrize("was_told", [True, False])
+@virtually
+async def test_a_player_whose_stream_the_store_keeps_for_long_is_not_charged(was_told: bool) -> None:
+    directory = KeepingDirectory()
+    server = InMemoryArbiter(Store(MemoryJournal(), directory))
+    alice = await server.connect("alice")
+    bob = await server.connect("bob")
+    match = await server.create("pondlife", time="1m", policy=AT_ONCE)
+    if not was_told:
+        server.arbiter.sessions.close(bob.session)
+    alice.reply(await alice.turn())
+    if was_told:
+        await bob.turn()
+        server.arbiter.sessions.close(bob.session)
+    await asyncio.sleep(THINKS_S)
+    directory.free.clear()
+    opening = asyncio.create_task(server.connect("bob"))
+    await asyncio.sleep(1.5 * LATE_S)
+    directory.free.set()
+    bob = await opening
+    await replied(bob)
+    moved = last_move(await events(server, match.id))
+    assert (moved.ply, moved.ledger.charged) == (1, 1_000 * THINKS_S), "the turn began again"
+
+
+@virtually
+async def test_a_turn_that_begins_while_the_store_keeps_the_stream_of_its_player_begins_again() -> None:
+    directory = KeepingDirectory()
+    server = InMemoryArbiter(Store(MemoryJournal(), directory))
+    alice = await server.connect("alice")
+    bob = await server.connect("bob")
+    match = await server.create("pondlife", time="1m", policy=AT_ONCE)
+    server.arbiter.sessions.close(bob.session)
+    directory.free.clear()
+    opening = asyncio.create_task(server.connect("bob"))
+    await asyncio.sleep(THINKS_S)
+    await replied(alice)
+    await asyncio.sleep(1.5 * LATE_S)
+    directory.free.set()
+    await replied(await opening)
+    moved = last_move(await events(server, match.id))
+    assert (moved.ply, moved.ledger.charged) == (1, 1_000 * THINKS_S)
+
+
+@virtually
+async def test_a_turn_that_a_stream_has_in_time_does_not_begin_again_when_its_match_is_read_again() -> None:
+    server = InMemoryArbiter()
+    alice, bob = await server.connect("alice"), await server.connect("bob")
+    match = await server.create("pondlife", time="1m", policy=AT_ONCE)
+    alice.reply(await alice.turn())
+    await bob.turn()
+    await asyncio.sleep(THINKS_S)
+    server.arbiter.sessions.close(bob.session)
+    bob = await server.connect("bob")
+    await asyncio.sleep(2 * LATE_S)
+    live = server.arbiter.matches.live.find(match.id)
+    assert live is not None
+    server.arbiter.delivery.match_adopted(live.newest)
+    await replied(bob)
+    found = await events(server, match.id)
+    assert not any(isinstance(event, Interrupted) for event in found)
+    assert last_move(found).ledger.charged == 1_000 * (2 * LATE_S + 2 * THINKS_S)
 
 
 @virtually
