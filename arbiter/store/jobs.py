@@ -18,14 +18,17 @@ class Transaction:
     """The transaction of a group of writes. It begins when the first write asks for it.
 
     connection: not in a transaction until then. alone: whether the writes that received this object are the whole
-    group; false until the group is complete. afterwards: called once it is durable, before anybody is told.
+    group; false until the group is complete. careful: the group has failed because of a conflict, so whoever writes
+    finds out first what does not fit, and returns `Refused` for it. afterwards: called once it is durable, before
+    anybody is told.
     """
 
-    __slots__ = ("_begin", "_root", "afterwards", "alone", "connection")
+    __slots__ = ("_begin", "_root", "afterwards", "alone", "careful", "connection")
 
-    def __init__(self, connection: Connection, begin: tuple[str, ...]) -> None:
+    def __init__(self, connection: Connection, begin: tuple[str, ...], careful: bool = False) -> None:
         self.connection = connection
         self.alone = False
+        self.careful = careful
         self.afterwards: Callable[[], None] | None = None
         self._begin = begin
         self._root: RootTransaction | None = None
@@ -46,7 +49,16 @@ class Transaction:
             self.afterwards()
 
 
-WriteAll = Callable[[Transaction, list[Item]], Sequence[T]]
+class Refused:
+    """The result of an item that was not written, and why. What `failed` would do has been done."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+WriteAll = Callable[[Transaction, list[Item]], Sequence["T | Refused"]]
 Claim = Callable[[Transaction], None]
 """Waits until a transaction may write what several servers write by turns. Raises SQLAlchemyError."""
 RowsOf = Callable[[Any], "tuple[list[Numbered], Sequence[Any]] | None"]

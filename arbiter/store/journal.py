@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -50,7 +50,7 @@ from arbiter.store import archive, records, tables
 from arbiter.store.appending import LoneLog, SharedLog
 from arbiter.store.database import kind_of
 from arbiter.store.gaps import last_gap
-from arbiter.store.jobs import Transaction
+from arbiter.store.jobs import Refused, Transaction
 from arbiter.store.numbering import Seal, unsealed
 from arbiter.store.reader import Reader
 from arbiter.store.summaries import end_columns, read_row, row_columns, tournament_columns
@@ -100,18 +100,54 @@ class SqlJournal:
         """Store records, then call back; see `arbiter.service.ports.Journal`."""
         self._writer.write_among(self._append_all, append, then, _lose_basis, self._log.claim, self._rows_of)
 
-    def _append_all(self, transaction: Transaction, appends: list[Append]) -> list[int]:
+    def _append_all(self, transaction: Transaction, appends: list[Append]) -> Sequence[int | Refused]:
         """Store the records of several appends, in order, and update the list tables.
 
-        Return the last number of each append.
+        Return the last number of each append. Raises JournalConflict.
         """
         try:
-            places, listed = self._log.append(transaction, appends)
-            for append, last in listed:
-                self._derive(transaction.connection, append, last)
+            if transaction.careful:
+                return self._append_fitting(transaction, appends)
+            return self._store(transaction, appends)
         except IntegrityError as error:
             raise JournalConflict(str(error.orig)) from None
+
+    def _store(self, transaction: Transaction, appends: Sequence[Append]) -> list[int]:
+        places, listed = self._log.append(transaction, appends)
+        for append, last in listed:
+            self._derive(transaction.connection, append, last)
         return places
+
+    def _append_fitting(self, transaction: Transaction, appends: Sequence[Append]) -> list[int | Refused]:
+        """Store the appends that go on where their record ends, and refuse the others, in one transaction.
+
+        Several servers often append to the same match at once, as at its start. Whoever loses costs the neighbours of
+        its append no transaction each.
+        """
+        if self._log.claim is not None:
+            self._log.claim(transaction)  # from here on, no other server appends
+        transaction.alone = False
+        heads = self._heads(transaction.begun(), {append.records[0].match_id for append in appends})
+        refused: dict[int, Refused] = {}
+        for number, append in enumerate(appends):
+            first, last = append.records[0], append.records[-1]
+            stands = heads.get(first.match_id, 0)
+            if first.revision == stands + 1 and (append.basis is None or not append.basis.lost):
+                heads[first.match_id] = last.revision
+            else:
+                why = f"an append to {first.match_id} at revision {first.revision} does not follow revision {stands}"
+                refused[number] = Refused(JournalConflict(why))
+                _lose_basis(append)
+        fitting = [append for number, append in enumerate(appends) if number not in refused]
+        places = iter(self._store(transaction, fitting) if fitting else ())
+        return [refused[number] if number in refused else next(places) for number in range(len(appends))]
+
+    @staticmethod
+    def _heads(connection: Connection, subjects: Collection[str]) -> dict[str, int]:
+        """Return the last revision of each match or tournament that has one in the log."""
+        event = tables.event.c
+        query = select(event.match_id, func.max(event.revision)).where(event.match_id.in_(subjects))
+        return {row.match_id: row[1] for row in connection.execute(query.group_by(event.match_id))}
 
     def _sealer(self) -> Seal:
         return self._seals.sealer() if self._seals is not None else unsealed

@@ -24,11 +24,11 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.journal import JournalConflict, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.store.database import kind_of
 from arbiter.store.failure import deadlocked, lost, reason, whole
-from arbiter.store.jobs import Claim, Item, Job, RowsOf, T, Then, Transaction, WriteAll, settle_all
+from arbiter.store.jobs import Claim, Item, Job, Refused, RowsOf, T, Then, Transaction, WriteAll, settle_all
 from arbiter.store.unlocked import UnlockedCommits
 
 LOOK_S: Final = 0.5  #: interval between two checks of the store's files while nothing is written
@@ -86,9 +86,9 @@ class Writer:
     def write(self, write: Write[T]) -> asyncio.Future[T]:
         """Queue a write for the next transaction. The returned future completes once that transaction is durable.
 
-        A write may run several times (again alone, if its group failed; again after a deadlock with another server), so
-        it must have no effect outside the database. Writes take effect in the order of the calls. The future raises
-        what the write raised, or StoreFailed.
+        A write may run several times (again, if its group failed; again after a deadlock with another server), so it
+        must have no effect outside the database. Writes take effect in the order of the calls. The future raises what
+        the write raised, or StoreFailed.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.write_among(_one_by_one, write, partial(settle, future))
@@ -106,12 +106,13 @@ class Writer:
         """Write an item together with neighbouring calls that have the same `write_all`.
 
         `write_all` gets the items of one transaction, in order, and returns a result for each. The rules of `write`
-        hold: if it raises, it is called again for each item alone. `failed` is called in the writer's thread with an
-        item that could not be written, or of which nobody knows, before any later item is written. `then` is called in
-        the event loop, for all writes of a commit in one go. `claim` is called in the writer's thread before the first
-        `write_all` of a transaction; what is queued meanwhile joins the transaction. `rows_of` is called in the event
-        loop while no transaction is under way in the writer's thread. If it returns rows, they may be stored in its
-        place; if that fails, the callbacks of `when_failed` are called, and then `write_all`.
+        hold: if it raises JournalConflict, it is called again with a careful transaction; if it raises then, or
+        anything else, with a half of the items at a time, in the end with one. `failed` is called in the writer's
+        thread with an item that could not be written, or of which nobody knows, before any later item is written.
+        `then` is called in the event loop, for all writes of a commit in one go. `claim` is called in the writer's
+        thread before the first `write_all` of a transaction; what is queued meanwhile joins the transaction. `rows_of`
+        is called in the event loop while no transaction is under way in the writer's thread. If it returns rows, they
+        may be stored in its place; if that fails, the callbacks of `when_failed` are called, and then `write_all`.
         """
         loop = asyncio.get_running_loop()
         job = Job(write_all, item, then, loop, failed, claim, rows_of)
@@ -248,30 +249,35 @@ class Writer:
             else:
                 group.append(job)
 
-    def _commit(self, group: list[Job], gather: bool = False, repeats: int = _MOST_REPEATS) -> None:
+    def _commit(
+        self, group: list[Job], gather: bool = False, repeats: int = _MOST_REPEATS, careful: bool = False
+    ) -> None:
         """Write a group in a transaction. `gather`: while it waits for its turn, what is queued joins the group.
 
         `repeats`: how often a single write is repeated whose transaction was in a deadlock with another server's.
         """
         try:
-            self._write(group, gather)
+            self._write(group, gather, careful)
         except Exception as error:
             self._let_go()
             self._tell_of_failure()
-            if len(group) > 1 and not lost(error) and not self._gone:
-                for job in group:  # one bad write must not fail the others: each gets its own transaction
-                    self._commit([job])
+            if len(group) > 1 and not lost(error) and not self._gone:  # one bad write must not fail the others
+                if isinstance(error, JournalConflict) and not careful:
+                    self._commit(group, careful=True)
+                else:  # one transaction for each would let the last ones wait for long
+                    self._commit(group[: len(group) // 2], careful=careful)
+                    self._commit(group[len(group) // 2 :], careful=careful)
             elif deadlocked(error) and repeats:  # the transaction is rolled back, and the other one goes on
                 self._commit(group, repeats=repeats - 1)
             else:  # the connection was lost: nobody knows whether the commit succeeded, so do not retry
                 self._fail(group, error)
 
-    def _write(self, group: list[Job], gather: bool) -> None:
+    def _write(self, group: list[Job], gather: bool, careful: bool) -> None:
         """Write a group in a transaction, and note the results. Raises what a write raises, SQLAlchemyError."""
         began = time.perf_counter()
         if self._gone:
             raise StoreFailed(GONE)
-        transaction = Transaction(self._connected(), self._kind.BEGIN)
+        transaction = Transaction(self._connected(), self._kind.BEGIN, careful)
         claim = next((job.claim for job in group if job.claim is not None), None)
         if claim is not None:
             claim(transaction)
@@ -281,7 +287,7 @@ class Writer:
         transaction.alone = len(runs) == 1
         for write_all, jobs in runs:
             for job, result in zip(jobs, write_all(transaction, [job.item for job in jobs]), strict=True):
-                job.result = result
+                job.result, job.error = (0, result.error) if type(result) is Refused else (result, None)
         transaction.commit()
         if self._have_gone():  # the writes went into a file that nobody will find again
             raise StoreFailed(GONE)

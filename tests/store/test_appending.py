@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection
 
 from arbiter.bootstrap import Store, open_store
-from arbiter.service.ports.journal import Append, JournalConflict, Record, StoreFailed, Subject
+from arbiter.service.ports.journal import Append, AppendBase, JournalConflict, Record, StoreFailed, Subject
 from arbiter.store import postgres as adapter
 from arbiter.store.appending import MOST_GUESSED, UNDISTURBED
 from arbiter.store.database import opened
@@ -99,6 +99,38 @@ async def test_a_write_that_joins_a_group_and_fails_does_so_alone(postgres: str)
             await bad
         await good
         assert bodies(await store.journal.read("a")) == ["a 1", "a 2"]
+
+
+async def test_appends_that_lose_to_another_server_cost_their_neighbours_no_transaction_each(postgres: str) -> None:
+    groups: list[int] = []
+    async with open_store(postgres, lambda writes, _: groups.append(writes)) as store, open_store(postgres) as other:
+        names = [f"m{n}" for n in range(20)]
+        for name in names:
+            await store.journal.append(opening(name))
+        lost = names[::3]
+        for name in lost:
+            await other.journal.append(Append(records(name, 2)))
+        await store.journal.append(opening("other"))  # so it does not guess the next number
+        groups.clear()
+        with numbering_held(postgres):
+            waiting = {(name, 1): store.journal.append(Append(records(name, 2), basis=AppendBase())) for name in names}
+            await until_one_waits(postgres)
+            basis = AppendBase()
+            waiting[lost[0], 2] = store.journal.append(Append(records(lost[0], 2, 2), basis=basis))
+            waiting[lost[0], 3] = store.journal.append(Append(records(lost[0], 4), basis=basis))
+            waiting[names[1], 2] = store.journal.append(Append(records(names[1], 3, 2)))
+            waiting[names[1], 3] = store.journal.append(Append(records(names[1], 5)))
+            await asyncio.sleep(0)  # the writes of a turn of the event loop are queued at its end
+        results = dict(zip(waiting, await asyncio.gather(*waiting.values(), return_exceptions=True), strict=True))
+        refused = {key for key, result in results.items() if isinstance(result, JournalConflict)}
+        assert refused == {*((name, 1) for name in lost), (lost[0], 2), (lost[0], 3)}
+        assert groups == [len(waiting)], "one transaction holds all that fits"
+        numbers = [results[key] for key in waiting if key not in refused]
+        log = await other.journal.read_all(0, 1_000)
+        assert [one.sequence for one in log] == list(range(1, len(log) + 1))
+        assert set(numbers) <= {one.sequence for one in log}
+        assert bodies(await store.journal.read(names[1])) == [f"m1 {n}" for n in range(1, 6)]
+        assert bodies(await store.journal.read(lost[0])) == ["m0 1", "m0 2"]
 
 
 async def test_a_server_that_writes_alone_does_not_ask_for_the_last_number(postgres: str, asked: list[int]) -> None:

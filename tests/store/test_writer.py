@@ -128,6 +128,20 @@ async def test_a_write_that_fails_in_a_group_fails_alone(engine: Engine, writer:
     assert notes(engine) == ["a", "b", "c", "d"]
 
 
+async def test_a_write_that_fails_does_not_give_each_of_its_neighbours_a_transaction(
+    engine: Engine, writer: Writer
+) -> None:
+    go_on = await stopped(writer)
+    asked: list[asyncio.Future[Any]] = [writer.write(note(f"n{n}" if n != 40 else None)) for n in range(64)]
+    commits: list[int] = []
+    event.listen(engine, "commit", lambda connection: commits.append(1))
+    go_on.set()
+    results = await asyncio.gather(*asked, return_exceptions=True)
+    assert [n for n, result in enumerate(results) if isinstance(result, Exception)] == [40]
+    assert notes(engine) == [f"n{n}" for n in range(64) if n != 40], "in the order of the calls"
+    assert len(commits) <= 1 + 6  # that of the write that kept it busy, and one for each halving
+
+
 async def test_a_write_whose_caller_was_cancelled_is_done(engine: Engine, writer: Writer) -> None:
     go_on = await stopped(writer)
     left = writer.write(note("left"))
