@@ -64,16 +64,17 @@ class Finding(NamedTuple):
 
 
 class Examination(NamedTuple):
-    """Everything that was found, and whether a server serves the store."""
+    """Everything that was found, and whether a server serves the store. newest: the number of its last record."""
 
     findings: tuple[Finding, ...]
     served: bool
+    newest: int = 0
 
 
 def examine(settings: Settings) -> Examination:
     """Look at the programs, the addresses, the certificate, the bus, the store, the keys and the machine."""
     found = [_programs(), *_addresses(settings), *_certificate(settings), *_traces(settings), *_bus(settings)]
-    served, own = False, list(_own_postgres(settings))
+    served, newest, own = False, 0, list(_own_postgres(settings))
     found += own
     if own and not any(each.grade is Grade.GOOD for each in own):
         return Examination((*found, *_disk(settings), _open_files(settings), _clock()), served)
@@ -82,10 +83,10 @@ def examine(settings: Settings) -> Examination:
     except OperatorError as error:
         found.append(Finding("store", Grade.WRONG, str(error)))
     else:
-        served = state.served
+        served, newest = state.served, state.records
         found += [*_store(settings, state), *_keys(settings, state)]
     found += [*_disk(settings), _open_files(settings), _clock()]
-    return Examination(tuple(found), served)
+    return Examination(tuple(found), served, newest)
 
 
 def _programs() -> Finding:

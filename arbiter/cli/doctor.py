@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,7 +14,7 @@ from arbiter import __version__
 from arbiter.bootstrap import Finding, Grade, examine
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED, Failure
-from arbiter.cli.metrics_text import Interval, Sample, read, separated
+from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
 from arbiter.cli.terminal import on_terminal, say
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
@@ -25,6 +26,7 @@ MANY_WRITES: Final = 1_000  #: queued, from which on the store is slower than th
 SLOW_COMMIT_S: Final = 0.1
 SLOW_MOVE_S: Final = 0.25
 LATE_S: Final = 0.1
+APART_S: Final = 1.0  #: between two looks at what servers have read of the log: one that follows it needs less
 LOOK_AT_LOG: Final = "look at its log; deploy/README.md says what each line means"
 
 
@@ -44,8 +46,9 @@ def doctor(
     files, the system's clock, the bus, and the collector of traces; with metrics also at the running server. Nothing is
     changed. The exit code is 1 if something is wrong. Run it as the user that runs the server.
 
-    :param metrics: The address of a running server's metrics, as HOST:PORT, or their URL; those of several servers with
-        commas: then it also compares their versions. [default: as the server's settings, if a server serves the store]
+    :param metrics: The address of a running server's metrics, as HOST:PORT, or their URL; those of several servers of
+        one store with commas: then it also compares their versions, and how far they have read the log. [default: as
+        the server's settings, if a server serves the store]
     :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
     :param keys: The file of the signing keys. [default: as the server's settings]
     :param config: The server's configuration file (TOML).
@@ -74,29 +77,34 @@ def _findings(
         yield Finding("configuration", Grade.WRONG, str(error))
         return
     yield Finding("configuration", Grade.GOOD, str(config) if config else "no file: the environment and the defaults")
-    findings, served = examine(settings)
+    findings, served, newest = examine(settings)
     yield from findings
     addresses = list(separated(metrics)) if metrics is not None else []
     if not addresses and served:
         scheme = "https" if settings.tls_certificate else "http"
         addresses = [f"{scheme}://{address}/metrics" for address in settings.metrics_addresses]
-    versions: dict[str, str] = {}
+    samples: dict[str, Sample] = {}
     for address in addresses:
-        yield from server(address, tls_root, settings, versions)
-    yield from _versions(versions)
+        try:
+            samples[address] = read(address, tls_root)
+        except Failure as failure:
+            yield Finding("server", Grade.WRONG, str(failure))
+        else:
+            yield from _server(address, samples[address], settings)
+    yield from _versions({address: _version(sample) for address, sample in samples.items()})
+    yield from _places(samples, newest if served else 0, tls_root)
     if served and not addresses:
         text = "its metrics are not looked at, as the settings name no address for them"
         yield Finding("server", Grade.NOTE, text, "start it with --metrics HOST:PORT, or name them here with --metrics")
 
 
-def server(address: str, tls_root: Path | None, settings: Settings, versions: dict[str, str]) -> Iterator[Finding]:
-    """Yield what a running server's metrics show, and note its version. `settings` are taken to be its own."""
-    try:
-        sample = read(address, tls_root)
-    except Failure as failure:
-        yield Finding("server", Grade.WRONG, str(failure))
-        return
-    version = versions[address] = sample.label("arbiter_build_info", "version")
+def _version(sample: Sample) -> str:
+    return sample.label("arbiter_build_info", "version")
+
+
+def _server(address: str, sample: Sample, settings: Settings) -> Iterator[Finding]:
+    """Yield what a running server's metrics show. `settings` are taken to be its own."""
+    version = _version(sample)
     live, players = sample.value("arbiter_live_matches"), sample.value("arbiter_connected_players")
     text = f"arbiter {version} at {address} has {live:.0f} live matches and {players:.0f} connected players"
     if version == __version__:
@@ -123,6 +131,54 @@ def _versions(versions: Mapping[str, str]) -> Iterator[Finding]:
     elif len(versions) > 1:
         text = f"{counted(len(versions), 'server')} run version {next(iter(versions.values()))}"
         yield Finding("versions", Grade.GOOD, text)
+
+
+def _places(before: Mapping[str, Sample], newest: int, tls_root: Path | None) -> Iterator[Finding]:
+    """Yield whether servers follow the log of the store that they share.
+
+    Servers are read at different instants, and the log grows meanwhile. So what each has read APART_S later is compared
+    with what the others had read before, and with the store's `newest` record (0: not known).
+
+    before: what each server showed, by its address. One that shares its store with nobody reads no log, and shows 0.
+    """
+    places = {address: int(sample.value(LOG_PLACE)) for address, sample in before.items()}
+    following = [address for address, place in places.items() if place]
+    if not following or (len(places) == 1 and not newest):
+        return
+    for address in (address for address, place in places.items() if not place):
+        text = f"the server at {address} has read nothing of the event log that the others follow"
+        advice = "it has just started, or it is on another store: compare the setting `store`, and look again"
+        yield Finding("log", Grade.NOTE, text, advice)
+    time.sleep(APART_S)
+    first = max(following, key=lambda address: places[address])
+    by, most = ("the store", newest) if newest > places[first] else (f"the server at {first}", places[first])
+    level = 0
+    for address in following:
+        try:
+            place = int(read(address, tls_root).value(LOG_PLACE))
+        except Failure as failure:
+            yield Finding("server", Grade.WRONG, str(failure))
+            continue
+        if place >= most:
+            level += 1
+        else:
+            yield _behind(address, place - places[address], most - place, f"{by} had number {most:,} before")
+    if level == len(following):
+        subject = "the server has" if level == 1 else f"{level} servers have"
+        yield Finding("log", Grade.GOOD, f"{subject} read the event log up to number {most:,} or further")
+
+
+def _behind(address: str, read_since: int, missing: int, what_was_there: str) -> Finding:
+    """Return what is said of a server that lacks records which were there APART_S ago. read_since: in that time."""
+    text = f"the server at {address} is {counted(missing, 'record')} behind the event log: {what_was_there}"
+    advice = (
+        "look for the lines `log_not_followed` and `log_listener_failed` of it, at its event loop and its way to the "
+        "database; if it does not catch up, stop it: its players go on elsewhere"
+    )
+    if read_since > 0:
+        return Finding("log", Grade.NOTE, f"{text}; it reads on, and has read {read_since:,} since", advice)
+    why = "it has read nothing since, so its players and observers do not hear of what happens elsewhere"
+    return Finding("log", Grade.WRONG, f"{text}; {why}", advice)
 
 
 def _faults(sample: Sample) -> Iterator[Finding]:

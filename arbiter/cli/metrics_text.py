@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from arbiter.cli.failure import Failure
 
 PATIENCE_S: Final = 10.0
+LOG_PLACE: Final = "arbiter_log_place"  #: how far a server has read the log that it shares with others
 Labels = frozenset[tuple[str, str]]
 
 

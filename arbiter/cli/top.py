@@ -15,10 +15,11 @@ from rich.live import Live
 from rich.text import Text
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.metrics_text import Interval, Sample, read, separated
+from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
 from arbiter.cli.terminal import drawn_table, on_terminal
 
 ADDRESS: Final = "127.0.0.1:9464"
+NONE: Final = "–"  #: where there is no figure
 MOST_ROWS: Final = 6  #: games, and reasons of refusals, that are shown
 
 
@@ -33,7 +34,8 @@ def top(
     """Show what a server does now: moves and their times, commits, players, streams, refusals, queues, memory.
 
     It reads the metrics of `arbiter serve --metrics HOST:PORT`. Each figure is of the last interval. Ctrl-C ends it.
-    Several servers are shown side by side; one that does not answer has no figures.
+    Several servers are shown side by side; one that does not answer has no figures. If they share a store, it also
+    shows how many records of the log each one lacks that another one had read when the interval began.
 
     :param address: The address of the metrics, as HOST:PORT, or their URL; those of several servers with commas.
     :param every: Seconds between two looks.
@@ -44,9 +46,11 @@ def top(
     before = looked(addresses, tls_root)
     if once or not on_terminal():
         time.sleep(every)
-        for one, interval in zip(addresses, _intervals(before, looked(addresses, tls_root)), strict=True):
+        intervals = _intervals(before, looked(addresses, tls_root))
+        log = log_before(intervals)
+        for one, interval in zip(addresses, intervals, strict=True):
             of_server = (one,) if len(addresses) > 1 else ()
-            for section in sections(interval) if interval is not None else ():
+            for section in sections(interval, log) if interval is not None else ():
                 for name, *figures in section.rows:
                     print("\t".join((*of_server, section.title, name, *figures)))
         return
@@ -95,7 +99,8 @@ class Section(NamedTuple):
 def picture(addresses: Sequence[str], intervals: Sequence[Interval | None]) -> Group:
     """Return the tables for a terminal, with columns for each server."""
     head = Text(f"{', '.join(addresses)}  {time.strftime('%H:%M:%S')}  Ctrl-C ends", style="bold")
-    found = [sections(interval) if interval is not None else [] for interval in intervals]
+    log = log_before(intervals)
+    found = [sections(interval, log) if interval is not None else [] for interval in intervals]
     shown = next((each for each in found if each), None)
     if shown is None:
         return Group(head, Text("No server has answered twice yet."))
@@ -116,12 +121,19 @@ def _rows(beside: Sequence[Section]) -> list[tuple[str, ...]]:
     """Return the rows of all servers in one: the names of any of them, and a dash where one has no such row."""
     by_name = [{name: figures for name, *figures in section.rows} for section in beside]
     names = dict.fromkeys(name for rows in by_name for name in rows)
-    none = ["–"] * len(beside[0].headings)
+    none = [NONE] * len(beside[0].headings)
     return [(name, *(figure for rows in by_name for figure in rows.get(name, none))) for name in names]
 
 
-def sections(interval: Interval) -> list[Section]:
-    """Return everything that is shown of an interval."""
+def log_before(intervals: Sequence[Interval | None]) -> int | None:
+    """Return how far any server had read the log when the interval began; None if only one server is looked at."""
+    if len(intervals) == 1:
+        return None
+    return max((int(interval.before.value(LOG_PLACE)) for interval in intervals if interval is not None), default=0)
+
+
+def sections(interval: Interval, log: int | None = None) -> list[Section]:
+    """Return everything that is shown of an interval. log: how far any server had read the log when it began."""
     now = interval.after
     memory_mib = now.value("process_resident_memory_bytes") / (1 << 20)
     up_s = time.time() - now.value("process_start_time_seconds")
@@ -143,12 +155,18 @@ def sections(interval: Interval) -> list[Section]:
                 ("ahead of the system's clock", f"{now.value('arbiter_clock_offset_seconds'):+.3f} s"),
                 ("servers that died beside it", _number(now.value("arbiter_failovers_total"))),
                 ("times it was taken for dead", _number(now.value("arbiter_taken_for_gone_total"))),
+                *([("records behind the log", _behind(int(now.value(LOG_PLACE)), log))] if log is not None else []),
             ],
         ),
         Section("times", ("p50", "p99", "a second"), _times(interval)),
         Section("moves", ("a second",), _rates(interval, "arbiter_moves_total", "game")),
         Section("refusals", ("a second",), _rates(interval, "arbiter_refusals_total", "reason")),
     ]
+
+
+def _behind(place: int, log: int) -> str:
+    """Return how many records a server lacks that another one had before; a dash if it follows no log."""
+    return f"{max(0, log - place):,}" if place else NONE
 
 
 def _times(interval: Interval) -> list[tuple[str, ...]]:
@@ -182,7 +200,7 @@ def _number(value: float) -> str:
 
 def _time(seconds: float | None) -> str:
     if seconds is None:
-        return "–"
+        return NONE
     return f"{seconds * 1_000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 

@@ -9,9 +9,11 @@ import math
 import shlex
 import socket
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,6 +25,8 @@ from arbiter.matches.events import Cause
 from arbiter.runtime import machine
 from arbiter.runtime.machine import Space
 from arbiter.runtime.metrics import Metrics, shown
+from arbiter.store import looking
+from arbiter.store.looking import StoreState
 from tests.bus.nats import Nats
 from tests.cli.command import Arbiter
 from tests.documents import block
@@ -298,6 +302,135 @@ def test_the_versions_of_servers_are_compared(arbiter: Arbiter, settings: Settin
         alike = ("--store", settings.store, "--metrics", f"{places[1]},http://{places[1]}/metrics")
         assert found(arbiter, *alike)[1]["versions"] == ("good", f"2 servers run version {__version__}", "")
     assert "versions" not in found(arbiter, *options)[1]
+
+
+Passing = Callable[[Callable[[], object]], list[float]]
+
+
+@pytest.fixture
+def passing(monkeypatch: pytest.MonkeyPatch) -> Passing:
+    """Have something happen where the doctor waits, without a wait; the list gets the times that it would wait."""
+
+    def passing(happens: Callable[[], object]) -> list[float]:
+        def sleep(seconds: float) -> None:
+            waited.append(seconds)
+            happens()
+
+        waited: list[float] = []
+        monkeypatch.setattr("arbiter.cli.doctor.time", SimpleNamespace(sleep=sleep))
+        return waited
+
+    return passing
+
+
+@contextmanager
+def following(places: Mapping[str, int]) -> Iterator[dict[str, str]]:
+    """Show the metrics of servers by what they have read of the log, as it is then; return their addresses."""
+    with ExitStack() as stack:
+        addresses = {}
+        for name in places:
+            metrics = Metrics()
+            metrics.info("build_info", "", version=__version__, modules="interpreted")
+            metrics.gauge("log_place", "", lambda name=name: places[name])  # type: ignore[misc]
+            port = stack.enter_context(shown(metrics, load(None, metrics="127.0.0.1:0")))
+            addresses[name] = f"127.0.0.1:{port}"
+        yield addresses
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "behind"),
+    [
+        ((9_000, 8_900, 8_000), (9_500, 9_000, 9_400), ()),
+        ((9_000, 8_900, 8_000), (9_500, 9_400, 8_200), (("c", 800, "has read 200 since", "note"),)),
+        (
+            (8_000, 9_001, 9_000),
+            (8_000, 9_500, 9_000),
+            (("a", 1_001, "nothing", "wrong"), ("c", 1, "nothing", "wrong")),
+        ),
+    ],
+    ids=["level", "one is slow", "two stand still"],
+)
+def test_what_servers_have_read_of_the_log_is_compared(
+    arbiter: Arbiter,
+    settings: Settings,
+    passing: Passing,
+    before: Sequence[int],
+    after: Sequence[int],
+    behind: Sequence[tuple[str, int, str, str]],
+) -> None:
+    places = dict(zip("abc", before, strict=True))
+    waited = passing(lambda: places.update(zip("abc", after, strict=True)))
+    with following(places) as addresses:
+        ran = arbiter("doctor", "--store", settings.store, "--metrics", ",".join(addresses.values()), "--json")
+    rows = [each for each in json.loads(ran.out) if each["subject"] == "log"]
+    assert waited == [1.0]
+    assert ran.code == int("wrong" in {grade for *_, grade in behind})
+    if not behind:
+        assert [(each["grade"], each["text"], each["advice"]) for each in rows] == [
+            ("good", f"3 servers have read the event log up to number {max(before):,} or further", "")
+        ]
+        return
+    first = addresses["abc"[before.index(max(before))]]
+    assert len(rows) == len(behind)
+    for row, (name, records, said, grade) in zip(rows, behind, strict=True):
+        counted = f"{records:,} record{'s' if records > 1 else ''}"
+        assert row["text"].startswith(
+            f"the server at {addresses[name]} is {counted} behind the event log: "
+            f"the server at {first} had number {max(before):,} before; "
+        )
+        assert said in row["text"]
+        assert row["grade"] == grade
+        assert "`log_not_followed`" in row["advice"]
+        assert "stop it: its players go on elsewhere" in row["advice"]
+
+
+def test_a_server_without_a_log_beside_others_is_noted(arbiter: Arbiter, settings: Settings, passing: Passing) -> None:
+    passing(lambda: None)
+    with following({"a": 5, "b": 0}) as addresses:
+        code, rows = found(arbiter, "--store", settings.store, "--metrics", ",".join(addresses.values()))
+        assert (code, rows["log"][0]) == (0, "note")
+        assert rows["log"][1].startswith(f"the server at {addresses['b']} has read nothing of the event log")
+        assert "`store`" in rows["log"][2]
+    with following({"a": 0, "b": 0}) as addresses:
+        assert "log" not in found(arbiter, "--store", settings.store, "--metrics", ",".join(addresses.values()))[1]
+
+
+def test_one_server_is_compared_with_the_store(
+    arbiter: Arbiter, settings: Settings, passing: Passing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest = looking.newest()
+    places = {"a": 90}
+    waited = passing(lambda: places.update(a=95))
+    with following(places) as addresses:
+        options = ("--store", settings.store, "--metrics", addresses["a"])
+        assert "log" not in found(arbiter, *options)[1], "no server serves this store: it is not that server's"
+        state = StoreState("PostgreSQL 17", newest, newest, servers=1, records=100)
+        monkeypatch.setattr(examination, "look", lambda url: state)
+        grade, text, _ = found(arbiter, *options)[1]["log"]
+        assert (grade, text) == (
+            "note",
+            f"the server at {addresses['a']} is 5 records behind the event log: the store had number 100 before; "
+            "it reads on, and has read 5 since",
+        )
+        places["a"] = 100
+        passing(lambda: None)
+        assert found(arbiter, *options)[1]["log"] == (
+            "good",
+            "the server has read the event log up to number 100 or further",
+            "",
+        )
+    assert waited == [1.0]
+
+
+def test_a_server_that_ends_while_it_is_looked_at(arbiter: Arbiter, settings: Settings, passing: Passing) -> None:
+    with ExitStack() as stack:
+        first, other = (stack.enter_context(following({name: 5})) for name in "ab")
+        second = stack.pop_all()
+        with second:
+            passing(second.close)
+            code, rows = found(arbiter, "--store", settings.store, "--metrics", f"{first['a']},{other['b']}")
+    assert (code, rows["server"][0]) == (1, "wrong")
+    assert "log" not in rows
 
 
 def test_this_machine_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

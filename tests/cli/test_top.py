@@ -67,16 +67,34 @@ def test_a_server_that_does_not_answer_is_left_out(capsys: pytest.CaptureFixture
         shown(metrics[0], load(None, metrics="127.0.0.1:0")) as first,
         shown(metrics[1], load(None, metrics="127.0.0.1:0")) as second,
     ):
-        for one, matches in zip(metrics, (4, 6), strict=True):
+        for one, matches, place in zip(metrics, (4, 6), (900, 840), strict=True):
             one.gauge("live_matches", "", lambda matches=matches: matches)  # type: ignore[misc]
+            one.gauge("log_place", "", lambda place=place: place)  # type: ignore[misc]
         top(f"127.0.0.1:{first}, {gone},127.0.0.1:{second}", every=0.1)
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    found = {address: figures for address, *section, figures in lines if section == ["server", "live matches"]}
-    assert found == {f"127.0.0.1:{first}": "4", f"127.0.0.1:{second}": "6"}
+    for row, figures in (("live matches", ("4", "6")), ("records behind the log", ("0", "60"))):
+        found = {address: figure for address, *section, figure in lines if section == ["server", row]}
+        assert found == dict(zip((f"127.0.0.1:{first}", f"127.0.0.1:{second}"), figures, strict=True))
     with pytest.raises(Failure, match=f"no metrics at http://{gone}/metrics"):
         top(f"{gone},127.0.0.1:{second}", every=0.1)
     with pytest.raises(Failure, match="has an empty address"):
         top(f"{gone},", every=0.1)
+
+
+def test_records_are_shown_that_a_server_lacks_and_another_had_before() -> None:
+    def seen(before: int, after: int) -> Interval:
+        key = ("arbiter_log_place", frozenset[tuple[str, str]]())
+        return Interval(Sample(0, {key: before}), Sample(1, {key: after}))
+
+    def behind(*intervals: Interval | None) -> list[str]:
+        console = Console(width=160, record=True, file=io.StringIO())
+        console.print(picture([f"{name}:1" for name in "abcd"[: len(intervals)]], intervals))
+        lines = [line.split() for line in console.export_text().splitlines()]
+        return next((line[4:] for line in lines if line[:4] == ["records", "behind", "the", "log"]), [])
+
+    assert behind(seen(9_000, 9_500), seen(8_000, 9_000), seen(7_000, 7_500), seen(0, 0)) == ["0", "0", "1,500", "–"]
+    assert behind(seen(9_000, 9_500)) == [], "one server has nothing that it could be compared with"
+    assert behind(seen(4, 5), None) == ["0", "–"]
 
 
 def sample(at_s: float, values: Mapping[str, float]) -> Sample:

@@ -16,6 +16,7 @@ import arbiter_client as arb
 from tests.processes import WAIT_S, until
 
 BIN = Path(sys.executable).parent
+METRICS = "The metrics are at "  #: how the line begins that a server prints about them
 
 
 @dataclass
@@ -30,6 +31,7 @@ class Server:
     command: Sequence[str | Path] = (BIN / "arbiter", "serve")
     surroundings: Mapping[str, str] = field(default_factory=dict)  # options of its clients
     process: subprocess.Popen[str] | None = None
+    metrics: str = ""  # the addresses that the server has printed, with commas between them
 
     @property
     def address(self) -> str:
@@ -66,6 +68,8 @@ class Server:
         for line in self.process.stdout:
             if "shown only now:" in line:
                 self.admin_token = line.rpartition(" ")[2].strip()
+            if line.startswith(METRICS):
+                self.metrics = line.removeprefix(METRICS).strip().replace(", ", ",")
             if line.startswith("Next:"):
                 return
         raise AssertionError(f"the server did not start: {self.log.read_text()}")

@@ -18,11 +18,14 @@ MOVES = (("anna", "e5"), ("ben", "e7"), ("anna", "e6"))  #: a whole game of `cir
 
 def test_an_operator_exports_archives_and_backs_up_while_servers_run(cluster: Cluster, tmp_path: Path) -> None:
     store = ("--store", cluster.fresh(), "--keys", str(tmp_path / "arbiter.keys"))
-    server = Server(tmp_path, free_port(), store=None, options=("--processes", "2", *store))
+    server = Server(tmp_path, free_port(), store=None, options=("--processes", "2", "--metrics", "127.0.0.1:0", *store))
     server.start()
     try:
         play_matches(server)
-        assert "\t2 servers serve the store\t" in server.arbiter("doctor", *store, check=False)
+        assert server.metrics.count(",") == 1
+        found = server.arbiter("doctor", *store, "--metrics", server.metrics, check=False)
+        assert "\t2 servers serve the store\t" in found
+        assert "good\tlog\t2 servers have read the event log up to number " in found
         before = exported(server, tmp_path / "before", store)
         assert len(before) == MATCHES
         for name in before:
