@@ -20,7 +20,7 @@ SEEDED := tests/service/matches/test_stuck_matches.py tests/simulation tests/tou
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check format gen golden pictures bench soak clean
+.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check format gen golden pictures capacity bench soak clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -138,6 +138,9 @@ golden: setup ## write the golden files anew; review the difference before you c
 pictures: setup ## take new pictures of the pages; look at them before you commit them
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m tests.web.gallery deploy/pictures/pages
+
+capacity: setup ## write the tables and the picture of deploy/CAPACITY.md from deploy/cluster.json
+	$(BIN)/python -m arbiter.bench.capacity_page deploy
 
 # The folder where `make bench` writes the results of each round.
 BENCH ?= build/bench

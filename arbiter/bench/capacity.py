@@ -16,13 +16,14 @@ parts together have the cores there are. The log takes a number of events a seco
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import ceil, inf
 from typing import Final
 
 FULL: Final = 0.7  #: share of a core that a part may use on average
 GIB_A_CORE: Final = 4.0  #: memory that machines have for each core
-STEPS: Final = 40  #: of the bisection
+MANY: Final = 10_000  #: replicas; more are not tried
 
 
 class Limit(StrEnum):
@@ -41,10 +42,12 @@ class Costs:
     bus: of NATS, for a move and for each replica that it tells; then no replica reads the log of others. bus_follow,
     bus_writer: with a bus, what following costs a replica (None: as without), and each further writer PostgreSQL.
 
-    The defaults are measured apart: `deliver` and `match_kib` by `arbiter bench fanout` and `growth`, `streams_kib` (of
-    the two streams of players) by `moves` (deploy/FIGURES.md); `bus`, if it was not measured with the others, as that
-    of nats-server at 2,000 events a second; `log_per_s` as what one PostgreSQL stored with one, two and four writers
-    under one lock, 16 events a commit, on a disk with a fast flush. A flush of a millisecond halves it.
+    The defaults are measured apart. `deliver`: by `arbiter bench fanout`. `match_kib`: by `growth`, compiled, of 10,000
+    live matches of 30 moves (deploy/FIGURES.md). `streams_kib`, of the two streams of players: what `moves` finds for a
+    match with its streams before its first move, 130 KiB, less 6, which `growth` finds for a match of one move. `bus`,
+    if it was not measured with the others: as that of nats-server at 2,000 events a second. `log_per_s`: what one
+    PostgreSQL stored with one, two and four writers under one lock, 16 events a commit, on a disk with a fast flush. A
+    flush of a millisecond halves it.
     """
 
     move: float
@@ -56,8 +59,8 @@ class Costs:
     bus_follow: float | None = None
     bus_writer: float = 0.0
     log_per_s: float = 9_000.0
-    match_kib: float = 13.6
-    streams_kib: float = 116.0
+    match_kib: float = 27.0
+    streams_kib: float = 124.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class Demand:
 class Carried:
     """The most of a load that so many cores carry, with the best number of replicas; limit: what gives out first."""
 
-    cores: int
+    cores: float
     replicas: int
     share: float
     load: Load
@@ -140,7 +143,7 @@ def demand(load: Load, costs: Costs, design: Design, replicas: int) -> Demand:
     return Demand(replica, replica * replicas, database, bus, moves / (costs.log_per_s * design.log), memory)
 
 
-def strains(taken: Demand, cores: int) -> dict[Limit, float]:
+def strains(taken: Demand, cores: float) -> dict[Limit, float]:
     """Return the share of each limit that is used; above 1 it is exceeded."""
     return {
         Limit.REPLICA: taken.replica / FULL,
@@ -155,22 +158,33 @@ def carried(load: Load, costs: Costs, design: Design, cores: int) -> Carried:
     return max((_carried_by(load, costs, design, cores, each) for each in range(1, cores + 1)), key=_share)
 
 
-def _carried_by(load: Load, costs: Costs, design: Design, cores: int, replicas: int) -> Carried:
-    low, high = 0.0, 1.0
-    while max(strains(demand(load.times(high), costs, design, replicas), cores).values()) < 1:
-        low, high = high, 2 * high
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        exceeded = max(strains(demand(load.times(middle), costs, design, replicas), cores).values()) > 1
-        low, high = (low, middle) if exceeded else (middle, high)
-    part = load.times(low)
-    taken = demand(part, costs, design, replicas)
-    used = strains(taken, cores)
-    return Carried(cores, replicas, low, part, taken, max(used, key=lambda limit: used[limit]))
+def _carried_by(load: Load, costs: Costs, design: Design, cores: float, replicas: int) -> Carried:
+    whole = strains(demand(load, costs, design, replicas), cores)
+    limit = max(whole, key=lambda limit: whole[limit])
+    share = 1 / whole[limit]  # what a load takes is in proportion to it
+    part = load.times(share)
+    return Carried(cores, replicas, share, part, demand(part, costs, design, replicas), limit)
 
 
 def _share(found: Carried) -> float:
     return found.share
+
+
+def needed(load: Load, costs: Costs, design: Design) -> Carried:
+    """Return the fewest cores that carry all of a load. If no number does, `cores` is 0, and `share` what many carry.
+
+    More replicas take more cores in all, so the first number of them of which none is too busy is the best one.
+    """
+    most = _carried_by(load, costs, design, inf, 1)
+    for replicas in range(1, MANY + 1):
+        found = _carried_by(load, costs, design, inf, replicas)
+        if found.share >= 1:
+            taken = demand(load, costs, design, replicas)
+            cores = max(replicas, ceil(taken.cores / FULL), ceil(taken.memory_gib / GIB_A_CORE))
+            used = strains(taken, cores)
+            return Carried(cores, replicas, 1.0, load, taken, max(used, key=lambda limit: used[limit]))
+        most = max(most, found, key=_share)
+    return replace(most, cores=0)
 
 
 def predicted(costs: Costs, replicas: int, bus: bool = False) -> tuple[float, float, float]:
@@ -199,11 +213,27 @@ DESIGNS: Final[Sequence[Design]] = (
     Design("and NATS", everywhere=False, bus=True),
     Design("and a position for each writer", everywhere=False, bus=True, log=2.0),
 )
-"""One after the other, what mends the limit that gives out first."""
+"""Each has one change more than the one before: replicas follow less; NATS tells of moves; the log has no one lock.
 
-REMEDIES: Final = {
-    Limit.REPLICA: "let each replica follow only the matches that its players and observers need",
-    Limit.CORES: "add cores: more machines with replicas, and PostgreSQL on one of its own",
-    Limit.LOG: "number the log by writer (about twice the events a second), then spread matches over several databases",
-    Limit.MEMORY: "add memory, or let each replica hold only the matches that it needs",
-}
+A change mends one limit, and helps only where this gives out first: so with some costs a design carries no more than
+the one before it, or less.
+"""
+
+
+def remedy(limit: Limit, design: Design) -> str:
+    """Return what to do where a limit gives out first: nothing that the design has already."""
+    match limit:
+        case Limit.REPLICA if design.everywhere:
+            return "let each replica follow only the matches that its players and observers need"
+        case Limit.REPLICA:
+            return "add cores, and replicas: each of them then has fewer players and observers"
+        case Limit.CORES:
+            return "add cores: more machines with replicas, and PostgreSQL on one of its own"
+        case Limit.LOG if design.log <= 1:
+            return "number the log by writer (about twice the events a second)"
+        case Limit.LOG:
+            return "spread matches over several databases"
+        case Limit.MEMORY if design.everywhere:
+            return "add memory, or let each replica hold only the matches that it needs"
+        case Limit.MEMORY:
+            return "add memory"

@@ -6,15 +6,26 @@ from collections.abc import Mapping, Sequence
 from math import log2
 from typing import Any, Final
 
-from arbiter.bench.capacity import DESIGNS, REMEDIES, Costs, Load, carried, costs_of, predicted
+from arbiter.bench.capacity import DESIGNS, Costs, Load, carried, costs_of, needed, predicted, remedy
 from arbiter.bench.processes import BenchError
 from arbiter.drawing.chart import AxisTick, Curve, Mark, chart_svg
 
+WANTED: Final = Load(matches=100_000, pace=0.1, observers=1_000_000)  #: if nothing else is asked for
+WANTED_CORES: Final = (8, 64)
 CORES: Final = (2, 4, 8, 16, 32, 64, 128)  #: of the picture
 CHECKED: Final = 4  #: replicas, of which the measurement is compared with the prediction
 
 Row = tuple[str, ...]
 HEADINGS: Final = ("cores", "design", "live matches", "moves/s", "observers", "replicas", "gives out first", "then")
+NEEDED_HEADINGS: Final = (
+    "design",
+    "cores for all",
+    "replicas",
+    "busy cores of replicas, PostgreSQL, NATS",
+    "memory",
+    "gives out first",
+    "then",
+)
 CHECK_HEADINGS: Final = ("prediction", "predicted", "measured", "of it")
 
 
@@ -25,7 +36,25 @@ def rows(load: Load, costs: Costs, cores: Sequence[int]) -> list[Row]:
         for design in DESIGNS:
             most = carried(load, costs, design, number)
             most_load = (f"{most.load.matches:,.0f}", f"{most.load.moves:,.0f}", f"{most.load.observers:,.0f}")
-            found.append((f"{number}", design.name, *most_load, f"{most.replicas}", most.limit, REMEDIES[most.limit]))
+            then = remedy(most.limit, design)
+            found.append((f"{number}", design.name, *most_load, f"{most.replicas}", most.limit, then))
+    return found
+
+
+def needed_rows(load: Load, costs: Costs) -> list[Row]:
+    """Return how many cores carry all of a load with each design, or that no number of them does."""
+    found: list[Row] = []
+    for design in DESIGNS:
+        least = needed(load, costs, design)
+        then = remedy(least.limit, design)
+        if not least.cores:
+            most = f"none: at most {least.load.matches:,.0f} live matches"
+            found.append((design.name, most, "", "", "", least.limit, then))
+            continue
+        taken = least.demand
+        busy = f"{taken.replicas:,.0f}, {taken.database:,.0f}, {taken.bus:,.0f}"
+        sizes = (f"{least.cores:,}", f"{least.replicas:,}", busy, f"{taken.memory_gib:,.0f} GiB")
+        found.append((design.name, *sizes, least.limit, then))
     return found
 
 

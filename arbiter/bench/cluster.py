@@ -72,14 +72,19 @@ class SizeRounds:
 
 def bench_cluster(plan: ClusterPlan, progress: Progress) -> Report:
     """Measure every size. Raises BenchError if no PostgreSQL or NATS can be run, or a part ends by itself."""
-    report = Report(
-        "cluster", f"{plan.pairs} pairs of players on replicas that share a PostgreSQL, beside one on SQLite"
-    )
+    report = new_report(plan)
     found = _play(plan, progress)
     for size, rounds in found.items():
         _add(report, plan, size, rounds)
     _compare(report, plan, found)
     return report
+
+
+def new_report(plan: ClusterPlan) -> Report:
+    """Return a report without figures, which says how they are measured."""
+    about = f"{plan.pairs} pairs of players on replicas that share a PostgreSQL, beside one on SQLite"
+    size = {"pairs": plan.pairs, "rounds": plan.rounds, "seconds": plan.seconds, "offered": plan.offered}
+    return Report("cluster", about, plan=size)
 
 
 def _play(plan: ClusterPlan, progress: Progress) -> Mapping[Servers, SizeRounds]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from statistics import median
@@ -50,6 +51,11 @@ class Figure:
         return self.value >= self.goal if self.bound is Bound.LEAST else self.value <= self.goal
 
     @property
+    def shown(self) -> str:
+        """The value in the format of tables: a multiple with three decimals, so that 0.998 does not look like 1."""
+        return f"{self.value:.3f}" if self.unit == TIMES else shown(self.value)
+
+    @property
     def verdict(self) -> str:
         """The text of the table about the goal."""
         if self.goal is None:
@@ -62,13 +68,15 @@ class Figure:
 class Report:
     """All figures of a benchmark, and the machine on which they were measured.
 
-    stolen: the share of processor time that a virtual machine's host gave to others during the run, in percent.
+    stolen: the share of processor time that a virtual machine's host gave to others during the run, in percent. plan:
+    the size of the measurement, for who reads the figures later.
     """
 
     name: str
     about: str
     figures: list[Figure] = field(default_factory=list)
     stolen: float = 0.0
+    plan: Mapping[str, int | float] = field(default_factory=dict)
 
     def add(
         self,
@@ -99,11 +107,12 @@ class Report:
     def json(self) -> dict[str, Any]:
         """Return the report for programs."""
         figures = [asdict(figure) | {"met": figure.met} for figure in self.figures]
-        return {"bench": self.name, "machine": machine() | {"stolen": self.stolen}, "figures": figures}
+        measured = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "plan": dict(self.plan)}
+        return {"bench": self.name, "machine": machine() | {"stolen": self.stolen}, **measured, "figures": figures}
 
     def rows(self) -> list[tuple[str, str, str, str]]:
         """Return the report for people: figure, value, unit, goal."""
-        return [(figure.title, shown(figure.value), figure.unit, figure.verdict) for figure in self.figures]
+        return [(figure.title, figure.shown, figure.unit, figure.verdict) for figure in self.figures]
 
 
 def machine() -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from arbiter.bench.report import TIMES, Bound, Figure, shown
+from arbiter.bench.report import TIMES, Bound, Figure
 
 RATIOS: Final = (TIMES, "%")
 """The units of figures that compare two measurements of one run."""
@@ -20,9 +20,7 @@ def rows_of(kept: dict[str, Any]) -> list[Row]:
     Raises LookupError, TypeError or ValueError if it is something else.
     """
     name = str(kept["bench"])
-    rows = [
-        (name, figure.title, shown(figure.value), figure.unit, figure.verdict) for figure in _compared(kept["figures"])
-    ]
+    rows = [(name, figure.title, figure.shown, figure.unit, figure.verdict) for figure in _compared(kept["figures"])]
     return [*rows, (name, "the machine's steal", f"{float(kept['machine']['stolen']):.1f}", "%", "")]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import pytest
 
 from arbiter.bench.capacity import (
     DESIGNS,
     FULL,
     GIB_A_CORE,
-    REMEDIES,
     Costs,
     Design,
     Limit,
@@ -16,9 +17,12 @@ from arbiter.bench.capacity import (
     carried,
     costs_of,
     demand,
+    needed,
     predicted,
+    remedy,
     strains,
 )
+from arbiter.bench.capacity_table import needed_rows, rows
 
 COSTS = Costs(move=600, follow=200, database=250, read=50, deliver=40)
 TARGET = Load(100_000, 0.1, 1_000_000)
@@ -33,7 +37,7 @@ def test_a_demand_by_hand() -> None:
     assert taken.database == pytest.approx((1_000 * 250 + 3_000 * 50) / 1e6)
     assert taken.bus == 0
     assert taken.log == pytest.approx(1_000 / 9_000)
-    assert taken.memory_gib == pytest.approx(10_000 * (4 * 13.6 + 116) / 2**20)
+    assert taken.memory_gib == pytest.approx(10_000 * (4 * 27 + 124) / 2**20)
     assert taken.cores == pytest.approx(taken.replicas + taken.database)
 
 
@@ -57,7 +61,64 @@ def test_what_is_carried_uses_one_limit_up_and_exceeds_none(design: Design, core
     assert most.replicas <= cores
     assert most.load.moves == pytest.approx(most.share * TARGET.moves)
     assert carried(TARGET, COSTS, design, 2 * cores).share >= most.share - 1e-9
-    assert REMEDIES[most.limit]
+
+
+ADVISED = ("only the matches", "NATS", "by writer")
+"""By design, after the first one: words of a remedy that is the design itself."""
+
+
+@pytest.mark.parametrize("limit", Limit)
+@pytest.mark.parametrize("number", range(len(DESIGNS)))
+def test_a_remedy_is_nothing_that_the_design_has_already(number: int, limit: Limit) -> None:
+    then = remedy(limit, DESIGNS[number])
+    assert then
+    assert [words for words in ADVISED[:number] if words in then] == []
+
+
+def test_each_change_is_advised_where_its_limit_gives_out_first() -> None:
+    assert ADVISED[0] in remedy(Limit.REPLICA, TODAY)
+    assert ADVISED[0] in remedy(Limit.MEMORY, TODAY)
+    assert ADVISED[2] in remedy(Limit.LOG, DESIGNS[2])
+    assert "several databases" in remedy(Limit.LOG, DESIGNS[3])
+
+
+@pytest.mark.parametrize(
+    "costs", [COSTS, Costs(300, 100, 45, 20, bus=20, bus_follow=110, bus_writer=17)], ids=["slow", "fast"]
+)
+def test_no_row_advises_its_own_design(costs: Costs) -> None:
+    found = [(row[1], row[-1]) for row in rows(TARGET, costs, (2, 8, 64, 256))]
+    found += [(row[0], row[-1]) for row in needed_rows(TARGET, costs)]
+    words = dict(zip((design.name for design in DESIGNS[1:]), ADVISED, strict=True))
+    assert {design for design, _ in found} == {TODAY.name, *words}
+    assert [row for row in found if row[0] in words and words[row[0]] in row[1]] == []
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+def test_the_cores_that_carry_all_are_the_fewest(design: Design) -> None:
+    load = Load(10_000, 0.1, 50_000)
+    least = needed(load, COSTS, design)
+    if not least.cores:
+        assert least.share < 1
+        assert carried(load, COSTS, design, 512).share <= least.share + 1e-9
+        return
+    assert least.load == load
+    assert max(strains(least.demand, least.cores).values()) <= 1 + 1e-9
+    cores = ceil(least.cores)
+    assert carried(load, COSTS, design, cores).share >= 1 - 1e-9
+    assert carried(load, COSTS, design, cores - 1).share < 1
+
+
+def test_cores_by_hand_and_a_load_that_no_cores_carry() -> None:
+    """A core carries 0.7 / 600 µs = 1,166 moves/s, and the log 9,000."""
+    costs = Costs(move=600, follow=0, database=0, read=0, deliver=0, bus=0, match_kib=0, streams_kib=0)
+    assert needed(Load(1_000, 1, 0), costs, TODAY).cores == 1
+    assert needed(Load(8_500, 1, 0), costs, TODAY).cores == 8
+    too_much = needed(Load(10_000, 1, 0), costs, TODAY)
+    assert (too_much.cores, too_much.limit) == (0, Limit.LOG)
+    assert too_much.load.matches == pytest.approx(9_000)
+    assert needed(Load(10_000, 1, 0), costs, DESIGNS[3]).cores == 9
+    needs_memory = needed(Load(1_000, 1, 0), Costs(600, 0, 0, 0, 0, streams_kib=2**20), TODAY)
+    assert (needs_memory.cores, needs_memory.limit) == (ceil(1_000 / GIB_A_CORE) + 1, Limit.MEMORY)
 
 
 def test_each_limit_gives_out_first_where_its_cost_is_the_largest() -> None:

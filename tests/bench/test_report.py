@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arbiter.bench.report import Bound, Figure, Report, percentile, shown, stolen_s
+from arbiter.bench.report import TIMES, Bound, Figure, Report, percentile, shown, stolen_s
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,13 @@ def test_a_median_keeps_the_value_of_each_round() -> None:
     report.median("ratio", "how much", (each for each in (3.0, 1.0, 2.0)), "times", 2, Bound.MOST)
     (figure,) = report.json()["figures"]
     assert (figure["value"], figure["rounds"], figure["met"]) == (2, (3, 1, 2), True)
+
+
+def test_a_multiple_just_below_its_goal_does_not_look_like_it() -> None:
+    report = Report("cluster", "about", plan={"pairs": 64})
+    report.add("ratio", "moves of two", 0.998, TIMES, 1)
+    assert report.rows() == [("moves of two", "0.998", "times", "≥ 1.00  not met")]
+    assert report.json()["plan"] == {"pairs": 64}
 
 
 def test_the_time_stolen_by_the_host_only_grows() -> None:

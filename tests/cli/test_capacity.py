@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from arbiter.bench import capacity_page
 from arbiter.bench.capacity import DESIGNS
+from arbiter.bench.capacity_page import PARTS
+from arbiter.bench.cluster import ClusterPlan, new_report
 from tests.cli.command import Arbiter
 from tests.documents import ROOT, block
 
@@ -26,6 +31,7 @@ def kept(**spent: tuple[float, float]) -> dict[str, Any]:
     return {"bench": "cluster", "figures": figures}
 
 
+FRESH = "run make capacity"
 MEASURED = kept(replicas_1=(600, 250), replicas_2=(800, 300), replicas_4=(1_300, 380))
 
 
@@ -42,6 +48,9 @@ def test_the_command_shows_the_answers_and_what_was_predicted(arbiter: Arbiter, 
     assert [(line[0], line[1]) for line in lines[2:10]] == [
         (cores, design.name) for cores in ("8", "64") for design in DESIGNS
     ]
+    assert [line[0] for line in lines[11:15]] == [design.name for design in DESIGNS]
+    assert lines[11][1].startswith("none: at most ")
+    assert int(lines[14][1]) >= int(lines[14][2]) > 0, "cores and replicas"
     assert [line[1:] for line in lines[-2:]] == [["1,200", "1,300", "0.92"], ["400", "380", "1.05"]]
     title = ElementTree.fromstring(picture.read_text()).find("{http://www.w3.org/2000/svg}title")
     assert title is not None
@@ -73,11 +82,51 @@ def test_the_page_has_what_the_command_says_and_its_picture(arbiter: Arbiter, tm
     ran = arbiter(*words, "--svg", str(picture))
     assert ran.code == 0, ran.err
     rows = [line.split("\t") for line in ran.out.splitlines() if "\t" in line]
-    assert len(rows) == 2 + 2 * len(DESIGNS) + 5
+    assert len(rows) == 3 + 3 * len(DESIGNS) + 5
     shown = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")
     ]
     assert [row for row in rows if row not in shown] == []
-    fresh = "run arbiter bench capacity deploy/cluster.json --svg deploy/pictures/capacity.svg"
-    assert fresh.removeprefix("run ") in text
-    assert (ROOT / "deploy/pictures/capacity.svg").read_text(encoding="utf-8") == picture.read_text(), fresh
+    assert (ROOT / "deploy/pictures/capacity.svg").read_text(encoding="utf-8") == picture.read_text(), FRESH
+
+
+def test_all_tables_of_the_page_come_from_the_file() -> None:
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    assert re.findall(r"<!-- (\w+), from cluster\.json -->", text) == list(PARTS)
+    assert capacity_page.page(text, json.loads(KEPT.read_bytes())) == text, FRESH
+
+
+def test_new_figures_change_the_tables_the_picture_and_nothing_else(tmp_path: Path) -> None:
+    for name in (capacity_page.PAGE, capacity_page.KEPT, str(capacity_page.PICTURE)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / "deploy" / name, tmp_path / name)
+    new = json.loads(KEPT.read_bytes()) | {"date": "2099-12-01"}
+    new["plan"] = new_report(ClusterPlan(pairs=7, seconds=2.5)).json()["plan"]
+    new["machine"] |= {"processors": 2, "compiled": True, "stolen": 1.5}
+    values = {"single_moves_per_s": 1_787, "replicas_1_moves_per_s": 91.3, "replicas_2_rate_ratio": 0.998}
+    for figure in new["figures"]:
+        figure["value"], figure["rounds"] = values.get(figure["key"], figure["value"] / 2), [0.75, 0.998]
+    (tmp_path / capacity_page.KEPT).write_text(json.dumps(new))
+    assert capacity_page.main([str(tmp_path)]) == 0
+    before, after = (
+        (folder / capacity_page.PAGE).read_text(encoding="utf-8") for folder in (ROOT / "deploy", tmp_path)
+    )
+    changed = [[line for line in text.splitlines() if not line.startswith("|")] for text in (before, after)]
+    assert changed[0] == changed[1]
+    assert "\n| 2099-12-01 | 7 | 2 | 2.5 | 2 | compiled | 1.5 % |\n" in after
+    assert "\n| moves a second, players answer at once | 1,787 | 91.3 |" in after
+    goal = "2 servers: no fewer moves a second than 1 server, with the players on the same 2 processors"
+    assert f"\n| {goal} | 0.998 (0.750, 0.998 in single rounds) | **not met** |\n" in after
+    assert (tmp_path / capacity_page.PICTURE).read_bytes() != (ROOT / "deploy/pictures/capacity.svg").read_bytes()
+
+
+def test_the_file_is_of_as_many_pairs_as_the_command_plays() -> None:
+    """A file from before the command kept the plan has none; its page says how many there were."""
+    plan = json.loads(KEPT.read_bytes()).get("plan", {})
+    assert plan.get("pairs", ClusterPlan().pairs) == ClusterPlan().pairs, "measure again, then run make capacity"
+
+
+def test_a_report_keeps_the_size_of_its_measurement() -> None:
+    kept = new_report(ClusterPlan(pairs=5, rounds=2, seconds=1.5, offered=100)).json()
+    assert kept["plan"] == {"pairs": 5, "rounds": 2, "seconds": 1.5, "offered": 100}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", kept["date"])

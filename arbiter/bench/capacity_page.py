@@ -1,0 +1,180 @@
+"""The tables and the picture of deploy/CAPACITY.md, from what `arbiter bench cluster` has kept: `make capacity`.
+
+Each table of the page stands between a line `<!-- NAME, from cluster.json -->` and a line `<!-- end -->`. The text
+around the tables is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from arbiter.bench import capacity_table as tables
+from arbiter.bench.report import Bound, Figure, shown
+
+PAGE: Final = "CAPACITY.md"
+KEPT: Final = "cluster.json"
+PICTURE: Final = Path("pictures", "capacity.svg")
+UNKNOWN: Final = "not kept"
+
+Row = tuple[str, ...]
+_PART = re.compile(r"(?<=<!-- )(\w+)(, from cluster\.json -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
+
+
+class _Servers(NamedTuple):
+    """Servers that were measured: how their keys begin; how many there are, 0 for the one on SQLite."""
+
+    key: str
+    number: int
+    bus: bool
+
+    @property
+    def name(self) -> str:
+        if not self.number:
+            return "one process, SQLite"
+        return f"{self.number} server{'s' if self.number > 1 else ''}{' with NATS' if self.bus else ''}"
+
+
+def page(text: str, kept: Mapping[str, Any]) -> str:
+    """Return the text of the page with all tables written anew. Raises BenchError if other figures were kept."""
+    return _PART.sub(lambda found: f"{found[1]}{found[2]}{_markdown(PARTS[found[1]](kept))}", text)
+
+
+def picture(kept: Mapping[str, Any]) -> str:
+    """Return the page's picture."""
+    return tables.capacity_svg(tables.WANTED, tables.costs_in(kept)) + "\n"
+
+
+def _markdown(rows: Iterable[Sequence[str]]) -> str:
+    head, *rest = rows
+    lines = [f"| {' | '.join(row)} |" for row in (head, ["--"] * len(head), *rest)]
+    return "\n".join(("", *lines, "", ""))
+
+
+def _plan(kept: Mapping[str, Any]) -> list[Row]:
+    """Return how the figures were measured."""
+    plan, machine = kept.get("plan", {}), kept["machine"]
+    rounds = max(len(figure["rounds"]) for figure in kept["figures"])
+    return [
+        ("measured on", "pairs of players", "rounds", "seconds of each part", "processors", "modules", "time stolen"),
+        (
+            kept.get("date", UNKNOWN),
+            f"{plan.get('pairs', UNKNOWN)}",
+            f"{rounds}",
+            f"{plan.get('seconds', UNKNOWN)}",
+            f"{machine['processors']}",
+            "compiled" if machine["compiled"] else "interpreted",
+            f"{machine['stolen']:g} %",
+        ),
+    ]
+
+
+def _measured(kept: Mapping[str, Any]) -> list[Row]:
+    """Return moves, processor time and latencies of all servers."""
+    figures, sizes = _figures(kept), _sizes(kept)
+    rows = (
+        ("moves a second, players answer at once", "moves_per_s"),
+        ("processor time a move: servers, µs", "replicas_us"),
+        ("the same, of the single process's at the moves a second that each server had", "us_at_load_ratio"),
+        ("PostgreSQL, µs", "postgres_us"),
+        ("NATS, µs", "nats_us"),
+        ("players and observer, µs", "drivers_us"),
+        (f"{_offered(figures)} moves/s offered: acknowledged, p50, ms", "ack_p50_ms"),
+        ("the same, p99", "ack_p99_ms"),
+        ("from the commit to an observer (of several servers: at another one), p50, ms", "seen_p50_ms"),
+        ("the same, p99", "seen_p99_ms"),
+    )
+    found: list[Row] = [("", *(size.name for size in sizes))]
+    for title, key in rows:
+        cells = [figures.get(f"{size.key}_{key}") for size in sizes]
+        if any(cells):
+            found.append((title, *(figure.shown if figure else "" for figure in cells)))
+    return found
+
+
+def _goals(kept: Mapping[str, Any]) -> list[Row]:
+    """Return each figure that has a goal, with what its rounds have found."""
+    figures, sizes = _figures(kept), _sizes(kept)
+    texts = {
+        "us_ratio": "processor time of the servers a move, at most {goal:g} times the single process's",
+        "rate_ratio": "no fewer moves a second than 1 server, with the players on the same "
+        f"{kept['machine']['processors']} processors",
+        "seen_p50_ms": f"with {_offered(figures)} moves/s offered, from the commit to an observer at another server, "
+        "at most {goal:g} ms (p50)",
+    }
+    found: list[Row] = [("goal", "measured", "")]
+    for key, text in texts.items():
+        title = text
+        for size in sizes:
+            figure = figures.get(f"{size.key}_{key}")
+            if figure is None or figure.goal is None:
+                continue
+            rounds = ", ".join(Figure(figure.key, "", each, figure.unit).shown for each in figure.rounds)
+            verdict = "met" if figure.met else "**not met**"
+            goal = title.format(goal=figure.goal)
+            found.append((f"{size.name}: {goal}", f"{figure.shown} ({rounds} in single rounds)", verdict))
+            title = "the same"
+    return found
+
+
+def _carried(kept: Mapping[str, Any]) -> list[Row]:
+    return [tables.HEADINGS, *tables.rows(tables.WANTED, tables.costs_in(kept), tables.WANTED_CORES)]
+
+
+def _needed(kept: Mapping[str, Any]) -> list[Row]:
+    return [tables.NEEDED_HEADINGS, *tables.needed_rows(tables.WANTED, tables.costs_in(kept))]
+
+
+def _checks(kept: Mapping[str, Any]) -> list[Row]:
+    return [tables.CHECK_HEADINGS, *tables.checks(kept)]
+
+
+PARTS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Row]]]] = {
+    "plan": _plan,
+    "measured": _measured,
+    "goals": _goals,
+    "checks": _checks,
+    "carried": _carried,
+    "needed": _needed,
+}
+"""The tables of the page, by the names in its marks."""
+
+
+def _figures(kept: Mapping[str, Any]) -> dict[str, Figure]:
+    return {each["key"]: _figure(each) for each in kept["figures"]}
+
+
+def _figure(kept: Mapping[str, Any]) -> Figure:
+    named = (kept["key"], kept["title"], kept["value"], kept["unit"], kept["goal"])
+    return Figure(*named, bound=Bound(kept["bound"]), rounds=tuple(kept["rounds"]))
+
+
+def _sizes(kept: Mapping[str, Any]) -> list[_Servers]:
+    """Return all servers that were measured: the single process first, then by number, without a bus and with it."""
+    keys = [re.fullmatch(r"(replicas_(\d+)(_bus)?)_moves_per_s", figure["key"]) for figure in kept["figures"]]
+    several = [_Servers(key[1], int(key[2]), key[3] is not None) for key in keys if key]
+    return [_Servers("single", 0, False), *sorted(several, key=lambda servers: (servers.number, servers.bus))]
+
+
+def _offered(figures: Mapping[str, Figure]) -> str:
+    """Return how many moves a second were offered for the latencies, as the figures' titles say."""
+    found = re.search(r"(\d+) moves/s offered", figures["single_ack_p50_ms"].title)
+    return shown(float(found[1])) if found else UNKNOWN
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the page's tables and its picture. The argument is the folder of the page, `deploy`."""
+    folder = Path(*arguments[:1])
+    kept = json.loads((folder / KEPT).read_bytes())
+    text = page((folder / PAGE).read_text(encoding="utf-8"), kept)
+    (folder / PAGE).write_text(text, encoding="utf-8")
+    (folder / PICTURE).write_text(picture(kept), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
