@@ -1,7 +1,7 @@
 """News between the servers that share a store: what this server reports on the bus, and what the others report.
 
 Every message is a hint to read the store now, or spares a read. A server that hears reports of all other servers trusts
-the bus, and reads the store rarely. If a report of one of them is missing or old, it reads as often as without a bus.
+the bus, and reads the store rarely. If a report of one of them is missing or old, it reads the store 20 times a second.
 """
 
 from __future__ import annotations
