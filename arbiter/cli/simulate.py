@@ -33,14 +33,15 @@ def run(
 
     Players, observers, network, disk and clock are simulated in this process, and all of it depends only on the seed:
     the same seed leaves the same journal, byte for byte. Messages are lost, duplicated, delayed and reordered,
-    connections are cut, the server crashes, appends fail or succeed without saying so, clocks jump. Every eighth seed
-    has no faults.
+    connections are cut, the server crashes, appends fail or succeed without saying so, the disk stands still for
+    seconds, clocks jump. Every eighth seed has no faults.
 
     With several servers (`--replicas`), these share a store, as `arbiter serve` does that is started several times on
     one PostgreSQL database. Their clocks are wrong, players and observers move between them, and both players of a
     match act at the same instant on different servers. One server at a time is killed between any two steps, stopped
-    and continued, or cut off from the store; what others have stored reaches it late. In half of the seeds they also
-    have a bus, which loses, doubles and delays messages, and is sometimes away.
+    and continued, or cut off from the store; what others have stored reaches it late. Sometimes the log is locked, so
+    that none of them can use it for seconds. In half of the seeds they also have a bus, which loses, doubles and delays
+    messages, and is sometimes away.
 
     If a seed breaks a guarantee, it is printed with the command that repeats it, and the exit code is 1.
 

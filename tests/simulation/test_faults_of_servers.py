@@ -10,18 +10,21 @@ from dataclasses import replace
 
 import pytest
 
+from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import EventKind
-from arbiter.matches.match import Match
+from arbiter.matches.match import Match, Phase
 from arbiter.runtime.clock import FollowingClock
 from arbiter.service.cut_off import CutOff
+from arbiter.service.matches import live
 from arbiter.service.matches.live import LiveMatches
+from arbiter.service.matches.presence import Presence
 from arbiter.service.play import replica
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.delivery import Delivery
-from arbiter.service.play.session import Session
+from arbiter.service.play.session import Hello, Session
 from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import Accounts
+from arbiter.service.players.accounts import Accounts, Caller
 from arbiter.service.ports.journal import Append, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.notices import Notice
 from arbiter.service.ports.replicas import Taken
@@ -30,11 +33,11 @@ from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation import run
-from arbiter.testing.simulation.invariants import RunEvidence, violations
+from arbiter.testing.simulation.invariants.waits import WAIT
 from arbiter.testing.simulation.plan import Fault, Plan, draw
-from arbiter.testing.simulation.run import play_out
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format
+from tests.simulation.plans import promises_broken
 
 pytestmark = pytest.mark.long
 
@@ -44,6 +47,7 @@ MATCHES = 8
 SEEDS = 10  #: that are tried, at most
 OUTAGE = "The outage is charged to nobody"
 KEPT = "A server without the store keeps nobody"
+HELD = {Fault.LOCKED: 10.0, Fault.CUT: 20.0, Fault.MOVE: 30.0}
 
 
 def ticks_twice(patch: pytest.MonkeyPatch) -> None:
@@ -202,6 +206,41 @@ def completes_no_challenge(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Challenges, "complete_always", idle)
 
 
+def counts_a_stream_from_when_it_is_open(patch: pytest.MonkeyPatch) -> None:
+    """A server that charges its players for the time in which the store kept their streams."""
+    init = Session.__init__
+
+    def opened(self: Session, caller: Caller, hello: Hello, limits: Limits, asked_ms: int, now: int) -> None:
+        init(self, caller, hello, limits, now, now)
+
+    patch.setattr(Session, "__init__", opened)
+
+
+def begins_no_late_turn_again(patch: pytest.MonkeyPatch) -> None:
+    """A server that charges a turn of which it could not tell its player."""
+    patch.setattr(Delivery, "_begins_again", lambda self, session, match: False)
+
+
+def lets_a_flag_fall_as_soon_as_it_can(patch: pytest.MonkeyPatch) -> None:
+    """A server that learns of a turn long after it began, and does not wait for a moment for its player."""
+    waits_ms = live.flag_waits_ms
+
+    def at_once(match: Match, presence: Presence, waited: bool, shared: bool) -> int:
+        return waits_ms(match, presence, True, shared)
+
+    patch.setattr(live, "flag_waits_ms", at_once)
+
+
+def takes_who_has_come_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
+    """A server that ends a match whose player is at another one, which can't store that it has come."""
+    waits_ms = live.flag_waits_ms
+
+    def at_once(match: Match, presence: Presence, waited: bool, shared: bool) -> int:
+        return 0 if match.phase is Phase.PENDING else waits_ms(match, presence, waited, shared)
+
+    patch.setattr(live, "flag_waits_ms", at_once)
+
+
 def anything(plan: Plan) -> Plan | None:
     return plan
 
@@ -243,6 +282,10 @@ def challenges(plan: Plan) -> Plan | None:
         (pairs_a_round_twice, {Fault.MOVE: 2.0}, 10, {"Proof"}, tournaments),
         (starts_a_tournament_twice, {Fault.MOVE: 2.0}, 10, {"Proof"}, schedules),
         (pairs_only_its_own_players, {}, 128, {"Whoever is free is paired"}, free_play),
+        (counts_a_stream_from_when_it_is_open, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 1, {WAIT}, anything),
+        (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 1, {WAIT}, anything),
+        (lets_a_flag_fall_as_soon_as_it_can, HELD, 45, {WAIT}, anything),
+        (takes_who_has_come_elsewhere_for_absent, HELD, 21, {WAIT}, anything),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 1, {"A challenge ends in one way"}, challenges),
     ],
 )
@@ -260,8 +303,3 @@ def test_the_fault_is_found(
     plans = (needs(replace(draw(each, MATCHES, SERVERS), faults=faults)) for each in itertools.count(seed))
     tried = itertools.islice((plan for plan in plans if plan is not None), SEEDS)
     assert any(invariants & promises_broken(plan) for plan in tried)
-
-
-def promises_broken(plan: Plan) -> set[str]:
-    """Return the promises that a run breaks."""
-    return {violation.promise for violation in violations(RunEvidence(play_out(plan)))}

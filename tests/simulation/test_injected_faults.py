@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
 
+from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.matches import clock, ends
 from arbiter.matches.clock import SeatClock
@@ -29,14 +31,19 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.revival import Revival
 from arbiter.service.observing.feed import Batch, Feed, Reached, Stream
 from arbiter.service.play.catch_up import CatchUp
+from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
+from arbiter.service.play.session import Hello, Session
 from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.simulation.disk import Disk, _Job
+from arbiter.testing.simulation.disk import Disk, Job
+from arbiter.testing.simulation.invariants.waits import WAIT
+from arbiter.testing.simulation.plan import Fault, draw
 from arbiter.testing.simulation.summary import simulate
+from tests.simulation.plans import promises_broken
 
 pytestmark = pytest.mark.long
 
@@ -73,7 +80,7 @@ def loses_an_append(patch: pytest.MonkeyPatch) -> None:
     """A journal that reports `stored`, and sometimes has not stored."""
     store, number = Disk._store, count(1)
 
-    def careless(self: Disk, job: _Job, refused: bool, lied: bool) -> None:
+    def careless(self: Disk, job: Job, refused: bool, lied: bool) -> None:
         if next(number) % 40:
             store(self, job, refused, lied)
         else:
@@ -252,6 +259,21 @@ def closes_no_connection(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Unread, "close", lambda self, peer, why: None)
 
 
+def counts_a_stream_from_when_it_is_open(patch: pytest.MonkeyPatch) -> None:
+    """An arbiter that charges players for the time in which the store kept their streams."""
+    init = Session.__init__
+
+    def opened(self: Session, caller: Caller, hello: Hello, limits: Limits, asked_ms: int, now: int) -> None:
+        init(self, caller, hello, limits, now, now)
+
+    patch.setattr(Session, "__init__", opened)
+
+
+def begins_no_late_turn_again(patch: pytest.MonkeyPatch) -> None:
+    """An arbiter that charges a turn of which it could not tell the player."""
+    patch.setattr(Delivery, "_begins_again", lambda self, session, match: False)
+
+
 def answers_a_lost_race_as_it_was_decided(patch: pytest.MonkeyPatch) -> None:
     """An arbiter that answers with its decision, although another server was first and nothing of it is stored."""
     patch.setattr(LiveMatches, "_give", lambda self, live, command, then, answer, written: then(answer))
@@ -288,9 +310,22 @@ def builds_on_what_was_not_stored(patch: pytest.MonkeyPatch) -> None:
         (waits_for_its_reader, 6, {"A stream that the server ends is over"}),
         (closes_no_connection, 6, {"A stream that the server ends is over"}),
         (answers_a_lost_race_as_it_was_decided, 1, {"No acknowledged move is lost"}),
+        (counts_a_stream_from_when_it_is_open, 19, {WAIT}),
+        (begins_no_late_turn_again, 19, {WAIT}),
         (builds_on_what_was_not_stored, 4, {"Every match ends"}),
     ],
 )
 def test_the_fault_is_found(inject: Inject, first: int, invariants: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     inject(monkeypatch)
     assert found(invariants, first)
+
+
+@pytest.mark.interpreted
+def test_a_flag_that_falls_while_the_store_keeps_the_stream_of_its_player_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In runs in which hardly anything else happens: the clock has to run out just then."""
+    monkeypatch.setattr(Connections, "is_opening", lambda self, player: False)
+    faults = {Fault.LOCKED: 10.0, Fault.CUT: 20.0, Fault.SUPERSEDE: 20.0}
+    plans = (replace(draw(seed, MATCHES), faults=faults) for seed in range(1, 1 + SEEDS))
+    assert any(WAIT in promises_broken(plan) for plan in plans)

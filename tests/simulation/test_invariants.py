@@ -24,10 +24,16 @@ from arbiter.testing.simulation.invariants.tournaments import (
     played_alone,
     trial_ends_by_its_test,
 )
+from arbiter.testing.simulation.invariants.waits import (
+    nobody_is_absent_whom_the_log_keeps,
+    waits_for_the_log_are_charged_to_nobody,
+)
 from arbiter.testing.simulation.observations import (
+    AskedStream,
     ChallengeAnswer,
     ChallengeStory,
     EndedStream,
+    LogHold,
     LostServer,
     ReceivedRequest,
     SentTurn,
@@ -239,6 +245,67 @@ def test_a_manipulation_is_found_among_servers(evidence_of_servers: Evidence, ta
     changed = copied(evidence_of_servers)
     tamper(changed)
     assert promise in {violation.promise for violation in violations(RunEvidence(changed))}
+
+
+@pytest.mark.parametrize("excuse", ["", "it does not read", "it has had the turn", "the log is free", "it was again"])
+def test_a_wait_for_the_log_that_is_charged_is_found(evidence_of_servers: Evidence, excuse: str) -> None:
+    """A thought is made to a wait: the turn was sent only when it was answered, as far as anybody knows."""
+    changed = copied(evidence_of_servers)
+    changed = replace(changed, plan=replace(changed.plan, limits={"held_up_ms": 1_000}))
+    case = RunEvidence(changed)
+    match_id, entry = next(
+        (match_id, entry)
+        for match_id, entries in case.matches.items()
+        for entry in entries
+        if entry.kind == "moved" and entry.event["ledger"]["charged"] > 1_200
+    )
+    ledger, handed = entry.event["ledger"], changed.history.handed
+    began_ms, ended_ms = (ledger[name] - NOON_MS for name in ("started", "arrived"))
+    n = next(n for n, each in enumerate(handed) if (each.match_id, each.since) == (match_id, ledger["started"]))
+    if excuse == "it has had the turn":
+        handed.append(handed[n])
+    handed[n] = handed[n]._replace(at_ms=ledger["arrived"], true_ms=ended_ms)
+    if excuse != "the log is free":
+        changed.history.holds.append(LogHold(began_ms, ended_ms))
+    if excuse == "it does not read":
+        streams = changed.history.asked_streams
+        streams[:] = [replace(each, held_up=[(began_ms, ended_ms)]) for each in streams]
+    if excuse == "it was again":
+        entries = case.matches[match_id]
+        entries.insert(entries.index(entry), entry._replace(event={"kind": "interrupted", "at": ledger["started"]}))
+    assert bool(list(waits_for_the_log_are_charged_to_nobody(case))) is not bool(excuse)
+
+
+@pytest.mark.parametrize("gives_up", [False, True])
+@pytest.mark.parametrize("cause", ["time", "absence"])
+def test_a_loss_is_found_of_a_player_whose_stream_the_log_keeps(
+    evidence_of_servers: Evidence, cause: str, gives_up: bool
+) -> None:
+    changed = copied(evidence_of_servers)
+    case = RunEvidence(changed)
+    match_id, entries = next(
+        (match_id, entries)
+        for match_id, entries in case.matches.items()
+        if any(each.kind == "moved" for each in entries)
+    )
+    n = 0 if cause == "absence" else next(n for n, each in enumerate(entries) if each.kind == "moved")
+    policy, last = entries[0].event["policy"], entries[n].event
+    lasts_ms = policy["no_show_ms"] if cause == "absence" else policy["move_cap_ms"]
+    end = {
+        "kind": "ended",
+        "at": last["at"] + lasts_ms,
+        "cause": cause,
+        "reason": "no_show",
+        "seat": last.get("turn", 1),
+    }
+    entries[n + 1 :] = [entries[n + 1]._replace(event=end)]
+    began_ms = last["at"] - NOON_MS
+    stream = AskedStream(case.player(match_id, end["seat"]), 0, 1, asked_ms=began_ms + 1_000)
+    stream.cut_ms = began_ms + 2_000 if gives_up else None
+    changed.history.asked_streams.append(stream)
+    changed.history.holds.append(LogHold(began_ms, began_ms + lasts_ms))
+    found = [*waits_for_the_log_are_charged_to_nobody(case), *nobody_is_absent_whom_the_log_keeps(case)]
+    assert bool(found) is not gives_up
 
 
 def test_without_faults_a_loss_on_time_is_found(evidence: Evidence) -> None:

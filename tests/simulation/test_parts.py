@@ -14,11 +14,13 @@ from arbiter.matches.record import seal_first
 from arbiter.service.ports.bus import Message, Report
 from arbiter.service.ports.journal import Append, Record, StoreFailed, Subject
 from arbiter.testing.clock import settle, virtually
-from arbiter.testing.memory import MemoryBroker, MemoryJournal
+from arbiter.testing.memory import MemoryBroker, MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation.disk import Disk
+from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.network import Calls, Delays, Link
+from arbiter.testing.simulation.observations import LogHold
 from arbiter.testing.simulation.plan import Fault
-from arbiter.testing.simulation.store_line import Machine
+from arbiter.testing.simulation.store_line import Line, Machine, OverLine, SharedDisk
 
 
 def always(*faults: Fault) -> Callable[[Fault], bool]:
@@ -149,6 +151,61 @@ class TestDisk:
     async def test_reads_fail(self) -> None:
         with pytest.raises(StoreFailed):
             await Disk(MemoryJournal(), Random(1), always(Fault.DEAF)).read("m1")
+
+
+class TestLockedLog:
+    @virtually
+    async def test_appends_are_stored_in_order_once_it_is_free_and_reads_go_on(self) -> None:
+        holds, stored = list[LogHold](), MemoryJournal()
+        lock = LogLock(holds)
+        disks = [Disk(stored, Random(n), always(), lock) for n in range(2)]
+        lock.hold(2.0, queues=False)
+        answers = [disks[n % 2].append(made(n)) for n in range(4)]
+        reading = asyncio.ensure_future(disks[0].head())
+        await settle_for(1)
+        lock.hold(2.0, queues=False)
+        await settle_for(1.5)
+        assert not stored.records
+        assert not holds
+        assert not reading.done()
+        await settle_for(1)
+        assert sorted([await answer for answer in answers]) == [1, 2, 3, 4]
+        assert await reading > 0
+        assert [(round(hold.began_ms), round(hold.ended_ms)) for hold in holds] == [(0, 3_000)]
+
+    @pytest.mark.parametrize("shared", [False, True])
+    @virtually
+    async def test_what_a_process_had_written_that_dies_is_lost_unless_a_database_has_it(self, shared: bool) -> None:
+        kept = set()
+        for seed in range(20):
+            stored, lock = MemoryJournal(), LogLock()
+            line = Line(Random(seed), always())
+            disk = SharedDisk(stored, Random(seed), line, Random(seed), lock) if shared else None
+            mine = disk or Disk(stored, Random(seed), always(), lock)
+            lock.hold(2.0, queues=False)
+            mine.append(made(0))
+            await settle_for(1)
+            mine.crash()
+            assert not stored.records
+            await settle_for(2)
+            kept.add(len(stored.records))
+        assert kept == ({0, 1} if shared else {0})
+
+    @pytest.mark.parametrize("queues", [False, True])
+    @virtually
+    async def test_other_writes_wait_behind_an_append_if_they_are_queued(self, queues: bool) -> None:
+        lock, line = LogLock(), Line(Random(1), always())
+        disk = SharedDisk(MemoryJournal(), Random(1), line, Random(1), lock)
+        rows = OverLine(line, MemoryReplicas(), disk.in_turn)
+        lock.hold(2.0, queues)
+        await rows.enter("s1")
+        disk.append(made(0))
+        entering = asyncio.ensure_future(rows.enter("s2"))
+        await rows.lost_players("s3")
+        await settle_for(1)
+        assert entering.done() is not queues
+        await settle_for(1.5)
+        assert entering.done()
 
 
 @virtually

@@ -1,4 +1,7 @@
-"""What waits until it is known what another server of the store has done, or that it is dead."""
+"""What waits until it is known what another server of the store has done, or that it is dead.
+
+A flag also waits as long as the store keeps the stream of its player: once that is open, the turn begins again.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,23 @@ from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.presence import Presence
 
 ELSEWHERE_MS: Final = 3_000
-"""The delay of a flag here if the player to move is on another server.
+"""The delay of a flag here if the player to move is on another server, or the player whose absence counts.
 
 If that server is dead, this is known after this time, and the match has been interrupted.
 """
 
 GRACE_MS: Final = 500
-"""The delay of a flag if the player to move has no stream on any server.
+"""The delay of a flag, once for each turn, if the player to move has no stream on any server.
 
-Its move may have come to another server in time, which is storing it.
+Its move may have come to another server in time, which is storing it. Or the turn may be known only now, long after it
+began, and another server is about to open its stream.
 """
 
 AGAIN_S: Final = 0.1
 """The time before a move is looked at again, if the server that its player was on may be dead."""
+
+OPENS_MS: Final = 100
+"""The time before a flag is looked at again whose player waits for its stream."""
 
 
 def waits_for_certainty(live: LiveMatch, presence: Presence, player: str, command: Play, due: bool) -> bool:
@@ -37,14 +44,20 @@ def waits_for_certainty(live: LiveMatch, presence: Presence, player: str, comman
     return left is not None and started is not None and started <= left and live.newest.turn == command.seat
 
 
-def flag_waits_ms(match: Match, presence: Presence, overdue_ms: int) -> int:
-    """Return how long to wait before the flag of the player to move falls, 0 or less for not at all.
+def flag_waits_ms(match: Match, presence: Presence, waited: bool, shared: bool) -> int:
+    """Return how long to wait before the flag of the player to move falls, 0 for not at all.
 
-    overdue_ms: how long ago the deadline has come.
+    The end of a match whose player has not come, or not come back, waits in the same way: for a stream that is about to
+    open, and for another server, which may not have stored yet that the player is there. waited: the flag has
+    waited before in this turn. shared: other servers may use the store.
     """
-    if match.phase is not Phase.ACTIVE:
+    if match.phase is Phase.PAUSED:
         return 0
-    player = match.created.players[match.turn - 1]
-    if presence.is_judged_elsewhere(player):
+    players = match.created.players
+    mover = players[match.turn - 1] if match.phase is Phase.ACTIVE else None
+    awaited = [player for player, there in zip(players, match.present, strict=True) if not there or player == mover]
+    if any(presence.is_opening(player) for player in awaited):
+        return OPENS_MS
+    if shared and any(presence.is_judged_elsewhere(player) for player in awaited):
         return ELSEWHERE_MS  # that server decides, unless it is dead
-    return 0 if presence.is_present(player) else GRACE_MS - overdue_ms
+    return GRACE_MS if shared and mover is not None and not waited and not presence.is_present(mover) else 0

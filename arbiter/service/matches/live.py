@@ -527,9 +527,10 @@ class LiveMatches:
             live.tail.then(lambda _: self._timer_rang(live))  # until then, nobody can answer this turn
             return
         if self._timers.is_due(live):
-            overdue_ms = self._timers.overdue_ms(live)
-            wait_ms = flag_waits_ms(live.newest, self._presence, overdue_ms) if self._shared else 0
-            if wait_ms > 0:
+            since = live.newest.since
+            wait_ms = flag_waits_ms(live.newest, self._presence, live.waited == since, self._shared)
+            if wait_ms:
+                live.waited = since
                 self._timers.delay(live, wait_ms)
                 return
             self.decide(live, Tick())

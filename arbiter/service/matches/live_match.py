@@ -70,6 +70,7 @@ class LiveMatch:
     the record has been read again. failures: the number of failures in a row. basis: what its appends build on.
     waiting: commands to decide once the match has applied the events of another server; None if it does not wait. lost:
     it waits because an append was refused. complete: whether `newest` has its position and the key of its comments.
+    waited: the beginning of the last turn whose flag has waited.
     """
 
     __slots__ = (
@@ -83,6 +84,7 @@ class LiveMatch:
         "rings_ms",
         "tail",
         "timer",
+        "waited",
         "waiting",
         "writing",
     )
@@ -97,6 +99,7 @@ class LiveMatch:
         self.rings_ms = 0
         self.failed = False
         self.failures = 0
+        self.waited = 0
         self.basis = AppendBase()
         self.lost = False
         self.waiting: list[tuple[Command, AnswerCallback]] | None = None

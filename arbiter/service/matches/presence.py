@@ -13,6 +13,9 @@ class Presence(Protocol):
     def is_present(self, player: str) -> bool:
         """Return whether a player has a stream here."""
 
+    def is_opening(self, player: str) -> bool:
+        """Return whether a player waits here for a Play stream that it has asked for."""
+
     def is_judged_elsewhere(self, player: str) -> bool:
         """Return whether another server, which may be dead, has the player's Play stream or has just had it."""
 

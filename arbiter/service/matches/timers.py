@@ -43,12 +43,6 @@ class Timers:
         due = deadline(live.newest)
         return due is not None and due <= self._clock.now_ms()
 
-    def overdue_ms(self, live: LiveMatch) -> int:
-        """Return how long ago a match's deadline has come, which it must have."""
-        due = deadline(live.newest)
-        assert due is not None
-        return self._clock.now_ms() - due
-
     def _rung(self, live: LiveMatch) -> None:
         live.timer = None
         self._ring(live)

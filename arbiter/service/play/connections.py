@@ -14,13 +14,15 @@ class Connections:
     """The open streams. It is the `Presence` that matches use.
 
     by_player: the Play stream of each player who has one. others: the number of other streams that make a player
-    present. elsewhere: the Play streams on other replicas, as of the last heartbeat. nowhere: players without a stream
-    on any replica, who come from one that may be dead, with the instant at which they left it, as of then.
+    present. openings: the number of Play streams that each player waits for. elsewhere: the Play streams on other
+    replicas, as of the last heartbeat. nowhere: players without a stream on any replica, who come from one that may be
+    dead, with the instant at which they left it, as of then.
     """
 
     def __init__(self) -> None:
         self.by_player: dict[str, Session] = {}
         self.others: Counter[str] = Counter()
+        self.openings: Counter[str] = Counter()
         self.elsewhere: dict[str, PlaySession] = {}
         self.nowhere: dict[str, int] = {}
         self._doubtful: dict[str, int] = {}  # players who may come from a dead replica: when they left it
@@ -36,6 +38,10 @@ class Connections:
     def is_present(self, player: str) -> bool:
         """Return whether a player has a stream here: a Play stream, or another stream on which it can move."""
         return player in self.by_player or player in self.others
+
+    def is_opening(self, player: str) -> bool:
+        """Return whether a player waits here for a Play stream that it has asked for."""
+        return player in self.openings
 
     def doubt(self, player: str, left_ms: int | None) -> None:
         """Note when a player left the last replica that may be dead.
@@ -97,6 +103,16 @@ class Connections:
         """Raise the refusal of a player who has been turned away."""
         for refusal in self._turned_away.get(player, {}).values():
             raise refusal
+
+    def add_opening(self, player: str) -> None:
+        """Note that a player has asked for a Play stream here."""
+        self.openings[player] += 1
+
+    def remove_opening(self, player: str) -> None:
+        """Note that such a stream is open, or could not be opened."""
+        self.openings[player] -= 1
+        if not self.openings[player]:
+            del self.openings[player]
 
     def add_other(self, player: str) -> None:
         """Count a stream that makes a player present but is no Play stream."""

@@ -122,8 +122,12 @@ class Sessions:
         self._check(hello)
         self._connections.check(caller.player)
         self._cut_off.check()
-        async with self._cut_off.waiting():
-            return await self._open(caller, hello, now)
+        self._connections.add_opening(caller.player)
+        try:
+            async with self._cut_off.waiting():
+                return await self._open(caller, hello, now)
+        finally:
+            self._connections.remove_opening(caller.player)
 
     async def _open(self, caller: Caller, hello: Hello, asked_ms: int) -> Session:
         await self._matches.revive_of(caller.player)

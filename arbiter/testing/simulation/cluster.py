@@ -111,7 +111,7 @@ class SharingServer(Server):
         self.line = Line(plan.dice(f"line {number}"), chance)
         self.machine = Machine(plan.dice(f"machine {number}"))
         self.time = StoreTime(self.line, self.machine, plan.dice(f"time {number}"), history.gaps)
-        self.rows = Rows(self.line, shared.replicas)
+        self.rows = Rows(self.line, shared.replicas, self._in_turn)
         self.process = Process()
         self.processes: list[Process] = []
         self._replicas = shared.replicas
@@ -122,6 +122,7 @@ class SharingServer(Server):
         self.ill_until_s = 0.0  #: when it last could not run, or not reach the store
         self._stopped: LostServer | None = None
         self._suspended_s: float | None = None  # since when its machine is suspended
+        self.data.lock.when_released.append(self._recovered)
         self._past: list[object] = []  # dead arbiters: their tasks are never done
 
     @property
@@ -168,13 +169,13 @@ class SharingServer(Server):
 
     def fine_since(self, at_s: float) -> bool:
         """Return whether nothing has kept the server from its work since an instant of virtual time."""
-        return self.is_fine and self.ill_until_s <= at_s
+        return self.is_fine and not self.data.lock.is_held and self.ill_until_s <= at_s
 
     async def _serve_calls(self) -> None:
         """Do what the real server does at its start (`arbiter.bootstrap.serving`)."""
         clock = FollowingClock(await self.time.readings(), self.machine.monotonic_ns)
-        self.disk = disk = SharedDisk(self.stored, self._dice, self.line, self._brings)
-        directory = cast(Directory, OverLine(self.line, self.data.directory))
+        self.disk = disk = SharedDisk(self.stored, self._dice, self.line, self._brings, self.data.lock)
+        directory = cast(Directory, OverLine(self.line, self.data.directory, disk.in_turn))
         store = Store(disk, directory, replicas=cast(Replicas, self.rows), time=self.time)
         if self._broker is not None:
             self._bus = ProcessBus(self._broker, self.process)
@@ -187,6 +188,11 @@ class SharingServer(Server):
         self.run(watch_for_stalls(self.arbiter.sessions, self.arbiter.matches, self.settings.limits, log))
         self.run(self.arbiter.challenges.complete_always())
         self._duties = heard + [self.run(work) for work in sharing_duties(self.arbiter, world)]
+
+    async def _in_turn(self) -> None:
+        """Wait until a write of the process that runs now may be done. Raises StoreFailed."""
+        if isinstance(self.disk, SharedDisk):
+            await self.disk.in_turn()
 
     def _died(self) -> None:
         self._break_off()

@@ -1,4 +1,7 @@
-"""The disk of a simulated server: group commits that take virtual time, fail, lie, or are interrupted by a crash."""
+"""The disk of a simulated server: group commits that take virtual time, fail, lie, or are interrupted by a crash.
+
+While the log is locked (`log_lock`), the disk of a server that is alone on its store stands still.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,16 @@ from arbiter.service.record.matches import load_match
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, lose_basis
 from arbiter.testing.processes import WORLD
+from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.plan import Fault
 
 Chance = Callable[[Fault], bool]
 """Throws the dice for a fault: whether it happens now."""
 
 
-class _Job(NamedTuple):
+class Job(NamedTuple):
+    """An append that waits for its commit, and its answer."""
+
     append: Append
     answer: asyncio.Future[int]
 
@@ -29,22 +35,24 @@ class Disk(FaultyJournal):
     """The view that one server process has of the journal in `stored`, which outlives the process.
 
     Waiting appends share the next commit, as in the writer of a real store (group commit). A commit takes up to two
-    milliseconds, and up to three seconds when it is slow. Once the process has crashed, no call returns any more.
+    milliseconds, and up to three seconds when it is slow, and waits while the log is locked. Once the process has
+    crashed, no call returns any more.
     """
 
-    def __init__(self, stored: MemoryJournal, dice: Random, chance: Chance) -> None:
+    def __init__(self, stored: MemoryJournal, dice: Random, chance: Chance, lock: LogLock | None = None) -> None:
         super().__init__(stored)
         self._stored = stored
         self._dice = dice
         self._chance = chance
-        self._waiting: list[_Job] = []
-        self._writing: list[_Job] = []
+        self._lock = lock or LogLock()
+        self._waiting: list[Job] = []
+        self._writing: list[Job] = []
         self._dead = False
         self._never: list[asyncio.Future[Any]] = []  # futures that the crashed process waits for
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records in the next commit."""
-        job = _Job(append, asyncio.get_running_loop().create_future())
+        job = Job(append, asyncio.get_running_loop().create_future())
         if self._dead:
             self._never.append(job.answer)
             return job.answer
@@ -57,7 +65,11 @@ class Disk(FaultyJournal):
         self._writing, self._waiting = self._waiting, []
         slow = self._chance(Fault.SLOW)
         took_s = self._dice.uniform(0.05, 3.0) if slow else self._dice.uniform(0.0001, 0.002)
-        asyncio.get_running_loop().call_later(took_s, self._commit, context=WORLD)
+        asyncio.get_running_loop().call_later(took_s, self._arrive, context=WORLD)
+
+    def _arrive(self) -> None:
+        """Commit, once the log is not locked."""
+        self._lock.when_free(self._commit)
 
     def _commit(self) -> None:
         if self._dead:
@@ -71,7 +83,7 @@ class Disk(FaultyJournal):
         if self._waiting:
             self._begin()
 
-    def _store(self, job: _Job, refused: bool, lied: bool) -> None:
+    def _store(self, job: Job, refused: bool, lied: bool) -> None:
         if refused:
             lose_basis(job.append)
             _resolve(job.answer, StoreFailed("a fault of the simulation"))
@@ -88,17 +100,31 @@ class Disk(FaultyJournal):
         _resolve(job.answer, StoreFailed("a fault of the simulation") if lied else place)
 
     def crash(self) -> None:
-        """Crash the process: a prefix of the commit under way is stored, and waiting appends are lost."""
+        """Crash the process: a prefix of the commit under way is stored, and waiting appends are lost.
+
+        If the log is locked, nothing is.
+        """
         self._dead = True
-        for job in self._writing[: self._dice.randint(0, len(self._writing))]:
+        kept = self._writing[: self._dice.randint(0, len(self._writing))]
+        if self._lock.is_held:
+            self._keep(kept)
+        else:
+            self._store_rest(kept)
+        self._never += [job.answer for job in (*self._writing, *self._waiting)]
+
+    def _keep(self, jobs: list[Job]) -> None:
+        """Store what the process had written when it died while the log was locked: nothing has come to the disk."""
+
+    def _store_rest(self, jobs: list[Job]) -> None:
+        for job in jobs:
             try:
                 self._stored.store(job.append)
             except JournalConflict:
                 continue
-        self._never += [job.answer for job in (*self._writing, *self._waiting)]
 
     async def before_reading(self) -> None:
         """Delay a read, or make it fail."""
+        await self._lock.free()
         if self._dead:
             never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._never.append(never)
@@ -113,13 +139,15 @@ class Disk(FaultyJournal):
 class FaultyDirectory(MemoryDirectory):
     """The directory on the same disk: players and tokens, which sometimes cannot be read or written."""
 
-    def __init__(self, chance: Chance) -> None:
+    def __init__(self, chance: Chance, lock: LogLock) -> None:
         super().__init__()
         self._chance = chance
+        self._lock = lock
 
     async def before(self) -> None:
         """Delay a call, or make it fail."""
         await super().before()
+        await self._lock.free()
         if self._chance(Fault.DEAF):
             raise StoreFailed("a fault of the simulation")
 

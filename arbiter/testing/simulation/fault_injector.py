@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
+from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.observations import RunObservations
 from arbiter.testing.simulation.others import Observer
 from arbiter.testing.simulation.plan import HAPPENING, Fault, Plan
 from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.server import Server
 
+LOCKED_S: Final = (0.3, 1.5, 2.5, 4.0, 8.0)  #: how long the log is locked; for two seconds, players are charged
+
 
 class FaultInjector:
-    """The faults of a plan: active until `faulty_ms` have passed, then none. Here are those of clients."""
+    """The faults of a plan: active until `faulty_ms` have passed, then none. Here are those of clients.
+
+    Set `lock`, on the log, before `inject`.
+    """
+
+    lock: LogLock
 
     def __init__(self, plan: Plan, history: RunObservations) -> None:
         self._plan = plan
@@ -37,6 +46,7 @@ class FaultInjector:
 
     async def inject(self, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
         """Inject faults until `faulty_ms` have passed."""
+        locking = asyncio.create_task(self._lock_the_log())
         rates = {fault: rate for fault, rate in self._plan.faults.items() if fault in HAPPENING}
         loop = asyncio.get_running_loop()
         ends_s = loop.time() + self._plan.faulty_ms / 1000
@@ -50,6 +60,16 @@ class FaultInjector:
             await self._strike(fault, players, observers)
         await asyncio.sleep(max(0.0, ends_s - loop.time()))
         self._active = False
+        locking.cancel()
+        self.lock.release()
+
+    async def _lock_the_log(self) -> None:
+        """Lock the log now and then: besides the other faults, so that these stay what they are."""
+        rate, dice = self._plan.faults.get(Fault.LOCKED), self._plan.dice("locks")
+        while rate is not None:
+            await asyncio.sleep(dice.expovariate(rate / 60))
+            self._history.faults[Fault.LOCKED] += 1
+            self.lock.hold(dice.choice(LOCKED_S), dice.random() < 0.5)
 
     def _drawn(
         self, players: Sequence[SimulatedBot], observers: Sequence[Observer]

@@ -85,6 +85,13 @@ class Link:
         self.on_message_below: Callable[[Any], None] = _ignore
         self.on_loss_above: Callable[[], None] = _nothing
         self.on_loss_below: Callable[[], None] = _nothing
+        self._on_cut: Callable[[], None] = _nothing
+
+    def when_cut(self, callback: Callable[[], None]) -> None:
+        """Have a callback called when the connection is lost, or now if it is: before either end is notified."""
+        self._on_cut = callback
+        if self.is_cut:
+            callback()
 
     @property
     def is_cut(self) -> bool:
@@ -96,6 +103,7 @@ class Link:
         if self.is_cut:
             return
         self.up.is_cut = self.down.is_cut = True
+        self._on_cut()
         loop = asyncio.get_running_loop()
         loop.call_later(below_after_s, lambda: self.on_loss_below(), context=WORLD)
         if above_after_s is not None:

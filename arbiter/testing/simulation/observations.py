@@ -167,6 +167,33 @@ class LostServer:
     players: tuple[str, ...]
 
 
+class LogHold(NamedTuple):
+    """Nobody could use the log: from when to when, in virtual time."""
+
+    began_ms: float
+    ended_ms: float
+
+
+@dataclass(slots=True)
+class AskedStream:
+    """A player has asked for a Play stream. Times are virtual, in milliseconds; None: never.
+
+    server, process: its number, and that of the process, as in `SentTurn`. asked_ms: when the server had read the
+    hello; begun_ms: when its first message left, which is when the stream was open. over_ms: when the server had ended
+    the call, or was dead; cut_ms: when its connection was lost. held_up: when a message had to wait because the player
+    did not read.
+    """
+
+    player: str
+    server: int
+    process: int
+    asked_ms: float | None = None
+    begun_ms: float | None = None
+    over_ms: float | None = None
+    cut_ms: float | None = None
+    held_up: list[tuple[float, float]] = field(default_factory=list)
+
+
 class TwoStreams(NamedTuple):
     """A player had a Play stream on several servers at the same time, all of which were fine."""
 
@@ -216,6 +243,8 @@ class RunObservations:
     processes: int = 0  #: that have been started
     opened_s: dict[tuple[str, int], float] = field(default_factory=dict)
     """When the last Play call of a player reached a server, in virtual time."""
+    asked_streams: list[AskedStream] = field(default_factory=list)
+    holds: list[LogHold] = field(default_factory=list)
     lost: list[LostServer] = field(default_factory=list)
     stored_s: list[float] = field(default_factory=list)
     """When each record was stored, in virtual time, if there are several servers."""

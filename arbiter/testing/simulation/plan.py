@@ -53,6 +53,7 @@ TOURNAMENTS: Final = 0.35  #: the chance that several servers have a tournament 
 OPEN_ENDED: Final = 0.25  #: the chance that they have one of another format, whose length depends on how it goes
 ALONE: Final = 0.05  #: the chance that a match is one of a player against itself
 OPENED: Final = 0.2  #: the chance that a match begins with an opening
+LOCKED: Final = 0.4  #: the chance that the log is locked in a run with faults
 
 
 class Fault(StrEnum):
@@ -81,6 +82,8 @@ class Fault(StrEnum):
     SLOW = "slow commit"
     DEAF = "failed read"  #: a read of the journal, or any call of the directory, fails
     OVERTAKEN = "overtaken append"  #: another server has interrupted the match first
+    # now and then, besides the others:
+    LOCKED = "log locked"  #: nobody can use the log for a while; a server alone on its store can't use its disk
     # where several servers share the store:
     STOP = "stop"  #: a server's process is stopped for a while, and continued
     CUT_OFF = "cut off"  #: a server can't reach the store for a while
@@ -128,7 +131,7 @@ HAPPENING: Final = (
     Fault.BUS_AWAY,
     Fault.PACE,
 )
-"""Faults that happen now and then; the rates of the others are chances."""
+"""Faults that happen now and then, one after the other; the rates of the others are chances, except `LOCKED`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +260,7 @@ def _draw(seed: int, matches: int) -> Plan:
         players,
         tuple(_match(dice, seed, n, names, faulty_ms, calm) for n in range(matches)),
         (dice.randint(3, 8), dice.randint(0, 2), dice.randint(0, 1)),
-        {} if calm else _faults(dice) | _races(seed),
+        {} if calm else _faults(dice) | _races(seed) | _locks(seed),
         faulty_ms,
         {
             "observer_items": dice.choice((10, 40, 2_000)),
@@ -339,6 +342,12 @@ def _races(seed: int) -> dict[Fault, float]:
     """Return how often another server is first in a run, if ever: from a generator of its own, as for what is rare."""
     rare = Random(f"{seed} races")
     return {Fault.OVERTAKEN: rare.choice((0.01, 0.05, 0.2))} if rare.random() < 0.5 else {}
+
+
+def _locks(seed: int) -> dict[Fault, float]:
+    """Return how often the log is locked in a run, if ever: a fault of later days, so from a generator of its own."""
+    dice = Random(f"{seed} locks")
+    return {Fault.LOCKED: dice.choice((2.0, 6.0))} if dice.random() < LOCKED else {}
 
 
 def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:

@@ -20,6 +20,7 @@ from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.network import Link
 from arbiter.testing.simulation.observations import (
+    AskedStream,
     Request,
     RunObservations,
     SentAnswer,
@@ -69,11 +70,13 @@ def ask_of(act: pb.PlayAct) -> Request | None:
 class PlayCall:
     """A Play call of a player over a link, with the parts of gRPC's context that the servicer needs.
 
-    begun: whether the server has written a message.
+    begun: whether the server has written a message. asked: the observation of it.
     """
 
-    def __init__(self, link: Link, secret: str) -> None:
+    def __init__(self, link: Link, secret: str, asked: AskedStream) -> None:
         self._link = link
+        self._asked = asked
+        link.when_cut(self._note_cut)
         self._secret = secret
         self._arrived: deque[pb.PlayRequest] = deque([HELLO])
         self._waiting: asyncio.Future[None] | None = None
@@ -112,16 +115,33 @@ class PlayCall:
                 return grpc.aio.EOF
             self._waiting = asyncio.get_running_loop().create_future()
             await self._waiting
+        if self._asked.asked_ms is None:
+            self._asked.asked_ms = true_ms()
         return self._arrived.popleft()
 
     async def write(self, message: bytes) -> None:
         """Send a serialized message, and wait while too many are under way."""
-        self.begun = True
+        began_ms = true_ms()
+        if not self.begun:
+            self.begun, self._asked.begun_ms = True, began_ms
         self._link.down.send(pb.PlayResponse.FromString(message))
-        await self._link.down.room()
+        try:
+            await self._link.down.room()
+        finally:
+            if true_ms() > began_ms:
+                self._asked.held_up.append((began_ms, true_ms()))
+
+    def note_end(self) -> None:
+        """Note that the call is over."""
+        if self._asked.over_ms is None:
+            self._asked.over_ms = true_ms()
+
+    def _note_cut(self) -> None:
+        self._asked.cut_ms = true_ms()
 
     def close(self) -> None:
         """Ignore everything that still arrives, and end a read that waits."""
+        self.note_end()
         self._closed = True
         self._arrived.clear()
         self._wake()

@@ -27,6 +27,7 @@ from arbiter.testing.simulation.challengers import Challenger, note_ends
 from arbiter.testing.simulation.cluster import RecordedReplicas, SharedData, SharingServer, TimedJournal
 from arbiter.testing.simulation.cluster_faults import ClusterFaults
 from arbiter.testing.simulation.fault_injector import FaultInjector, ServerFaults
+from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.network import Delays
 from arbiter.testing.simulation.observations import RunObservations, copy_of
 from arbiter.testing.simulation.others import Observer, Organiser
@@ -95,6 +96,7 @@ class _Run:
         self._server = injector.server = Server(self._plan, self._history, injector.chance, self._wiring)
         await self._server.register([player.name for player in self._plan.players])
         await self._server.start()
+        injector.lock = self._server.data.lock
         return injector
 
     @property
@@ -217,7 +219,8 @@ class _ClusterRun(_Run):
     async def _open(self) -> FaultInjector:
         plan, history = self._plan, self._history
         injector = ClusterFaults(plan, history)
-        data = StoredData(TimedJournal(history), MemoryDirectory(), CountingIds(), {})
+        lock = injector.lock = LogLock(history.holds)
+        data = StoredData(TimedJournal(history), MemoryDirectory(), CountingIds(), {}, lock)
         clock, limits = VirtualClock(), Limits(**plan.limits)
         accounts = Accounts(data.directory, data.ids, clock, "open", limits)
         await register(accounts, [player.name for player in plan.players], data.secrets)

@@ -34,8 +34,9 @@ from arbiter.testing.guarantees import Bookmarked, Received
 from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRules
 from arbiter.testing.simulation.disk import Chance, Disk, FaultyDirectory
 from arbiter.testing.simulation.gate_calls import OBSERVER, SCOPES, Answer, GateCalls
+from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.network import Link
-from arbiter.testing.simulation.observations import CreatedMatch, Outage, Request, RunObservations
+from arbiter.testing.simulation.observations import AskedStream, CreatedMatch, Outage, Request, RunObservations
 from arbiter.testing.simulation.plan import ORGANISER, Plan
 from arbiter.testing.simulation.play_calls import ENDED, PlayCall, RecordedMessages
 
@@ -52,12 +53,16 @@ class HeldCall(Protocol):
 
 
 class StoredData(NamedTuple):
-    """What outlives every process: the log, players and their tokens, and the ids that are given out."""
+    """What outlives every process: the log, players and their tokens, and the ids that are given out.
+
+    lock: on the log.
+    """
 
     journal: MemoryJournal
     directory: Directory
     ids: CountingIds
     secrets: dict[str, str]
+    lock: LogLock
 
 
 class Server:
@@ -79,7 +84,7 @@ class Server:
     ) -> None:
         # Not from the environment: only the seed may decide.
         self.settings = Settings.model_construct(limits=Limits(**plan.limits))
-        self.data = data = data or StoredData(MemoryJournal(), FaultyDirectory(chance), CountingIds(), {})
+        self.data = data = data or _data_of_one(chance, history)
         self.stored = data.journal
         self.history = history
         self.chance = chance
@@ -97,7 +102,7 @@ class Server:
         """Build the parts of a process, whose clock is wrong by this much."""
         self.clock = clock = VirtualClock()
         clock.skew_ms = skew_ms
-        self.disk = Disk(self.stored, self._dice, self.chance)
+        self.disk = Disk(self.stored, self._dice, self.chance, self.data.lock)
         self._wire(self._world(Store(self.disk, self.data.directory), clock))
 
     def _world(self, store: Store, clock: Clock) -> World:
@@ -108,6 +113,7 @@ class Server:
         """Build the arbiter of a process, and its servicer for Play streams."""
         self.arbiter = arbiter = self._wiring(self.settings, world)
         self.history.processes += 1
+        self._process = self.history.processes
         self._messages = RecordedMessages(
             arbiter, world.clock, self.history, self.stored, self.history.processes, self.number
         )
@@ -178,6 +184,8 @@ class Server:
     def _leave(self) -> None:
         """End everything of this process that can be seen from outside."""
         self.is_up = False
+        for call in self.play_calls:
+            call.note_end()
         self._messages.crash()
         tasks, self._tasks = self._tasks, {}
         for task in tasks:
@@ -240,7 +248,9 @@ class Server:
             link.cut(above_after_s=None)
 
     async def _play(self, streams: PlayStreams, calls: dict[PlayCall, str], player: str, link: Link) -> None:
-        call = PlayCall(link, self.data.secrets[player])
+        asked = AskedStream(player, self.number, self._process)
+        self.history.asked_streams.append(asked)
+        call = PlayCall(link, self.data.secrets[player], asked)
         calls[call] = player
         try:
             await streams.serve(cast(Context, call))
@@ -272,6 +282,12 @@ class Server:
             link.down.send((self.head, [refusal]))
         else:
             link.down.send((self.head, [None]))
+
+
+def _data_of_one(chance: Chance, history: RunObservations) -> StoredData:
+    """Return the data of a server that is alone on its store."""
+    lock = LogLock(history.holds)
+    return StoredData(MemoryJournal(), FaultyDirectory(chance, lock), CountingIds(), {}, lock)
 
 
 async def register(accounts: Accounts, players: list[str], secrets: dict[str, str]) -> None:

@@ -2,6 +2,10 @@
 
 Every call of the process to the store goes over its line: the log (`SharedDisk`), players and notices, the rows of the
 replicas, and the store's time. What the store has done stays done if the answer is lost.
+
+While the log is locked, only calls wait that need it; and in half of the cases all writes behind them, as in a real
+store, which writes in one thread. A read of results does not need it there, but waits if all threads that read wait:
+so here all reads of the journal do.
 """
 
 from __future__ import annotations
@@ -16,13 +20,30 @@ from arbiter.service.ports.environment import TimeReading
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.simulation.disk import Chance, Disk
+from arbiter.testing.simulation.disk import Chance, Disk, Job
+from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.plan import Fault
 
 GIVES_UP_S: Final = 5.0  #: after this time without an answer, a connection counts as lost
 ROUND_TRIPS: Final = 5  #: readings of the store's clock at once, as by `arbiter.store.timing`
 GAP_S: Final = 2.0  #: after which the store's clock counts as not read
 CUT_OFF: Final = "the line to the store is cut"
+READS: Final = frozenset(
+    {
+        "challenge",
+        "challenges",
+        "challenges_being_accepted",
+        "last_notice",
+        "lost_players",
+        "notices",
+        "player",
+        "players",
+        "token",
+        "token_of_digest",
+        "tokens",
+    }
+)
+"""Calls that read. All others of players and of replicas' rows write."""
 
 
 class Line:
@@ -74,11 +95,15 @@ class Line:
 
 
 class OverLine:
-    """A port of the store whose calls go over a line: of any class, with methods that are coroutines."""
+    """A port of the store whose calls go over a line: of any class, with methods that are coroutines.
 
-    def __init__(self, line: Line, port: object) -> None:
+    in_turn: waits until the writes of the server are done that are before those of the port.
+    """
+
+    def __init__(self, line: Line, port: object, in_turn: Callable[[], Awaitable[None]]) -> None:
         self._line = line
         self._port = port
+        self._in_turn = in_turn
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         return partial(self.call, name)
@@ -86,6 +111,8 @@ class OverLine:
     async def call(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Call a method of the port. Raises StoreFailed."""
         await self._line.asked()
+        if name not in READS:
+            await self._in_turn()
         answer = await getattr(self._port, name)(*arguments, **named)
         await self._line.passed()
         return answer
@@ -98,9 +125,9 @@ class SharedDisk(Disk):
     many, which they are often, so that the log has to be read too.
     """
 
-    def __init__(self, stored: MemoryJournal, dice: Random, line: Line, brings: Random) -> None:
+    def __init__(self, stored: MemoryJournal, dice: Random, line: Line, brings: Random, lock: LogLock) -> None:
         """`brings`: the dice for how many records a commit may bring."""
-        super().__init__(stored, dice, line.chance)
+        super().__init__(stored, dice, line.chance, lock)
         self._line = line
         self._brings = brings
         self._known = 0  # what `know` was told last
@@ -118,6 +145,15 @@ class SharedDisk(Disk):
     async def before_reading(self) -> None:
         """Carry a read to the store, or make it fail."""
         await self._line.asked()
+        if self._lock.is_held:
+            await self._lock.free()
+            await self._line.passed()
+
+    async def in_turn(self) -> None:
+        """Wait for a commit that waits for the log, if other writes are behind it. Raises StoreFailed."""
+        if self._lock.is_held and self._lock.queues and self._writing:
+            await self._lock.free()
+            await self._line.passed()
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return new records of the log: what others have written may be late."""
@@ -131,6 +167,16 @@ class SharedDisk(Disk):
         if len(new) <= self._brings.choice((0, 3, 300)):
             self._brought += new
 
+    def _arrive(self) -> None:
+        if self._line.is_cut:
+            self._commit()  # it does not come to the log
+        else:
+            super()._arrive()
+
+    def _keep(self, jobs: list[Job]) -> None:
+        """Store what waits for the log in a session of the database, which does not notice that its client has died."""
+        self._lock.when_free(partial(self._store_rest, jobs))
+
     def _commit(self) -> None:
         if not self._line.is_cut and not self._dead:
             self._bring()
@@ -138,7 +184,7 @@ class SharedDisk(Disk):
             super()._commit()
             return
         group, self._writing = self._writing, []
-        arrived = self._dice.random() < 0.3  # before the line was cut; the answer did not
+        arrived = self._dice.random() < 0.3 and not self._lock.is_held  # before the line was cut; the answer did not
         for job in group:
             self._store(job, refused=not arrived, lied=arrived)
         if self._waiting:

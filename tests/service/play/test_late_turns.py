@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -12,11 +13,12 @@ from arbiter.bootstrap import Store
 from arbiter.config import Limits
 from arbiter.matches.events import Ended, Event, Interrupted, Moved, Resumed
 from arbiter.matches.match import Match, Phase
+from arbiter.matches.policy import Policy
 from arbiter.service.play.session import TurnItem
-from arbiter.service.ports.directory import Challenge
+from arbiter.service.ports.directory import Challenge, Player
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
-from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from tests.service.play.sharing import AT_ONCE, events, servers
 
 LATE_S = Limits().held_up_ms / 1_000
@@ -36,6 +38,11 @@ class KeepingDirectory(MemoryDirectory):
         """Return what a player finds that connects."""
         await self.free.wait()
         return await super().challenges(player, after, most)
+
+    async def change_player(self, name: str, **changes: Any) -> Player | None:
+        """Store what is new about a player."""
+        await self.free.wait()
+        return await super().change_player(name, **changes)
 
 
 async def replied(bot: StreamReader) -> None:
@@ -186,6 +193,78 @@ async def test_a_turn_that_begins_while_the_store_keeps_the_stream_of_its_player
 
 
 @virtually
+async def test_a_player_whose_stream_the_store_keeps_does_not_lose_on_time() -> None:
+    directory = KeepingDirectory()
+    server = InMemoryArbiter(Store(MemoryJournal(), directory))
+    alice = await server.connect("alice")
+    bob = await server.connect("bob")
+    match = await server.create("pondlife", time="1s/move", policy=AT_ONCE)
+    alice.reply(await alice.turn())
+    await bob.turn()
+    server.arbiter.sessions.close(bob.session)
+    await asyncio.sleep(THINKS_S)
+    directory.free.clear()
+    opening = asyncio.create_task(server.connect("bob"))
+    await asyncio.sleep(1.5 * LATE_S)
+    directory.free.set()
+    await replied(await opening)
+    moved = last_move(await events(server, match.id))
+    assert (moved.ply, moved.ledger.charged) == (1, 1_000 * THINKS_S), "the turn began again"
+
+
+@virtually
+async def test_a_player_whose_stream_the_store_keeps_is_no_no_show() -> None:
+    directory = KeepingDirectory()
+    server = InMemoryArbiter(Store(MemoryJournal(), directory))
+    await server.connect("alice")
+    match = await server.create("pondlife", time="1m", policy=Policy(no_show_ms=1_000))
+    directory.free.clear()
+    opening = asyncio.create_task(server.connect("bob"))
+    await asyncio.sleep(LATE_S)
+    directory.free.set()
+    await opening
+    await settle()
+    assert [event.kind for event in await events(server, match.id)][-1] == "started"
+
+
+@pytest.mark.parametrize("comes", ["with a stream", "in vain"])
+@virtually
+async def test_a_player_at_another_server_that_can_store_nothing_is_no_no_show(comes: str) -> None:
+    home, away = await servers(2)
+    await home.connect("alice")
+    match = await home.create("pondlife", time="1m", policy=Policy(no_show_ms=1_000))
+    await asyncio.sleep(READS_S)
+    away.journal.hold = True
+    bob = await away.connect("bob")
+    if comes == "in vain":
+        away.arbiter.sessions.close(bob.session)
+    await asyncio.sleep(1.5 * LATE_S)
+    away.journal.release()
+    await asyncio.sleep(READS_S)
+    ended = (await events(home, match.id))[-1].kind == "ended"
+    assert ended is (comes == "in vain")
+
+
+@virtually
+async def test_a_flag_falls_soon_after_a_stream_that_could_not_be_opened() -> None:
+    directory = KeepingDirectory()
+    server = InMemoryArbiter(Store(MemoryJournal(), directory))
+    alice = await server.connect("alice")
+    bob = await server.connect("bob")
+    match = await server.create("pondlife", time="1s/move", policy=AT_ONCE)
+    alice.reply(await alice.turn())
+    await bob.turn()
+    server.arbiter.sessions.close(bob.session)
+    await asyncio.sleep(THINKS_S)
+    directory.free.clear()
+    opening = asyncio.create_task(server.connect("bob"))
+    await asyncio.sleep(1.5 * LATE_S)
+    opening.cancel()
+    await asyncio.sleep(0.2)
+    assert isinstance((await events(server, match.id))[-1], Ended)
+
+
+@virtually
 async def test_a_turn_that_a_stream_has_in_time_does_not_begin_again_when_its_match_is_read_again() -> None:
     server = InMemoryArbiter()
     alice, bob = await server.connect("alice"), await server.connect("bob")
@@ -203,6 +282,33 @@ async def test_a_turn_that_a_stream_has_in_time_does_not_begin_again_when_its_ma
     found = await events(server, match.id)
     assert not any(isinstance(event, Interrupted) for event in found)
     assert last_move(found).ledger.charged == 1_000 * (2 * LATE_S + 2 * THINKS_S)
+
+
+@virtually
+async def test_no_flag_falls_as_soon_as_a_turn_is_known_whose_player_waits_at_another_server() -> None:
+    """Nobody but that server knows that the player waits there, as long as nothing of it can be stored."""
+    directory = KeepingDirectory()
+    home = InMemoryArbiter(Store(MemoryJournal(), directory, replicas=MemoryReplicas()))
+    away = home.beside()
+    for server in (home, away):
+        await server.share()
+    alice = await home.connect("alice")
+    await home.create("pondlife", time="1s/move", policy=AT_ONCE)
+    match = home.arbiter.matches.unfinished("alice")[0]
+    turn = await alice.turn()
+    directory.free.clear()
+    opening = asyncio.create_task(away.connect("bob"))
+    home.journal.hold = True
+    await asyncio.sleep(THINKS_S)
+    alice.reply(turn)
+    await asyncio.sleep(1.5 * LATE_S)
+    home.journal.release()
+    await asyncio.sleep(READS_S)
+    directory.free.set()
+    await replied(await opening)
+    await asyncio.sleep(READS_S)
+    moved = last_move(await events(home, match.id))
+    assert (moved.ply, moved.ledger.charged) == (1, 1_000 * THINKS_S)
 
 
 @virtually

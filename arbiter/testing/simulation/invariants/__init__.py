@@ -18,6 +18,7 @@ from arbiter.testing.simulation.invariants import (
     servers,
     streams,
     tournaments,
+    waits,
 )
 from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
 
@@ -27,6 +28,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *requests.CHECKS,
     *streams.CHECKS,
     *clocks.CHECKS,
+    *waits.CHECKS,
     *servers.CHECKS,
     *tournaments.CHECKS,
     *challenges.CHECKS,

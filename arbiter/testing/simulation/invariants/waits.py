@@ -1,0 +1,208 @@
+"""Waits for the log: while nobody can use it, no player is charged for a turn, or a stream, that it is kept from.
+
+What the policy does charge is left out: a player's own thought; the time in which it asks for no stream; a wait of less
+than `limits.held_up_ms`; and a turn that has been interrupted before at the same ply, since it begins again only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from arbiter.config import Limits
+from arbiter.testing.clock import NOON_MS
+from arbiter.testing.simulation.invariants.clocks import Control
+from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
+from arbiter.testing.simulation.observations import AskedStream, SentTurn
+from arbiter.testing.simulation.plan import Fault
+
+WAIT: Final = "The wait for the log is charged to nobody"
+SLACK_MS: Final = 50  #: so much longer a wait has to be: clocks differ, and messages take a moment
+MET_MS: Final = 1_000  #: for so much of a wait the log must have been locked
+WRONG_MS: Final = 20  #: a server whose clock is wrong by more can't measure a wait
+JUMPING: Final = {Fault.LEAP, Fault.CRASH, Fault.DRAIN}  #: with these faults, the clock of a server alone jumps
+
+
+class Turn(NamedTuple):
+    """A turn that was charged to its player: its beginning and its end, as instants of the record.
+
+    ledger: None if the flag fell. due: when it had to fall, for a turn without credit. again: an earlier beginning of
+    the turn was interrupted.
+    """
+
+    match_id: str
+    player: str
+    ply: int
+    since: int
+    until: int
+    ledger: dict[str, Any] | None
+    due: float
+    again: bool
+    event: dict[str, Any]
+
+
+def waits_for_the_log_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]:
+    """Check that a turn that its player got late, because the log was locked, began again before it was charged.
+
+    The wait begins with the turn, or when its player asks for the stream on which it gets it.
+    """
+    if not case.history.holds:
+        return
+    handed: dict[tuple[str, str, int, int], list[SentTurn]] = {}
+    for each in case.history.handed:
+        handed.setdefault((each.player, each.match_id, each.ply, each.since), []).append(each)
+    for match_id in case.matches:
+        for turn in _turns(case, match_id):
+            got = handed.get((turn.player, match_id, turn.ply, turn.since), [])
+            what = None if turn.again else _late(case, turn, got) or _never(case, turn, got)
+            if what:
+                yield Violation(WAIT, f"{match_id} ply {turn.ply}: {turn.player} {what} in {turn.event}")
+
+
+def nobody_is_absent_whom_the_log_keeps(case: RunEvidence) -> Iterator[Violation]:
+    """Check that no match ended by the absence of a player who waited for its stream, because the log was locked."""
+    if not case.history.holds or _jumps(case):
+        return
+    for match_id, entries in case.matches.items():
+        event = entries[-1].event
+        if entries[-1].kind != "ended" or event["cause"] != "absence":
+            continue
+        for seat in (event["seat"],) if event.get("seat") else (1, 2):
+            player = case.player(match_id, seat)
+            since_ms, due_ms = _absence(entries, seat)
+            found = _waiting(case, player, since_ms, due_ms, event["at"] - NOON_MS)
+            if found is not None:
+                yield Violation(WAIT, f"{match_id}: {player} waits {found} in {event}")
+
+
+def _absence(entries: list[RecordedEvent], seat: int) -> tuple[float, float]:
+    """Return since when a match waited for a player, and until when, in virtual time."""
+    policy = entries[0].event["policy"]
+    if entries[-1].event["reason"] == "no_show":
+        since, lasts_ms = entries[0].event["at"], policy["no_show_ms"]
+    else:
+        left = [entry.event["at"] for entry in entries if entry.kind == "left" and entry.event["seat"] == seat]
+        since, lasts_ms = max(left, default=NOON_MS), policy["abandon_ms"]
+    return since - NOON_MS, since + lasts_ms - NOON_MS
+
+
+def _turns(case: RunEvidence, match_id: str) -> Iterator[Turn]:
+    """Yield the turns of a match that were charged."""
+    entries = case.matches[match_id]
+    created = entries[0].event
+    first, _, second = created["time"].partition(":")
+    controls, cap_ms = [Control.of(first), Control.of(second or first)], created["policy"]["move_cap_ms"]
+    ply, since, due, again = len(created.get("opening", ())), 0, 0.0, False
+    for entry in entries:
+        event, kind = entry.event, entry.kind
+        ledger = event.get("ledger") or event.get("late", {}).get("ledger")
+        if ledger is not None or (kind == "ended" and event["cause"] == "time"):
+            until = event["at"] if ledger is None else ledger["arrived"]
+            player = case.player(match_id, event["seat"])
+            yield Turn(match_id, player, ply, since, until, ledger, due, again, event)
+        if kind == "moved":
+            ply, again = ply + 1, False
+        if kind == "interrupted":
+            again = True
+        if kind in ("started", "resumed", "moved"):
+            clock, control = event["clocks"][event["turn"] - 1], controls[event["turn"] - 1]
+            left = [clock["remaining_ms"], clock.get("periods", 0), clock.get("moves_left", 0)]
+            since, due = event["at"], event["at"] + min(control.available(left), cap_ms)
+
+
+def _late(case: RunEvidence, turn: Turn, got: list[SentTurn]) -> str:
+    """Return which hand-over of a turn came too late for it to be charged, or ''."""
+    for sent in got:
+        if sent.at_ms > turn.until or (case.plan.replicas > 1 and abs(_wrong_ms(sent)) > WRONG_MS):
+            continue
+        asked = _asked(case, sent)
+        if asked is None or asked.asked_ms is None:
+            continue
+        began_ms = max(sent.true_ms - (sent.at_ms - turn.since), asked.asked_ms)
+        if (
+            _is_long(case, began_ms, sent.true_ms)
+            and not any(began_ms - SLACK_MS <= other.true_ms < sent.true_ms for other in got)
+            and not _had_other_reasons(case, asked, began_ms, sent.true_ms)
+            and (turn.ledger is None or turn.ledger["charged"] - (turn.until - sent.at_ms) > SLACK_MS)
+        ):
+            return f"is charged for a wait from {began_ms:.0f} to {sent.true_ms:.0f} ms, on {asked}"
+    return ""
+
+
+def _never(case: RunEvidence, turn: Turn, got: list[SentTurn]) -> str:
+    """Return which stream a player waited for, or for a turn on it, until its flag fell, or ''."""
+    if turn.ledger is not None or _jumps(case):
+        return ""
+    due_ms, until_ms = turn.due - NOON_MS, turn.until - NOON_MS
+    found = _waiting(case, turn.player, turn.since - NOON_MS, due_ms, until_ms)
+    if found is None or any(found.began_ms - SLACK_MS <= sent.true_ms < due_ms for sent in got):
+        return ""
+    return f"loses on time, and waits {found}"
+
+
+def _jumps(case: RunEvidence) -> bool:
+    """Return whether instants of the record can't be compared with virtual time."""
+    return case.plan.replicas == 1 and bool(JUMPING & case.plan.faults.keys())
+
+
+class Waiting(NamedTuple):
+    """A wait for a stream, or for a turn on it, in virtual time."""
+
+    began_ms: float
+    asked: AskedStream
+
+
+def _waiting(case: RunEvidence, player: str, since_ms: float, due_ms: float, until_ms: float) -> Waiting | None:
+    """Return the wait that was too long, before something was due that happened at `until_ms`, or None."""
+    streams = [
+        each
+        for each in case.history.asked_streams
+        if each.player == player and each.asked_ms is not None and each.asked_ms < until_ms
+    ]
+    asked = max(streams, key=lambda each: each.asked_ms or 0.0, default=None)
+    if asked is None or asked.asked_ms is None:
+        return None
+    if any(end_ms is not None and end_ms < until_ms + SLACK_MS for end_ms in (asked.over_ms, asked.cut_ms)):
+        return None  # it has left, or was sent away
+    began_ms = max(since_ms, asked.asked_ms)
+    is_long = _is_long(case, began_ms, min(due_ms, until_ms))
+    return Waiting(began_ms, asked) if is_long and not _had_other_reasons(case, asked, began_ms, until_ms) else None
+
+
+def _asked(case: RunEvidence, sent: SentTurn) -> AskedStream | None:
+    """Return the last stream on which a turn may have been sent, or None."""
+    streams = [
+        each
+        for each in case.history.asked_streams
+        if (each.player, each.process) == (sent.player, sent.process)
+        and each.begun_ms is not None
+        and each.begun_ms <= sent.true_ms
+        and (each.over_ms is None or each.over_ms >= sent.true_ms)
+    ]
+    return max(streams, key=lambda each: each.asked_ms or 0.0, default=None)
+
+
+def _wrong_ms(sent: SentTurn) -> float:
+    """Return by how much the clock of a server was wrong when it sent a turn."""
+    return sent.at_ms - NOON_MS - sent.true_ms
+
+
+def _is_long(case: RunEvidence, began_ms: float, ended_ms: float) -> bool:
+    """Return whether a wait was too long to be charged, and a wait for the log."""
+    most_ms = case.plan.limits.get("held_up_ms", Limits().held_up_ms)
+    met_ms = sum(max(0.0, min(hold.ended_ms, ended_ms) - max(hold.began_ms, began_ms)) for hold in case.history.holds)
+    return ended_ms - began_ms >= most_ms + SLACK_MS and met_ms >= MET_MS
+
+
+def _had_other_reasons(case: RunEvidence, asked: AskedStream, began_ms: float, ended_ms: float) -> bool:
+    """Return whether a player did not read its stream in a wait, or the server was stopped."""
+    return any(since_ms <= ended_ms and began_ms <= until_ms for since_ms, until_ms in asked.held_up) or any(
+        lost.how == "stopped"
+        and lost.server == asked.server
+        and lost.at_s * 1_000 <= ended_ms
+        and (lost.until_s is None or began_ms <= lost.until_s * 1_000)
+        for lost in case.history.lost
+    )
+
+
+CHECKS = (waits_for_the_log_are_charged_to_nobody, nobody_is_absent_whom_the_log_keeps)

@@ -1,0 +1,19 @@
+"""What tests ask of a plan: the promises that a run of it breaks, and the plan as it was before there was a fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from arbiter.testing.simulation.invariants import RunEvidence, violations
+from arbiter.testing.simulation.plan import Fault, Plan
+from arbiter.testing.simulation.run import play_out
+
+
+def promises_broken(plan: Plan) -> set[str]:
+    """Return the promises that a run breaks."""
+    return {violation.promise for violation in violations(RunEvidence(play_out(plan)))}
+
+
+def without_locks(plan: Plan) -> Plan:
+    """Return what a seed stood for before there were locks on the log: the errors that it found are found there."""
+    return replace(plan, faults={fault: rate for fault, rate in plan.faults.items() if fault is not Fault.LOCKED})
