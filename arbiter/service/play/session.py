@@ -211,7 +211,7 @@ class Session:
         self.turns: dict[str, int] = {}  #: by match, when the last turn on this stream began
         self.announced: set[str] = set()  #: tournaments whose call the bot has got
         self.last_result = 0  #: the cursor of the last result on this stream
-        self.unacknowledged: set[int] = set()  #: cursors of results on this stream, the first ones
+        self.unacknowledged: dict[int, None] = {}  #: cursors of results on this stream, the first ones, as they came
         self._ends: set[str] = set()  # matches whose end was among the first items
         self._challenges: set[str] = set()  # challenges and seeks that were among the first items
 
@@ -260,7 +260,15 @@ class Session:
         if isinstance(item, EndedItem):
             self.last_result = max(self.last_result, item.cursor)
             if len(self.unacknowledged) < RESULTS_KEPT:
-                self.unacknowledged.add(item.cursor)
+                self.unacknowledged[item.cursor] = None
+
+    def received(self, cursor: int) -> set[int]:
+        """Return the cursors of results that a bot has received, by its acknowledgement of one of them.
+
+        A result that was put on the stream after that one may be lost with it, also one with a smaller cursor.
+        """
+        known = list(self.unacknowledged)
+        return set(known[: known.index(cursor) + 1] if cursor in self.unacknowledged else known)
 
     def request_arrived(self) -> None:
         """Count a request that needs an answer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -289,30 +289,30 @@ class Sessions:
     def acknowledge(self, session: Session, cursor: str) -> None:
         """Note which results the bot has seen. A cursor after the last result that this stream has sent is ignored."""
         if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18 and int(cursor) <= session.last_result:
-            self._spawn(self._acknowledge(session, int(cursor)))
+            self._spawn(self._acknowledge(session, int(cursor), session.received(int(cursor))))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _acknowledge(self, session: Session, cursor: int) -> None:
+    async def _acknowledge(self, session: Session, cursor: int, received: Collection[int]) -> None:
         with suppress(StoreFailed):  # the results are sent again
             if self._membership is not None:
-                cursor = await self._last_sent(session, cursor)
+                cursor = await self._last_received(session.player, cursor, received)
             await self._directory.acknowledge(session.player, cursor)
-            session.unacknowledged = {each for each in session.unacknowledged if each > cursor}
+            session.unacknowledged = {each: None for each in session.unacknowledged if each > cursor}
 
-    async def _last_sent(self, session: Session, cursor: int) -> int:
-        """Return the cursor up to which a stream has sent every result, at most a given one.
+    async def _last_received(self, name: str, cursor: int, received: Collection[int]) -> int:
+        """Return the cursor up to which a player has received every result, at most a given one.
 
         The end of a match that another server has decided may come after a later one that was decided here.
         """
-        player = await self._directory.player(session.player)
+        player = await self._directory.player(name)
         last = player.acknowledged if player is not None else 0
-        while rows := await self._matches.results(session.player, last, PAGE):
+        while rows := await self._matches.results(name, last, PAGE):
             for row in rows:
-                if row.ended_sequence > cursor or row.ended_sequence not in session.unacknowledged:
+                if row.ended_sequence > cursor or row.ended_sequence not in received:
                     return last
                 last = row.ended_sequence
         return last

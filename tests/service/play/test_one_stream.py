@@ -75,6 +75,27 @@ class TestOneStreamAPlayer:
         assert player.acknowledged == told.cursor
 
     @virtually
+    async def test_an_acknowledgement_does_not_cover_an_earlier_result_that_is_on_its_way(self) -> None:
+        one, other = await servers(2)
+        alice = await one.connect("alice")
+        matches = [await one.create("pondlife", policy=AT_ONCE) for _ in range(2)]
+        await asyncio.sleep(1)
+        one.journal.mute = True  # it does not follow the log
+        await other.arbiter.matches.act(matches[0].id, Resign(1, "r1"))
+        await one.arbiter.matches.act(matches[1].id, Resign(1, "r2"))
+        await alice.receive()
+        [told] = alice.results
+        one.journal.mute = False
+        await asyncio.sleep(1)  # the other result is sent, and will be lost with the connection
+        assert alice.session.waiting
+        one.arbiter.sessions.acknowledge(alice.session, str(told.cursor))
+        await asyncio.sleep(1)
+        alice.leave()
+        again = await other.connect("alice")
+        await again.receive()
+        assert [item.match_id for item in again.results] == [match.id for match in matches]
+
+    @virtually
     async def test_of_a_stream_whose_bot_acknowledges_nothing_the_first_results_are_kept(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -86,7 +107,7 @@ class TestOneStreamAPlayer:
             await one.arbiter.matches.act(match.id, Resign(1, f"r{number}"))
         await alice.receive()
         cursors = [item.cursor for item in alice.results]
-        assert alice.session.unacknowledged == set(cursors[:2])
+        assert list(alice.session.unacknowledged) == cursors[:2]
         for _ in range(2):  # the second time it says nothing new
             one.arbiter.sessions.acknowledge(alice.session, str(cursors[3]))
             await asyncio.sleep(1)
