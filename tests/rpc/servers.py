@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import grpc
 import pytest
 
-from arbiter.bootstrap import Store, World
+from arbiter.bootstrap import Arbiter, Store, World
 from arbiter.config import Settings
 from arbiter.service.ports.journal import Subject
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -23,8 +23,11 @@ ONE_OR_TWO: Final = (pytest.param(1, id="alone"), pytest.param(2, id="sharing"))
 """How many servers, as parameters of a fixture.
 
 Tests have only one if their subject is a server and not the arbiter: limits, which each server counts for itself; calls
-that wait; the network, the certificates and the clock of a server; its memory; faults of its disk. A revoked token
-works at other servers until their next heartbeat, so its refusal at once is tested on one.
+that wait; the network, the certificates and the clock of a server; its memory; faults of its disk. So have these:
+
+- Connect (`test_connect.py`): it puts the calls that other modules test into other messages, on a port of one server.
+- How a player's own bot is connected (`tests/web/test_organising.py`): only the server says it that has the connection.
+- Pages of tournaments that no server has (`tests/web/test_tournaments.py`): their subject is what a page shows.
 """
 OpenWorld = Callable[[Settings], AbstractAsyncContextManager[World]]
 
@@ -39,18 +42,8 @@ class Servers(Served):
         super().__init__(servers[0].running, ",".join(server.address for server in servers), channel)
 
     async def level(self) -> None:
-        """Have each server read what is stored. On its own it shows what was done at others up to 50 ms later.
-
-        A tournament reads its own events once the log has shown that there are some.
-        """
-        for server in self.servers:
-            await server.running.arbiter.follower.look()
-        tournaments = {each.match_id: each for each in self._journal.records if each.subject is Subject.TOURNAMENT}
-        async with asyncio.timeout(WAIT_S):
-            for server, last in itertools.product(self.servers, tournaments.values()):
-                registry = server.running.arbiter.tournaments
-                while (await registry.get(last.match_id)).revision < last.revision:  # noqa: ASYNC110 - there is no event
-                    await asyncio.sleep(0.001)
+        """Have each server read what is stored."""
+        await read_all([server.running.arbiter for server in self.servers], self._journal)
 
 
 class InTurn:
@@ -95,16 +88,40 @@ async def served_by(servers: int, world: OpenWorld = memory_world, **given: Any)
             yield alone
         return
     journal = MemoryJournal()
+    async with AsyncExitStack() as stack:
+        shared = sharing(journal, world)
+        made = [await stack.enter_async_context(served(shared, **given)) for _ in range(servers)]
+        yield Servers(made, journal)
+
+
+def sharing(journal: MemoryJournal, world: OpenWorld = memory_world) -> OpenWorld:
+    """Return how to open a world for each of several servers on one store in memory."""
     store = Store(journal, MemoryDirectory(), replicas=MemoryReplicas())
 
     @asynccontextmanager
-    async def sharing(settings: Settings) -> AsyncIterator[World]:
+    async def shared(settings: Settings) -> AsyncIterator[World]:
         async with world(settings) as opened:
             yield opened._replace(store=store)
 
-    async with AsyncExitStack() as stack:
-        made = [await stack.enter_async_context(served(sharing, **given)) for _ in range(servers)]
-        yield Servers(made, journal)
+    return shared
+
+
+async def read_all(arbiters: Sequence[Arbiter], journal: MemoryJournal) -> None:
+    """Have servers read what is stored.
+
+    On its own a server shows what was done at others up to 50 ms later. Up to a quarter of a second later it refuses a
+    token that was revoked there: `tests/service/play/test_notices.py` tests that it does. A tournament reads its own
+    events once the log has shown that there are some.
+    """
+    for arbiter in arbiters:
+        await arbiter.follower.look()
+        assert arbiter.replica is not None
+        await arbiter.replica.hear()
+    tournaments = {each.match_id: each for each in journal.records if each.subject is Subject.TOURNAMENT}
+    async with asyncio.timeout(WAIT_S):
+        for arbiter, last in itertools.product(arbiters, tournaments.values()):
+            while (await arbiter.tournaments.get(last.match_id)).revision < last.revision:  # noqa: ASYNC110 - no event
+                await asyncio.sleep(0.001)
 
 
 async def level(served: Served) -> None:

@@ -15,9 +15,9 @@ from arbiter.matches.public_keys import checking, write_keys
 from arbiter.matches.transcript import verify
 from arbiter.runtime.keys import holds
 from arbiter.testing.player import BotClient
-from arbiter.testing.server import served
 from arbiter.testing.transcripts import public_keys
 from tests.rpc.calls import Stubs, refused
+from tests.rpc.servers import ONE_OR_TWO, served_by
 from tests.rpc.test_comments import seen, transcript
 from tests.rpc.test_matches import signing
 
@@ -27,9 +27,9 @@ OPENING = ("a1", "e3", "b1")
 GAME = "pods(size=3)"
 
 
-@pytest.fixture
-async def stubs() -> AsyncIterator[Stubs]:
-    async with served(signing) as server:
+@pytest.fixture(params=ONE_OR_TWO)
+async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
+    async with served_by(request.param, signing) as server:
         yield await Stubs(server).enter()
 
 

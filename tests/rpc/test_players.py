@@ -10,11 +10,12 @@ from arbiter_protos.v1 import player_pb2 as pb
 from arbiter.errors import Reason
 from arbiter.testing.server import served
 from tests.rpc.calls import Stubs, refused
+from tests.rpc.servers import ONE_OR_TWO, served_by
 
 
-@pytest.fixture
-async def stubs() -> AsyncIterator[Stubs]:
-    async with served() as server:
+@pytest.fixture(params=ONE_OR_TWO)
+async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
+    async with served_by(request.param) as server:
         yield await Stubs(server).enter()
 
 

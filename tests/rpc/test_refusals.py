@@ -20,6 +20,7 @@ from arbiter.testing.misbehaving import illegal_move
 from arbiter.testing.player import BotClient, reason_of
 from arbiter.testing.server import memory_world, served
 from tests.rpc.calls import Stubs, refused
+from tests.rpc.servers import ONE_OR_TWO, served_by
 
 GAME = "pondlife"  #: pondlife has draw offers and draw claims
 RULES = game(GAME)
@@ -107,9 +108,9 @@ async def scene(stubs: Stubs) -> dict[str, str]:
     return ids
 
 
-@pytest.fixture
-async def stubs() -> AsyncIterator[Stubs]:
-    async with served() as server:
+@pytest.fixture(params=ONE_OR_TWO)
+async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
+    async with served_by(request.param) as server:
         yield await Stubs(server).enter()
 
 

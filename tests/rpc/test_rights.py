@@ -23,6 +23,7 @@ from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, served
 from tests.rpc.calls import Metadata, Stubs, refusal_in
 from tests.rpc.methods import METHODS
+from tests.rpc.servers import ONE_OR_TWO, served_by
 
 CALLERS = ("none", "wrong", "revoked", "play", "organise", "observe", "admin")
 
@@ -398,9 +399,9 @@ def _sign(name: str, refusal: refusal_pb2.Refusal) -> str:
     return "+" if reason is IN_VAIN.get(name) else SIGNS.get(reason, f"({reason})")
 
 
-@pytest.fixture
-async def factory() -> AsyncIterator[Factory]:
-    async with served(limits=Limits(open_tournaments=1_000)) as running:
+@pytest.fixture(params=ONE_OR_TWO)
+async def factory(request: pytest.FixtureRequest) -> AsyncIterator[Factory]:
+    async with served_by(request.param, limits=Limits(open_tournaments=1_000)) as running:
         yield await Factory(Stubs(running)).enter()
 
 

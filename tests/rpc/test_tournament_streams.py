@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 
 import arbiter_client as arb
 import pytest
@@ -14,28 +15,41 @@ from arbiter.service.players.accounts import Scope
 from arbiter.testing.guarantees import Bookmarked, Received, kept, resumable
 from arbiter.testing.network import Network
 from tests.rpc.calls import Stubs
+from tests.rpc.servers import ONE_OR_TWO
 from tests.rpc.test_streams import Reader
 from tests.rpc.test_tournaments import LEAGUE, WAIT_S, World, opened
 
 NAMES = ("ann", "ben", "cat")
 
 
-async def played(world: World) -> str:
-    """Play a small tournament beside another one to its end; return its id."""
+async def entered(world: World) -> tuple[arb.Client, str, str]:
+    """Create a small tournament and another one, with the same players; return their organiser and their ids."""
     organiser = await world.client("org", Scope.ORGANISE)
-    made = await organiser.create_tournament(LEAGUE, "league")
-    other = await organiser.create_tournament(LEAGUE, "other")
+    made, other = [(await organiser.create_tournament(LEAGUE, name)).tournament_id for name in ("league", "other")]
+    for name in NAMES:
+        await world.server.token(name)
+        for tournament_id in (made, other):
+            await organiser.enter_tournament(tournament_id, name)
+    await organiser.withdraw_from_tournament(other, "cat")
+    return organiser, made, other
+
+
+async def come(world: World) -> None:
+    """Have the players connect: then games begin."""
     for seed, name in enumerate(NAMES):
         await world.bot(name, RandomBot(seed))
-        await organiser.enter_tournament(made.tournament_id, name)
-        await organiser.enter_tournament(other.tournament_id, name)
-    await organiser.withdraw_from_tournament(other.tournament_id, "cat")
-    await organiser.start_tournament(made.tournament_id)
-    await organiser.pause_tournament(made.tournament_id)
-    await organiser.resume_tournament(made.tournament_id)
-    await world.over(made.tournament_id)
-    await organiser.cancel_tournament(other.tournament_id, "rain")
-    return made.tournament_id
+
+
+async def played(world: World) -> str:
+    """Play a small tournament beside another one to its end; return its id."""
+    organiser, tournament_id, other = await entered(world)
+    await come(world)
+    await organiser.start_tournament(tournament_id)
+    await organiser.pause_tournament(tournament_id)
+    await organiser.resume_tournament(tournament_id)
+    await world.over(tournament_id)
+    await organiser.cancel_tournament(other, "rain")
+    return tournament_id
 
 
 async def record(world: World, tournament_id: str) -> list[Received]:
@@ -53,8 +67,10 @@ async def record(world: World, tournament_id: str) -> list[Received]:
 
 
 @pytest.mark.long
-async def test_all_guarantees_hold_over_a_cut_at_every_event() -> None:
-    async with opened() as world:
+@pytest.mark.parametrize("servers", ONE_OR_TWO)
+async def test_all_guarantees_hold_over_a_cut_at_every_event(servers: int) -> None:
+    """On several servers each stream resumes at another one."""
+    async with opened(servers) as world:
         tournament_id = await played(world)
         stubs = await Stubs(world.server).enter()
         whole = await record(world, tournament_id)
@@ -79,12 +95,19 @@ async def test_all_guarantees_hold_over_a_cut_at_every_event() -> None:
         resumable([Received(stored.match_id, stored.revision, stored.body) for stored in found], everything.parts)
 
 
-async def test_the_client_yields_all_events_across_lost_connections() -> None:
-    async with opened() as world, Network(world.server.address) as network:
-        organiser = await world.client("org", Scope.ORGANISE)
-        watcher = arb.Client(network.address, token=organiser.connection.token)
-        tournament_id = await played(world)
-        whole = await record(world, tournament_id)
+@pytest.mark.parametrize("servers", ONE_OR_TWO)
+async def test_the_client_yields_all_events_across_lost_connections(servers: int) -> None:
+    """Each connection is cut before the next event is there. On several servers the client goes on at another one."""
+    async with opened(servers) as world, AsyncExitStack() as stack:
+        networks = [await stack.enter_async_context(Network(each)) for each in world.server.address.split(",")]
+        organiser, tournament_id, _ = await entered(world)
+        watcher = arb.Client(",".join(each.address for each in networks), token=organiser.connection.token)
+        steps = {
+            "entered": organiser.start_tournament,
+            "tournament_started": organiser.pause_tournament,
+            "paused": organiser.resume_tournament,
+        }
+        turns = itertools.cycle(networks)
         received_events: list[arb.TournamentEvent | arb.MatchEvent] = []
         async with (
             watcher,
@@ -93,10 +116,19 @@ async def test_the_client_yields_all_events_across_lost_connections() -> None:
         ):
             async for event in watching:
                 received_events.append(event)
-                if len(received_events) in (1, 5, 9):
-                    network.cut()
-                if len(received_events) == len(whole):
+                if event.kind in steps and len(received_events) > len(NAMES):  # all have entered
+                    there = next(turns)
+                    assert there.connections
+                    for network in networks:
+                        network.refusing = servers > 1 and network is there
+                        network.cut()
+                    await steps[event.kind](tournament_id)
+                    if event.kind == "paused":
+                        await come(world)
+                if event.kind == "tournament_ended":
                     break
+        await world.over(tournament_id)
+        whole = await record(world, tournament_id)
     resumable(whole, [[received(event) for event in received_events]])
     own = [event for event in received_events if isinstance(event, arb.TournamentEvent)]
     kinds = Counter(event.kind for event in own)

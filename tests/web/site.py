@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from arbiter.web.application import application
 from arbiter.web.connections import DIRECT
+from tests.rpc.servers import read_all
 
 
 class Site(NamedTuple):
@@ -43,7 +45,8 @@ class Site(NamedTuple):
 @asynccontextmanager
 async def site(folder: Path, servers: int = 1, **given: Any) -> AsyncIterator[Site]:
     """Serve pages in memory, with keys that sign. Requests go to several servers that share a store in turn."""
-    store = Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas() if servers > 1 else None)
+    journal = MemoryJournal()
+    store = Store(journal, MemoryDirectory(), replicas=MemoryReplicas() if servers > 1 else None)
     ring = open_ring(folder / "ring.keys", structlog.get_logger())
     server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", **given})
     all_servers = [server, *(server.beside() for _ in range(servers - 1))]
@@ -55,20 +58,17 @@ async def site(folder: Path, servers: int = 1, **given: Any) -> AsyncIterator[Si
         if servers > 1:
             await each.share()
     pages = [_whole(application(gate, server.settings)) for gate in gates]
-    transport = httpx.ASGITransport(pages[0] if servers == 1 else _in_turn(pages, all_servers))
+    level = partial(read_all, [each.arbiter for each in all_servers], journal)
+    transport = httpx.ASGITransport(pages[0] if servers == 1 else _in_turn(pages, level))
     async with httpx.AsyncClient(transport=transport, base_url="http://page") as browser:
         yield Site(server, gates[0], browser)
     for each in all_servers if servers > 1 else ():
         await each.die()
 
 
-def _in_turn(pages: Sequence[ASGIApp], servers: Sequence[InMemoryArbiter]) -> ASGIApp:
+def _in_turn(pages: Sequence[ASGIApp], level: Callable[[], Awaitable[None]]) -> ASGIApp:
     """Return pages of which each request goes to the next server. Before and after it, all read what is stored."""
     turns = itertools.cycle(pages)
-
-    async def level() -> None:
-        for server in servers:
-            await server.arbiter.follower.look()
 
     async def asked(scope: Scope, receive: Receive, send: Send) -> None:
         await level()

@@ -11,14 +11,15 @@ import httpx
 import pytest
 
 from arbiter.service.players.accounts import Scope
+from tests.rpc.servers import ONE_OR_TWO
 from tests.web.site import Elements, Site, site
 
 HERE = {"origin": "http://page"}
 
 
-@pytest.fixture
-async def page(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as served:
+@pytest.fixture(params=ONE_OR_TWO)
+async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path, request.param) as served:
         yield served
 
 

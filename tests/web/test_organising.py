@@ -13,6 +13,7 @@ from arbiter.matches.commands import Play
 from arbiter.service.play.sessions import silent
 from arbiter.service.players.accounts import Scope
 from arbiter.web.forms import MOST_FIELDS
+from tests.rpc.servers import ONE_OR_TWO
 from tests.web.site import Elements, Site, played, site
 
 HERE = {"origin": "http://page"}
@@ -20,9 +21,9 @@ HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 ORGANISER = (Scope.PLAY, Scope.OBSERVE, Scope.ORGANISE)
 
 
-@pytest.fixture
-async def page(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as served:
+@pytest.fixture(params=ONE_OR_TWO)
+async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path, request.param) as served:
         yield served
         await served.server.arbiter.tournaments.stop()
 
@@ -236,7 +237,9 @@ async def test_revoking_the_browsers_own_token_signs_out(page: Site) -> None:
 # The bot's own page
 
 
+@pytest.mark.parametrize("page", [1], indirect=True)
 async def test_an_author_sees_the_connection_of_its_bot_and_why_it_ended(page: Site) -> None:
+    """On one server: of several, only one has the connection of the bot, and shows it."""
     assert (await page.get("/bot")).headers["location"] == "/sign-in?onward=/bot"
     await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
     assert "Not connected" in (await page.get("/bot")).text

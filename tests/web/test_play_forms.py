@@ -15,7 +15,6 @@ from tests.web.test_accounts import form_of, post, sign_in, token_of
 
 @pytest.fixture(params=ONE_OR_TWO)
 async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
-    """Yield pages. Signing out, and why a bot's stream ended, have one server: others learn of it later, or never."""
     async with site(tmp_path, request.param) as served:
         yield served
 

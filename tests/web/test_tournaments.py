@@ -17,6 +17,7 @@ from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
 from arbiter.web.tournament_pages import PHASES
 from arbiter.web.tournaments import MOST_GAMES, MOST_IN_CROSSTABLE, TIE_BREAKS, crosstable, game_list, points
+from tests.rpc.servers import ONE_OR_TWO
 from tests.web.site import Elements, Site, site
 
 
@@ -180,8 +181,9 @@ def test_every_tie_break_has_a_name() -> None:
     assert set(PHASES) == {each.value for each in TournamentPhase}
 
 
-async def test_a_tournament_has_its_page(tmp_path: Path) -> None:
-    async with site(tmp_path) as served:
+@pytest.mark.parametrize("servers", ONE_OR_TWO)
+async def test_a_tournament_has_its_page(servers: int, tmp_path: Path) -> None:
+    async with site(tmp_path, servers) as served:
         spec = Spec("Evening", Format.ROUND_ROBIN, ("hop-it",), "1s")
         made = await served.server.arbiter.tournaments.create(spec, "org", "make")
         answer = await served.get(f"/tournaments/{made.id}")

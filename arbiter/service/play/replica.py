@@ -79,6 +79,7 @@ class Replica:
         self._directory = directory
         self._listeners = listeners
         self._noticed = 0  # the number of the last notice that was read
+        self._hearing = asyncio.Lock()
         self._log = log
         self._news = news
         self.failovers = 0  #: dead replicas that this one has cleaned up after
@@ -220,11 +221,12 @@ class Replica:
 
     async def hear(self) -> None:
         """Read the notices since the last time, and call the listeners. Raises StoreFailed."""
-        while notices := await self._directory.notices(self._noticed, NOTICES):
-            for notice in notices:
-                for listener in self._listeners:
-                    await listener(notice)
-                self._noticed = notice.number
+        async with self._hearing:
+            while notices := await self._directory.notices(self._noticed, NOTICES):
+                for notice in notices:
+                    for listener in self._listeners:
+                        await listener(notice)
+                    self._noticed = notice.number
         if self._news is not None:
             self._news.read_notices(self._noticed)
 
