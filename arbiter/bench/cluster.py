@@ -143,7 +143,11 @@ def _add(report: Report, plan: ClusterPlan, size: Servers, rounds: SizeRounds) -
     key, name = _key(size), _name(size)
     report.median(f"{key}_moves_per_s", f"{name}: moves", [each.rate for each in rounds.at_once], "moves/s")
     for part in PARTS:
-        if part in ("replicas", "drivers") or any(each.us[part] for each in rounds.at_once):
+        if (
+            part in ("replicas", "drivers")
+            or (part == "nats" and size.bus)
+            or any(each.us[part] for each in rounds.at_once)
+        ):
             spent = [each.us[part] for each in rounds.at_once]
             report.median(f"{key}_{part}_us", f"{name}: processor time of {_PARTS[part]}", spent, "µs a move")
     load = f"{name}, {plan.offered} moves/s offered"

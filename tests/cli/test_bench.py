@@ -56,6 +56,14 @@ GOALS = {
     | {f"replicas_{size}_seen_p50_ms": 5 for size in ("2", "2_bus")},
     "web": {"p50_ratio": 1.1, "p99_ratio": 1.1, "update_p50_ms": 5, "update_p99_ms": 5},
 }
+SERVERS = ("single", "replicas_2", "replicas_2_bus")
+CLUSTER = {
+    *(f"{servers}_moves_per_s" for servers in SERVERS),
+    *(f"{servers}_{part}_us" for servers in SERVERS for part in ("replicas", "drivers")),
+    *(f"{servers}_postgres_us" for servers in SERVERS[1:]),
+    *(f"{servers}_{what}_p{percent}_ms" for servers in SERVERS for what in ("ack", "seen") for percent in (50, 99)),
+}
+"""Figures of two servers that share a store, beside one that does not."""
 
 
 Bench = Callable[..., dict[str, Any]]
@@ -105,6 +113,17 @@ def test_every_goal_has_its_figure(
         for figure in found["figures"]
         if figure["key"] in ("thinking_moves_per_s", "serving_s", "measured_us")
     )
+
+
+def test_two_servers_on_one_store_have_every_figure_of_each_part(
+    bench: Bench, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require("nats-server", why="it is the bus of servers that are measured")
+    monkeypatch.setenv("ARBITER_POSTGRES_PROGRAMS", str(cluster.programs))
+    size = ("--replicas", "2", "--pairs", "2", "--rounds", "1", "--seconds", "1", "--offered", "50")
+    found = by_key(bench("cluster", *size))
+    assert {key for key in CLUSTER if found[key]["value"] <= 0} == set()
+    assert "replicas_2_bus_nats_us" in found, "so few moves may cost less than a tick of the system's clock"
 
 
 def test_moves_are_compared_with_the_bare_path_and_the_echo_of_the_same_run(bench: Bench) -> None:
