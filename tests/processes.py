@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import select
+import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -54,6 +56,24 @@ def descendants(process: int) -> dict[int, str]:
     """Return the command lines, by process id, of all descendants of a process."""
     found = children(process)
     return found | {number: line for child in found for number, line in descendants(child).items()}
+
+
+def holds(process: int, connection: socket.socket) -> bool:
+    """Return whether a process has the other end of a TCP connection over IPv4."""
+    ends = [_hex(connection.getpeername()), _hex(connection.getsockname())]
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    sockets = {f"socket:[{words[9]}]" for words in lines if words[1:3] == ends}
+    found = set()
+    for entry in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(OSError):  # it has been closed meanwhile
+            found.add(entry.readlink().name)
+    return bool(found & sockets)
+
+
+def _hex(address: tuple[str, int]) -> str:
+    """Return an address as /proc shows it."""
+    host, port = address
+    return f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
 
 
 def wait_for_end(process: int) -> None:

@@ -17,6 +17,7 @@ from tests.processes import WAIT_S, until
 
 BIN = Path(sys.executable).parent
 METRICS = "The metrics are at "  #: how the line begins that a server prints about them
+PAGE = "The page is at "
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Server:
     surroundings: Mapping[str, str] = field(default_factory=dict)  # options of its clients
     process: subprocess.Popen[str] | None = None
     metrics: str = ""  # the addresses that the server has printed, with commas between them
+    page: str = ""  # the address of the page that the server has printed
 
     @property
     def address(self) -> str:
@@ -68,6 +70,8 @@ class Server:
         for line in self.process.stdout:
             if "shown only now:" in line:
                 self.admin_token = line.rpartition(" ")[2].strip()
+            if line.startswith(PAGE):
+                self.page = line.removeprefix(PAGE).strip()
             if line.startswith(METRICS):
                 self.metrics = line.removeprefix(METRICS).strip().replace(", ", ",")
             if line.startswith("Next:"):

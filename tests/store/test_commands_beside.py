@@ -2,46 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import arbiter_client as arb
 import pyarrow.parquet
+import pytest
 
 from arbiter.runtime.loopback import free_port
+from tests.bus.nats import Nats
 from tests.e2e.processes import Server
-from tests.processes import until
+from tests.processes import descendants, holds, until
+from tests.runtime.test_metrics import read, value
 from tests.store.postgres import Cluster
+from tests.store.test_processes import servers
 
 MATCHES = 3
 MOVES = (("anna", "e5"), ("ben", "e7"), ("anna", "e6"))  #: a whole game of `circle-of-life(target=1)`
 
 
-def test_an_operator_exports_archives_and_backs_up_while_servers_run(cluster: Cluster, tmp_path: Path) -> None:
-    store = ("--store", cluster.fresh(), "--keys", str(tmp_path / "arbiter.keys"))
-    server = Server(tmp_path, free_port(), store=None, options=("--processes", "2", "--metrics", "127.0.0.1:0", *store))
-    server.start()
-    try:
-        play_matches(server)
-        assert server.metrics.count(",") == 1
-        found = server.arbiter("doctor", *store, "--metrics", server.metrics, check=False)
-        assert "\t2 servers serve the store\t" in found
-        assert "good\tlog\t2 servers have read the event log up to number " in found
-        before = exported(server, tmp_path / "before", store)
-        assert len(before) == MATCHES
-        for name in before:
-            files = [str(tmp_path / "before" / file) for file in (name, "keys.json")]
-            assert "circle-of-life" in server.arbiter("verify", files[0], "--key", files[1])
-        tables = tabulated(server, tmp_path / "tables", store)
-        assert [len(rows) for rows in tables] == [MATCHES, MATCHES * len(MOVES)]
-        archived = server.arbiter("archive", "--days", "0", *store)
-        assert archived.startswith(f"{MATCHES - 1} matches ("), "the match of the last record stays"
-        assert exported(server, tmp_path / "after", store) == before
-        assert tabulated(server, tmp_path / "tables", store) == tables
-        assert "is copied to" in server.arbiter("backup", str(tmp_path / "backup"), *store)
-        assert "which is the newest" in server.arbiter("migrate", "--check", *store[:2])
-        assert "No fault found" in server.arbiter("store", "check", *store)
-    finally:
-        assert server.stop() == 0
+@pytest.fixture(scope="module")
+def server(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Return a server of two processes, with all that several of them share: a store, a bus, a page, and a bot."""
+    folder = tmp_path_factory.mktemp("processes")
+    store = ("--store", cluster.fresh(), "--keys", str(folder / "arbiter.keys"))
+    with Nats() as nats:
+        shared = ("--bus", nats.url, "--web", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--bot", "random")
+        running = Server(folder, free_port(), store=None, options=(*store, "--processes", "2", *shared))
+        running.start()
+        try:
+            yield running
+        finally:
+            assert running.stop() == 0
+
+
+def test_each_process_serves_the_page_and_hears_the_bus_and_one_has_the_bot(server: Server) -> None:
+    processes = set(servers(server))
+    page = urlsplit(server.page).netloc
+    served: set[int] = set()
+
+    def all_have_served() -> bool:
+        with closing(HTTPConnection(page)) as browser:  # the system gives each connection to one of them
+            browser.request("GET", "/games")
+            answer = browser.getresponse()
+            assert answer.status == 200
+            assert b"Hop It!" in answer.read()
+            served.update(process for process in processes if holds(process, browser.sock))
+        return served == processes
+
+    until(all_have_served)
+    metrics = server.metrics.split(",")
+    assert len(metrics) == len(processes) == 2
+
+    def figures(name: str) -> list[float]:
+        return sorted(value(read(address), name) for address in metrics)
+
+    until(lambda: figures("connected_players") == [0, 1])
+    until(lambda: figures("bus_lost") == [0, 0] and min(figures("bus_received_total")) > 0)
+    with_bot = [each for each in processes if any(".bots.random" in line for line in descendants(each).values())]
+    assert len(with_bot) == 1
+
+
+def test_an_operator_exports_archives_and_backs_up_while_servers_run(server: Server, tmp_path: Path) -> None:
+    store = tuple(server.options[:4])
+    play_matches(server)
+    found = server.arbiter("doctor", *store, "--metrics", server.metrics, check=False)
+    assert "\t2 servers serve the store\t" in found
+    assert "good\tlog\t2 servers have read the event log up to number " in found
+    before = exported(server, tmp_path / "before", store)
+    assert len(before) == MATCHES
+    for name in before:
+        files = [str(tmp_path / "before" / file) for file in (name, "keys.json")]
+        assert "circle-of-life" in server.arbiter("verify", files[0], "--key", files[1])
+    tables = tabulated(server, tmp_path / "tables", store)
+    assert [len(rows) for rows in tables] == [MATCHES, MATCHES * len(MOVES)]
+    archived = server.arbiter("archive", "--days", "0", *store)
+    assert archived.startswith(f"{MATCHES - 1} matches ("), "the match of the last record stays"
+    assert exported(server, tmp_path / "after", store) == before
+    assert tabulated(server, tmp_path / "tables", store) == tables
+    assert "is copied to" in server.arbiter("backup", str(tmp_path / "backup"), *store)
+    assert "which is the newest" in server.arbiter("migrate", "--check", *store[:2])
+    assert "No fault found" in server.arbiter("store", "check", *store)
 
 
 def play_matches(server: Server) -> None:
