@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
+import os
+import pty
+import select
+import subprocess
+import termios
 from collections.abc import Mapping
+from contextlib import suppress
 from math import ceil
 from pathlib import Path
 
@@ -12,14 +19,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from arbiter.cli.failure import Failure
+from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.metrics_text import Interval, Sample, read
 from arbiter.cli.top import picture, top
 from arbiter.config import load
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.metrics import SECONDS, Distribution, Metrics, shown
-from tests.cli.command import WAIT_S, Server
+from tests.cli.command import COMMAND, WAIT_S, Server, clean_environment
 from tests.processes import empty_store
+
+SCREEN, SCREEN_LEFT = b"\x1b[?1049h", b"\x1b[?1049l"  #: what a terminal gets to show another screen, and to go back
+CURSOR_HIDDEN, CURSOR_SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
 
 @pytest.mark.long
@@ -95,6 +105,38 @@ def test_records_are_shown_that_a_server_lacks_and_another_had_before() -> None:
     assert behind(seen(9_000, 9_500), seen(8_000, 9_000), seen(7_000, 7_500), seen(0, 0)) == ["0", "0", "1,500", "–"]
     assert behind(seen(9_000, 9_500)) == [], "one server has nothing that it could be compared with"
     assert behind(seen(4, 5), None) == ["0", "–"]
+
+
+@pytest.mark.long
+def test_figures_are_drawn_again_and_again_until_ctrl_c_leaves_the_terminal_as_it_was() -> None:
+    looks = itertools.count(7_001)
+    metrics = Metrics()
+    metrics.gauge("live_matches", "", lambda: next(looks))
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (50, 100))
+    with shown(metrics, load(None, metrics="127.0.0.1:0")) as port:
+        command = [*COMMAND, "top", f"127.0.0.1:{port}", "--every", "0.1"]
+        environment = clean_environment(TERM="xterm")
+        # The terminal is its own, so that Ctrl-C there is for it alone.
+        with subprocess.Popen(
+            ["setsid", "--ctty", "--wait", *command], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+        ) as process:
+            os.close(theirs)
+            said = b""
+            while not all(figure in said for figure in (b"7,002", b"7,003")):  # the first look is not shown
+                assert select.select([ours], [], [], WAIT_S)[0], said
+                said += os.read(ours, 4096)
+            assert b"Ctrl-C ends" in said
+            assert said.count(SCREEN) == 1
+            os.write(ours, b"\x03")
+            with suppress(OSError):  # Linux says so that nobody has the terminal any more
+                while more := os.read(ours, 4096):
+                    said += more
+            assert process.wait(WAIT_S) == INTERRUPTED
+    os.close(ours)
+    assert b"Traceback" not in said
+    assert said.rfind(SCREEN_LEFT) > said.rfind(SCREEN)
+    assert said.rfind(CURSOR_SHOWN) > said.rfind(CURSOR_HIDDEN) > -1
 
 
 def sample(at_s: float, values: Mapping[str, float]) -> Sample:
