@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import re
 import select
 import subprocess
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import arbiter_client as arb
 import pytest
@@ -15,7 +18,13 @@ from rich.console import Console
 from arbiter.cli import match_view, stepping
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.terminal import clock_text
-from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server
+from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.server import served
+from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
+from tests.rpc.calls import Stubs
+from tests.rpc.servers import read_all, sharing
+
+LINE = ("e5", "e7", "e6")  #: a whole game of `circle-of-life(target=1)`
 
 
 @pytest.mark.long
@@ -50,6 +59,48 @@ def test_a_match_is_watched_to_its_end(server: Server, arbiter: Arbiter) -> None
             if match_id in line:
                 found.append(line.split(match_id)[1].strip())
     assert found == [line[10:] for line in lines if re.match(r"\d\d:\d\d:\d\d  ", line)]
+
+
+@pytest.mark.long
+async def test_a_match_is_watched_at_the_next_address_when_its_server_stops(tmp_path: Path) -> None:
+    journal = MemoryJournal()
+    shared = sharing(journal)
+    async with served(shared) as other, AsyncExitStack() as stack:
+        async with served(shared) as first:
+            stubs = await Stubs(first).enter()
+            match_id = (await stubs.match(game="circle-of-life(target=1)")).match_id
+            environment = clean_environment(
+                ARBITER_SERVER=f"{first.address},{other.address}",
+                ARBITER_TOKEN=stubs.org[0][1].removeprefix("Bearer "),
+                ARBITER_CREDENTIALS=str(tmp_path / "credentials.toml"),
+            )
+            watcher = await asyncio.create_subprocess_exec(
+                *COMMAND, "watch", match_id, env=environment, stdout=subprocess.PIPE
+            )
+            stack.push_async_callback(ended, watcher)
+            assert watcher.stdout is not None
+            await stubs.move(1, match_id, 0, LINE[0])
+            lines = [await asyncio.wait_for(watcher.stdout.readline(), WAIT_S)]
+            while b" by alice" not in lines[-1]:
+                lines.append(await asyncio.wait_for(watcher.stdout.readline(), WAIT_S))
+                assert lines[-1]
+        await read_all([other.running.arbiter], journal)
+        elsewhere = Stubs(other)
+        elsewhere.alice, elsewhere.bob = stubs.alice, stubs.bob
+        for ply, move in enumerate(LINE[1:], 1):
+            await elsewhere.move(1 + ply % 2, match_id, ply, move)
+        rest, _ = await asyncio.wait_for(watcher.communicate(), WAIT_S)
+    assert watcher.returncode == 0
+    shown = b"".join([*lines, rest]).decode()
+    assert re.findall(r"  \d+\. (\S+) by (alice|bob)", shown) == list(zip(LINE, ("alice", "bob", "alice"), strict=True))
+    assert "alice wins: target eaten" in shown
+
+
+async def ended(process: asyncio.subprocess.Process) -> None:
+    """End a process, if it has not ended itself."""
+    if process.returncode is None:
+        process.kill()
+    await process.wait()
 
 
 CLOCK = arb.Clock(remaining_ms=60_000, available_ms=60_000, periods_left=0, moves_left=0)
