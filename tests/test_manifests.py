@@ -23,6 +23,7 @@ from arbiter.config import load
 from arbiter.rpc.play_stream import FAREWELL_S
 from arbiter.service.gate.addresses import host_and_port
 from tests.clients.toolchains import require
+from tests.documents import block
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -231,6 +232,38 @@ def test_the_first_server_makes_the_keys_and_the_others_wait_for_the_secret(tmp_
     secret.unlink()
     assert give_keys(tmp_path, "arbiter-1").wait(60) == 0
     assert own.read_text() == "a key was added"
+
+
+KUBECTL = """#!/bin/sh -e
+if [ "$3" = exec ]; then
+  export POD="$5"
+  shift 6
+  exec "$@"
+fi
+case "$*" in
+  *"create secret generic arbiter-keys --from-file=arbiter.keys --dry-run=client"*) cat arbiter.keys ;;
+  "replace --filename -") cat > secret ;;
+  *) echo "not a call of the runbook: $*"; exit 1 ;;
+esac
+"""
+
+
+def test_the_commands_of_the_runbook_give_every_pod_and_the_secret_new_keys(tmp_path: Path) -> None:
+    """In place of kubectl, a script runs a pod's command with the pod's folder."""
+    (tmp_path / "kubectl").write_text(KUBECTL)
+    (tmp_path / "kubectl").chmod(0o755)
+    (tmp_path / "arbiter.keys").write_text("a key was added")
+    folders = [tmp_path / f"arbiter-{number}" for number in range(of_kind("StatefulSet")["spec"]["replicas"])]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "arbiter.keys").write_text("the keys")
+    script = block("deploy/README.md", "kubectl replace").replace("/var/lib/arbiter", f"{tmp_path}/$POD")
+    path = f"{tmp_path}:/usr/bin:/bin"
+    subprocess.run(["bash", "-euc", script], cwd=tmp_path, env={"PATH": path}, check=True, timeout=60)
+    for folder in folders:
+        (keys,) = folder.iterdir()
+        assert (keys.read_text(), keys.stat().st_mode & 0o777) == ("a key was added", 0o600)
+    assert (tmp_path / "secret").read_text() == "a key was added"
 
 
 def test_services_and_policies_select_the_pod_and_its_ports() -> None:
