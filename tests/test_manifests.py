@@ -20,6 +20,7 @@ from arbiter.bootstrap.serving import DRAIN_GRACE_S
 from arbiter.bootstrap.tracing import LAST_S
 from arbiter.bus.addresses import servers_of
 from arbiter.config import load
+from arbiter.rpc.health import LIVENESS
 from arbiter.rpc.play_stream import FAREWELL_S
 from arbiter.service.gate.addresses import host_and_port
 from tests.clients.toolchains import require
@@ -175,15 +176,23 @@ def test_the_configuration_is_consistent_with_the_pod() -> None:
 
 def test_readiness_uses_the_health_service_and_a_drain_has_enough_time() -> None:
     found, port = server(), next(each["containerPort"] for each in server()["ports"] if each["name"] == "grpc")
-    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-        assert found[probe]["grpc"] == {"port": port}
+    assert found["readinessProbe"]["grpc"] == {"port": port}
+    for probe in ("startupProbe", "livenessProbe"):  # they kill: not a server that drains, or is cut off from its store
+        assert found[probe]["grpc"] == {"port": port, "service": LIVENESS}
     grace = pod()["spec"]["terminationGracePeriodSeconds"]
     assert grace > 3 * DRAIN_S
     stop_s = load(KUBERNETES / "arbiter.toml", store="postgresql://arbiter@db/arbiter").limits.stop_ms / 1_000
     stops = [each["stop_grace_period"] for each in arbiters().values()]
     assert min(grace, *(float(each.removesuffix("s")) for each in stops)) > stop_s > 2 * DRAIN_S
     alive = found["livenessProbe"]
-    assert alive["periodSeconds"] * alive["failureThreshold"] > grace, "a drain is NOT_SERVING"
+    assert alive["periodSeconds"] * alive["failureThreshold"] > grace, "at the end of a drain nobody answers"
+
+
+def test_a_server_that_is_cut_off_from_its_store_keeps_its_name_and_delays_no_other() -> None:
+    """It is not ready: each server is to be found by its name all the same, and to start whatever the others do."""
+    assert of_kind("Service", "arbiter-servers")["spec"]["publishNotReadyAddresses"] is True
+    assert "publishNotReadyAddresses" not in of_kind("Service")["spec"], "the service leads to servers that are ready"
+    assert of_kind("StatefulSet")["spec"]["podManagementPolicy"] == "Parallel"
 
 
 def test_three_servers_share_the_store_and_live_matches_add_more() -> None:

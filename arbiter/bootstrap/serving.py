@@ -165,7 +165,7 @@ async def serving(
         finally:
             log.info("draining")
             _cancel((stall_detector, completing, reading))
-            await server.turn_away()
+            server.turn_away()
             await arbiter.tournaments.stop()
             is_last = arbiter.replica is not None and await arbiter.replica.is_last()
             drained = await arbiter.matches.drain(is_last)

@@ -22,11 +22,12 @@ from arbiter_protos.v1 import (
     tournament_pb2,
     tournament_pb2_grpc,
 )
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
+from arbiter.rpc.health import Health
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.addresses import host_and_port, is_loopback
@@ -91,8 +92,7 @@ class RpcServer:
         player_pb2_grpc.add_PlayerServiceServicer_to_server(servicers.player, self._server)
         tournament_pb2_grpc.add_TournamentServiceServicer_to_server(servicers.tournament, self._server)
         rating_pb2_grpc.add_RatingServiceServicer_to_server(servicers.rating, self._server)
-        self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(Health(SERVICES, gate.readiness), self._server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), self._server)
         self.port = 0 if settings.supervised else self._bind()
 
@@ -118,23 +118,18 @@ class RpcServer:
         """Accept calls. Raises OperatorError if the address can't be bound."""
         self.port = self.port or self._bind()
         await self._server.start()
-        await self._report(health_pb2.HealthCheckResponse.SERVING)
 
     def end_streams(self, refusal: Refusal) -> None:
         """End the open streams, except Play, with a reason."""
         self._gate.end_streams(refusal)
 
-    async def turn_away(self) -> None:
+    def turn_away(self) -> None:
         """Ask clients to go elsewhere: set the health of every service to NOT_SERVING."""
-        await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+        self._gate.readiness.turn_away()
 
     async def stop(self, grace_s: float) -> None:
         """Accept no new calls, and give the running ones some time."""
         await self._server.stop(grace_s)
-
-    async def _report(self, status: int) -> None:
-        for service in ("", *SERVICES):
-            await self._health.set(service, status)
 
 
 def _options(settings: Settings) -> list[tuple[str, int]]:

@@ -18,10 +18,14 @@ NO_ANSWER: Final = "it does not answer"
 
 
 class CutOff:
-    """Whether this server is cut off. `when_begun`: called as soon as it is, with the refusal for streams."""
+    """Whether this server is cut off.
+
+    when_begun: called as soon as it is, with the refusal for streams. when_ended: called once it is no longer.
+    """
 
     def __init__(self) -> None:
         self.when_begun: list[Callable[[StoreFailed], None]] = []
+        self.when_ended: list[Callable[[], None]] = []
         self._is_on = False
         self._waiting: set[asyncio.Timeout] = set()
 
@@ -39,7 +43,10 @@ class CutOff:
 
     def end(self) -> None:
         """Note that the store has answered."""
-        self._is_on = False
+        if self._is_on:
+            self._is_on = False
+            for callback in self.when_ended:
+                callback()
 
     def check(self) -> None:
         """Raise StoreFailed if the server is cut off."""

@@ -18,17 +18,21 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from arbiter.bootstrap import Store, World, serving
 from arbiter.config import Limits, Settings, load
 from arbiter.errors import OperatorError, Reason
+from arbiter.rpc.health import LIVENESS, Health
 from arbiter.rpc.server import SERVICES
 from arbiter.runtime.loopback import free_port
-from arbiter.service.ports.journal import Append
+from arbiter.service.cut_off import CutOff
+from arbiter.service.gate.readiness import Readiness
+from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.server import memory_world, served
+from arbiter.testing.server import Served, memory_world, served
 from tests.certificates import Identity
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.methods import METHODS
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+SERVICE_UNKNOWN = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
 INFO = server_pb2.GetServerInfoRequest()
 
 
@@ -66,6 +70,71 @@ async def test_health_and_reflection_list_every_service() -> None:
     assert names >= set(SERVICES)
 
 
+async def health_of(server: Served, *services: str) -> set[int]:
+    """Return what the server says of the health of these services."""
+    health: Any = health_pb2_grpc.HealthStub(server.channel)
+    return {(await health.Check(health_pb2.HealthCheckRequest(service=service))).status for service in services}
+
+
+async def test_a_server_that_is_cut_off_from_its_store_is_not_for_clients_until_it_is_back() -> None:
+    """Kubernetes leads no client to it then, and does not kill it."""
+    async with served() as server:
+        health: Any = health_pb2_grpc.HealthStub(server.channel)
+        watch = health.Watch(health_pb2.HealthCheckRequest())
+        assert (await watch.read()).status == SERVING
+        cut_off = server.running.arbiter.cut_off
+        cut_off.begin(StoreFailed("for a test"))
+        assert (await watch.read()).status == NOT_SERVING
+        assert await health_of(server, "", *SERVICES) == {NOT_SERVING}
+        assert await health_of(server, LIVENESS) == {SERVING}
+        cut_off.end()
+        assert (await watch.read()).status == SERVING
+        assert await health_of(server, "", *SERVICES) == {SERVING}
+        watch.cancel()
+
+
+async def test_the_health_of_a_service_that_is_not_there() -> None:
+    async with served() as server:
+        health: Any = health_pb2_grpc.HealthStub(server.channel)
+        unknown = health_pb2.HealthCheckRequest(service="chess")
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await health.Check(unknown)
+        assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+        watch = health.Watch(unknown)
+        assert (await watch.read()).status == SERVICE_UNKNOWN
+        watch.cancel()
+
+
+async def test_who_asks_for_the_health_and_does_not_read_delays_nobody() -> None:
+    class Reader:
+        """The end of a call whose messages are read, or not even the first one."""
+
+        def __init__(self, reads: bool) -> None:
+            self.got: asyncio.Queue[int] = asyncio.Queue()
+            self._reads = reads
+
+        async def write(self, answer: health_pb2.HealthCheckResponse) -> None:
+            self.got.put_nowait(answer.status)
+            if not self._reads:
+                await asyncio.Event().wait()
+
+    cut_off = CutOff()
+    readiness = Readiness(cut_off)
+    health, readers = Health(SERVICES, readiness), [Reader(False), Reader(True)]
+    asked: Any = health_pb2.HealthCheckRequest()
+    calls = [asyncio.create_task(health.Watch(asked, reader)) for reader in readers]  # type: ignore[arg-type]
+    assert [await reader.got.get() for reader in readers] == [SERVING, SERVING]
+    readiness.turn_away()
+    assert await readers[1].got.get() == NOT_SERVING
+    cut_off.begin(StoreFailed("for a test"))
+    cut_off.end()
+    assert (await health.Check(asked, None)).status == NOT_SERVING, "it drains"  # type: ignore[arg-type]
+    assert all(reader.got.empty() for reader in readers)
+    for call in calls:
+        call.cancel()
+    await asyncio.wait(calls)
+
+
 async def test_a_stopping_server_reports_it_before_it_waits_for_its_store() -> None:
     journal = HeldJournal()
 
@@ -87,6 +156,7 @@ async def test_a_stopping_server_reports_it_before_it_waits_for_its_store() -> N
             journal.gate = asyncio.Event()
             leaving = asyncio.create_task(stack.aclose())
             assert (await watch.read()).status == NOT_SERVING
+            assert await health_of(server, LIVENESS) == {SERVING}
             request = match_pb2.SubmitMoveRequest(request_id="a", match_id=match.match_id, ply=0, move="e5")
             await refused(stubs.matches.SubmitMove(request, metadata=alice), Reason.DRAINING, retry_after_ms="1000")
             assert not leaving.done()

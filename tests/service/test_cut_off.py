@@ -53,6 +53,18 @@ async def test_a_server_that_is_cut_off_answers_what_it_knows_and_refuses_what_w
 
 
 @virtually
+async def test_it_tells_when_it_begins_and_once_when_it_ends() -> None:
+    cut_off, told = CutOff(), list[str]()
+    cut_off.when_begun.append(lambda refusal: told.append(f"begun: {refusal.why}, {bool(cut_off)}"))
+    cut_off.when_ended.append(lambda: told.append(f"ended: {bool(cut_off)}"))
+    cut_off.end()  # as with every heartbeat
+    cut_off.begin(StoreFailed("for a test"))
+    cut_off.end()
+    cut_off.end()
+    assert told == ["begun: for a test, True", "ended: False"]
+
+
+@virtually
 async def test_a_call_that_ran_out_of_time_by_itself_says_so() -> None:
     with pytest.raises(TimeoutError):
         async with CutOff().waiting(), asyncio.timeout(1):

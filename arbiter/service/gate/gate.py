@@ -15,6 +15,7 @@ from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.play import PlayGate
 from arbiter.service.gate.players import PlayerGate
 from arbiter.service.gate.ratings import RatingGate
+from arbiter.service.gate.readiness import Readiness
 from arbiter.service.gate.server import ServerGate
 from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.gate.tournaments import TournamentGate
@@ -37,7 +38,8 @@ Waiting = Callable[[], AbstractAsyncContextManager[None]]
 class Gate:
     """The calls, by service. Rates and streams are counted over all APIs together.
 
-    waiting: refuses a call that waits while this server is cut off from its store.
+    waiting: refuses a call that waits while this server is cut off from its store. readiness: whether the server is
+    for clients.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Gate:
         limits = settings.limits
         admission = Admission(accounts, limits, cut_off, settings.reads_are_public)
         self.waiting: Waiting = cut_off.waiting
+        self.readiness = Readiness(cut_off)
         self.streams = streams = OpenStreams(accounts, limits, cut_off)
         self.server = ServerGate(settings, clock, transcripts)
         self.games = GameGate(admission, streams, matches, rules, limits)
