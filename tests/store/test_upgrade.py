@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import random
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -29,6 +31,7 @@ from tests.store.postgres import Cluster
 from tests.store.test_bus import Servers
 from tests.store.test_failover import Workload, check
 
+ROOT = Path(__file__).parents[2]
 SERVERS = 2
 
 
@@ -56,17 +59,18 @@ BEFORE = (
 def code_of(commit: str, folder: Path) -> Path | None:
     """Return a folder with the code of a commit.
 
-    If the commit is not there, fail; but in a clone that has no history at all, warn, and return None.
+    If the commit is not there, fail; but in a clone that has no history at all, warn, and return None. In CI, which may
+    leave nothing out, that fails too, unless `.ci/run` says that the history can't be had.
     """
     archive = subprocess.run(
         ["git", "archive", commit, "arbiter", "protos", "clients/python"],
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         capture_output=True,
         check=False,
     )
     if archive.returncode:
         said = f"there is no version before to upgrade from: commit {commit} is not here (git fetch --unshallow)"
-        if not is_shallow():
+        if not is_shallow() or (os.environ.get("CI") and not os.environ.get("NO_HISTORY")):
             pytest.fail(said)
         warnings.warn(f"{said}: this version is upgraded to itself", stacklevel=2)
         return None
@@ -78,18 +82,63 @@ def code_of(commit: str, folder: Path) -> Path | None:
 def is_shallow() -> bool:
     """Return whether the clone has only a part of the history."""
     asked = ["git", "rev-parse", "--is-shallow-repository"]
-    told = subprocess.run(asked, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    told = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
     return told.stdout.strip() != "false"
 
 
-def test_the_code_of_the_version_before_is_not_left_out_silently(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("shallow", "told", "warns"),
+    [
+        (False, {}, False),
+        (False, {"CI": "true", "NO_HISTORY": "yes"}, False),
+        (True, {}, True),
+        (True, {"CI": "true"}, False),
+        (True, {"CI": "true", "NO_HISTORY": "yes"}, True),
+    ],
+)
+def test_the_code_of_the_version_before_is_not_left_out_silently(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shallow: bool, told: dict[str, str], warns: bool
+) -> None:
+    monkeypatch.setattr("tests.store.test_upgrade.is_shallow", lambda: shallow)
+    for name in ("CI", "NO_HISTORY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
     missing = "f" * 40
-    if is_shallow():
+    if warns:
         with pytest.warns(UserWarning, match="git fetch --unshallow"):
             assert code_of(missing, tmp_path) is None
     else:
         with pytest.raises(pytest.fail.Exception, match="git fetch --unshallow"):
             code_of(missing, tmp_path)
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+def test_ci_fetches_the_history_or_says_that_it_can_not_be_had(tmp_path: Path, reachable: bool) -> None:
+    origin, clone, programs = tmp_path / "origin", tmp_path / "clone", tmp_path / "programs"
+    (origin / ".ci").mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "run", origin / ".ci")
+    programs.mkdir()
+    make = programs / "make"
+    make.write_text('#!/bin/sh\necho "$1 ${NO_HISTORY-}"\n')
+    make.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    environment.pop("NO_HISTORY", None)
+
+    def done(*command: str, at: Path) -> str:
+        return subprocess.run(command, cwd=at, env=environment, check=True, capture_output=True, text=True).stdout
+
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+    done(*git, "init", "--quiet", at=origin)
+    done(*git, "add", ".", at=origin)
+    for number in range(2):
+        done(*git, "commit", "--quiet", "--allow-empty", "--message", str(number), at=origin)
+    done(*git, "clone", "--quiet", "--depth=1", f"file://{origin}", str(clone), at=tmp_path)
+    if not reachable:
+        origin.rename(tmp_path / "elsewhere")
+    said = "" if reachable else "yes"
+    assert done(".ci/run", at=clone) == f"demo {said}\ntest {said}\n"
+    assert done("git", "rev-list", "--count", "HEAD", at=clone) == ("2\n" if reachable else "1\n")
 
 
 @pytest.mark.timeout(0)  # each step has its own limit
