@@ -48,6 +48,7 @@ SEEDS = 10  #: that are tried, at most
 OUTAGE = "The outage is charged to nobody"
 KEPT = "A server without the store keeps nobody"
 HELD = {Fault.LOCKED: 10.0, Fault.CUT: 20.0, Fault.MOVE: 30.0}
+SOON = "Players of a killed server soon go on"
 
 
 def ticks_twice(patch: pytest.MonkeyPatch) -> None:
@@ -131,6 +132,15 @@ def reads_only_what_it_hears_of(patch: pytest.MonkeyPatch) -> None:
         return told
 
     patch.setattr(news._Due, "wait", wait)
+
+
+def cleans_up_after_nobody(patch: pytest.MonkeyPatch) -> None:
+    """A server that notices that another one is dead, and does nothing about it."""
+
+    async def idle(self: replica.Replica, gone: str) -> None:
+        pass
+
+    patch.setattr(replica.Replica, "_clean_up", idle)
 
 
 def goes_on_when_it_is_cut_off(patch: pytest.MonkeyPatch) -> None:
@@ -275,6 +285,7 @@ def challenges(plan: Plan) -> Plan | None:
         (hears_of_no_revocation, {Fault.MOVE: 2.0}, 4, {"Revocation is heard"}, anything),
         (remembers_one_earlier_server, {Fault.CHASE: 20.0}, 200, {OUTAGE}, anything),
         (reads_only_what_it_hears_of, {Fault.BUS_AWAY: 6.0}, 14, {"Every server knows the same"}, anything),
+        (cleans_up_after_nobody, {Fault.CRASH: 6.0}, 1, {SOON}, anything),
         (goes_on_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 1, {KEPT}, anything),
         (lets_callers_wait_when_it_is_cut_off, {Fault.CUT_OFF: 12.0, Fault.MOVE: 2.0}, 1, {KEPT}, anything),
         (keeps_observers_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 1, {KEPT}, anything),

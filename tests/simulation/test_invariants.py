@@ -227,6 +227,10 @@ def evidence_of_servers() -> Evidence:
     ("tamper", "promise"),
     [
         (lose_a_server, "The outage is charged to nobody"),
+        (
+            lambda evidence: evidence.history.calm.append(LostServer("killed", 0, "s1", 5.0, None, ("bot0",))),
+            "Players of a killed server soon go on",
+        ),
         (set_a_clock_wrong, "Fair clocks"),
         (
             lambda evidence: evidence.history.two_streams.append(TwoStreams("bot0", (0, 1), 5.0, 3.1)),

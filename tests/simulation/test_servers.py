@@ -7,10 +7,17 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from arbiter.testing.simulation.plan import AMONG_SERVERS, Fault, draw
+from arbiter.testing.simulation.invariants import RunEvidence, violations
+from arbiter.testing.simulation.invariants.servers import (
+    moves_before_it_is_known,
+    players_of_a_killed_server_soon_go_on,
+)
+from arbiter.testing.simulation.plan import AMONG_SERVERS, Fault, Plan, draw
+from arbiter.testing.simulation.run import play_out
 from arbiter.testing.simulation.summary import RunSummary, simulate
 from arbiter.tournaments.spec import Format
 from tests.simulation.plans import promises_broken, without_locks
@@ -101,6 +108,30 @@ def test_every_fault_happens(outcomes: list[RunSummary]) -> None:
     possible = set(Fault) - {Fault.LEAP}
     assert faults
     assert set(faults) == possible if len(outcomes) >= ENOUGH else set(faults) <= possible
+
+
+def busy(plan: Plan) -> Plan:
+    """Have all players think for long, in long matches, on streams alone: so a server that is killed cuts thoughts."""
+    players = tuple(replace(each, think_ms=1_500, unary=0.0, comes_ms=0) for each in plan.players)
+    matches = tuple(replace(each, plies=60, intervenes_ms=0) for each in plan.matches)
+    return replace(plan, players=players, matches=matches)
+
+
+def test_players_of_a_killed_server_soon_go_on() -> None:
+    """Also those who move at another server before anybody knows of the death."""
+    evidence = play_out(busy(replace(draw(2, MATCHES, SERVERS), faults={Fault.CRASH: 6.0})))
+    case = RunEvidence(evidence)
+    assert violations(case) == []
+    waited_s = [
+        min(stored_s, evidence.history.forgotten_s[lost.replica]) - asked.true_ms / 1_000
+        for lost in evidence.history.calm
+        for asked, stored_s in moves_before_it_is_known(case, lost)
+    ]
+    assert max(waited_s) > 0.5, "no move has waited until the death was known: nothing was tested"
+    evidence.history.stored_s[:] = [stored_s + 3.0 for stored_s in evidence.history.stored_s]
+    found = list(players_of_a_killed_server_soon_go_on(case))
+    assert found
+    assert all("is stored only at" in violation.what for violation in found)
 
 
 def test_only_several_servers_have_their_faults(outcomes: list[RunSummary]) -> None:

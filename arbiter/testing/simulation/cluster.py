@@ -120,6 +120,7 @@ class SharingServer(Server):
         self._lives = plan.dice(f"lives {number}")
         self._brings = plan.dice(f"brings {number}")
         self.ill_until_s = 0.0  #: when it last could not run, or not reach the store
+        self.drains = False
         self._stopped: LostServer | None = None
         self._suspended_s: float | None = None  # since when its machine is suspended
         self.data.lock.when_released.append(self._recovered)
@@ -195,6 +196,7 @@ class SharingServer(Server):
             await self.disk.in_turn()
 
     def _died(self) -> None:
+        self.drains = False
         self._break_off()
         self._past.append((self.arbiter, self.gate, dict(self._tasks)))
         self._lost("killed")
@@ -214,6 +216,7 @@ class SharingServer(Server):
     def shut_down(self) -> None:
         """Drain as on SIGTERM, if it serves."""
         if self.is_up:
+            self.drains = True
             self.run(self._drain(self.process))
             asyncio.get_running_loop().call_later(DRAINS_S, self.process.kill)
 

@@ -246,6 +246,8 @@ class RunObservations:
     asked_streams: list[AskedStream] = field(default_factory=list)
     holds: list[LogHold] = field(default_factory=list)
     lost: list[LostServer] = field(default_factory=list)
+    calm: list[LostServer] = field(default_factory=list)
+    """Those that were killed while nothing happened to the others, neither shortly before nor for a while after."""
     stored_s: list[float] = field(default_factory=list)
     """When each record was stored, in virtual time, if there are several servers."""
     forgotten_s: dict[str, float] = field(default_factory=dict)

@@ -9,13 +9,16 @@ from typing import Final, NoReturn
 
 from arbiter.matches.match import Match
 from arbiter.testing.simulation.cluster import SharingServer
-from arbiter.testing.simulation.observations import RunObservations, TwoStreams
+from arbiter.testing.simulation.observations import LostServer, RunObservations, TwoStreams
 
 LOOK_S: Final = 0.25  #: between two looks
 READS_S: Final = (
     10.0  #: in which a server that is fine reads what others have stored; three seconds of that are a fault
 )
 LETS_GO_S: Final = 4.0  #: in which a server that can't reach the store ends its streams, if others serve
+CALM_BEFORE_S: Final = 2.5  #: more than a server may be silent
+CALM_AFTER_S: Final = 4.5
+LONGEST_CUT_S: Final = 15.0  #: no line to the store is cut for longer
 COMPARED: Final = 20  #: looks between two comparisons of what servers know
 STATE: Final = ("phase", "digest", "text", "moves", "turn", "clocks", "banks", "since", "strikes", "result")
 """What two servers that know a match at the same revision must agree on."""
@@ -28,6 +31,7 @@ class Watch:
         self._servers = servers
         self._history = history
         self._since_s: dict[tuple[str, tuple[int, ...]], float] = {}  # a player, and the servers of its streams
+        self._judged = 0  # of the lost servers: how many it has looked at
 
     async def keep_watching(self) -> NoReturn:
         """Look again and again, until cancelled."""
@@ -36,6 +40,7 @@ class Watch:
             await asyncio.sleep(LOOK_S)
             looks += 1
             self._look_at_streams()
+            self._look_at_kills()
             self._history.held += self._held()
             if not looks % COMPARED:
                 self._history.differences += differences(self._servers)
@@ -76,6 +81,29 @@ class Watch:
                 self._history.two_streams.append(TwoStreams(*key, since_s, now_s - max(since_s, fine_s)))
         for key in sorted(seen):
             self._since_s.setdefault(key, now_s)
+
+    def _look_at_kills(self) -> None:
+        now_s = asyncio.get_running_loop().time()
+        for lost in self._history.lost[self._judged :]:
+            if now_s < lost.at_s + CALM_AFTER_S:
+                break
+            self._judged += 1
+            if lost.how == "killed" and self._was_calm(lost):
+                self._history.calm.append(lost)
+
+    def _was_calm(self, lost: LostServer) -> bool:
+        """Return whether the others have served, or been down, from shortly before a server was killed until now."""
+        since_s = lost.at_s - CALM_BEFORE_S
+        if any(other is not lost and other.at_s > since_s for other in self._history.lost):
+            return False
+        line = self._servers[lost.server].line  # it may have begun again
+        if line.is_cut or (line.cut_since_s and line.cut_since_s > since_s - LONGEST_CUT_S):
+            return False
+        others = [server for server in self._servers if server.number != lost.server]
+        return any(other.is_up for other in others) and not any(
+            other.ill_until_s > since_s or other.line.is_cut or other.drains or (other.is_up and not other.is_fine)
+            for other in others
+        )
 
 
 def differences(servers: Sequence[SharingServer]) -> Iterator[str]:

@@ -8,8 +8,10 @@ from typing import Any, Final
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
 from arbiter.testing.simulation.observations import LostServer, ReceivedRequest, SentTurn
+from arbiter.testing.simulation.plan import Fault
 
 OUTAGE: Final = "The outage is charged to nobody"
+SOON: Final = "Players of a killed server soon go on"
 SAME_MS: Final = 5  #: by so much a server's clock may be wrong
 PACE_MS: Final = 0.5  #: by so much more for each second in which it could not look at the store's
 CORRECTED_S: Final = 4.0  #: after which that is made up for
@@ -17,6 +19,38 @@ JUMPED_S: Final = 1.5  #: after which a machine that was suspended, and reaches 
 SLACK_MS: Final = 20  #: a charge for less than this of an outage is not looked at
 NOTICED_S: Final = 2.5  #: a server that was stopped for less need not be noticed
 KNOWN_MS: Final = 1_000  #: so long after a player has opened a stream, every server knows it
+SOON_S: Final = 3.0  #: so long after a server was killed, the others have cleaned up after it
+HEARS_S: Final = 0.75  #: so long after that, each of them knows it, and stores the moves that have waited for it
+MEANWHILE_S: Final = 2.0  #: moves that come so long after the kill are looked at
+TIMELY: Final = frozenset(
+    {
+        Fault.CRASH,
+        Fault.DRAIN,
+        Fault.STOP,
+        Fault.CUT_OFF,
+        Fault.CHASE,
+        Fault.ACCEPTING,
+        Fault.MOVE,
+        Fault.RACE,
+        Fault.PACE,
+        Fault.BUS_AWAY,
+        Fault.OVERTAKEN,
+        Fault.CUT,
+        Fault.HALF_OPEN,
+        Fault.STALL,
+        Fault.SUPERSEDE,
+        Fault.FORGET,
+        Fault.AWAY,
+        Fault.LOST,
+        Fault.DOUBLED,
+        Fault.LATE,
+        Fault.CUT_OBSERVER,
+        Fault.STALL_OBSERVER,
+        Fault.UNREAD,
+        Fault.SHUT_OUT,
+    }
+)
+"""Faults with which the store answers each call of a server that runs and reaches it, and soon."""
 TWICE_S: Final = 3.0  #: for so long a player may have a stream on two servers that are fine
 
 
@@ -39,6 +73,40 @@ def lost_servers_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]
                         yield Violation(
                             OUTAGE, f"{match_id}: {player} is charged {charged_ms:.0f} ms of {lost}: {what}"
                         )
+
+
+def players_of_a_killed_server_soon_go_on(case: RunEvidence) -> Iterator[Violation]:
+    """Check that a killed server is soon known to be dead, and that the moves of its players are stored then.
+
+    Only if nothing happened to the other servers meanwhile, and the store is neither slow nor refuses anything. The
+    store does not know that the process was killed, as if its machine had vanished: this is the slower way.
+    """
+    if not case.plan.faults.keys() <= TIMELY:
+        return
+    for lost in case.history.calm:
+        known_s = case.history.forgotten_s.get(lost.replica, float("inf"))
+        if lost.players and known_s > lost.at_s + SOON_S:
+            yield Violation(SOON, f"nobody has cleaned up {SOON_S} s after {lost}, but at {known_s:.1f} s")
+        for asked, stored_s in moves_before_it_is_known(case, lost):
+            if stored_s > lost.at_s + SOON_S + HEARS_S:
+                yield Violation(SOON, f"{asked} is stored only at {stored_s:.1f} s, after {lost}")
+
+
+def moves_before_it_is_known(case: RunEvidence, lost: LostServer) -> Iterator[tuple[ReceivedRequest, float]]:
+    """Yield the moves of a lost server's players that have reached another one shortly after, and when each was stored.
+
+    Those that are not on record were refused.
+    """
+    for asked in case.history.asked:
+        if asked.player in lost.players and 0 < asked.true_ms / 1_000 - lost.at_s < MEANWHILE_S:
+            for entry in case.matches.get(asked.ask.match_id, ()):
+                if entry.kind == "moved" and _answers(case, entry.event, asked):
+                    yield asked, case.history.stored_s[entry.sequence - 1]
+
+
+def _answers(case: RunEvidence, event: dict[str, Any], asked: ReceivedRequest) -> bool:
+    """Return whether an event with a request is the answer to one."""
+    return event["request"] == asked.ask.request and case.player(asked.ask.match_id, event["seat"]) == asked.player
 
 
 def _read_at_once(lost: LostServer, event: dict[str, Any]) -> bool:
@@ -175,6 +243,7 @@ def a_server_without_the_store_keeps_nobody(case: RunEvidence) -> Iterator[Viola
 
 CHECKS = (
     lost_servers_are_charged_to_nobody,
+    players_of_a_killed_server_soon_go_on,
     clocks_agree,
     thoughts_are_measured,
     a_player_has_one_stream,
