@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, nullcontext, suppress
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -26,8 +26,10 @@ import grpc
 import psycopg
 import pytest
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from sqlalchemy.engine import make_url
 
+from arbiter.errors import Reason
 from arbiter.matches import transcript
 from arbiter.matches.public_keys import PublicKey, checking
 from arbiter.runtime.keys import holds
@@ -40,6 +42,7 @@ from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, check_received, events_of
 from tests.e2e.processes import BIN, Server
 from tests.e2e.recording_bot import Exchanges, RecordingBot
 from tests.processes import until
+from tests.rpc.calls import refused
 from tests.store.postgres import Cluster
 from tests.store.test_bus import Servers
 
@@ -62,6 +65,8 @@ STEADY_MS = 200  #: who has just opened a stream, or lost it, may be on no serve
 CUP = arb.TournamentSpec("cup", arb.TournamentFormat.ROUND_ROBIN, ("hop-it",), "2m+1s", paired=False)
 CUP_PLAYERS = PLAYERS[:4]
 OWN = [("grpc.use_local_subchannel_pool", 1)]
+VISITORS = ("visitor", "host")  #: the players of matches without a stream
+VISIT = "visit"  #: the label of these matches, and the name of requests that a server refuses while it is cut off
 
 
 class Kill(NamedTuple):
@@ -176,6 +181,7 @@ class Workload:
         self.dice = dice
         self.exchanges = Exchanges()
         self.made: dict[str, str] = {}  # match by request
+        self.visited: set[str] = set()  # the matches of the visitors
         self.kills: list[Kill] = []
         self.holds: list[Hold] = []
         self.cup = ""
@@ -415,35 +421,100 @@ class Cable:
 
 
 async def cut_off(workload: Workload, cable: Cable) -> None:
-    """Cut one server off from the database: its clients are told to go, and it takes nothing until it is back."""
-    async with arb.Client(workload.addresses, token=workload.token, patience_s=LONGEST_S) as client:
-        secret = (await client.create_token("visitor", scopes=(arb.Scope.PLAY, arb.Scope.OBSERVE))).secret
-    players = workload.on(2)
+    """Cut one server off from the database: its clients are told to go, and it takes nothing until it is back.
+
+    What it has refused is done once, if the client repeats it elsewhere.
+    """
+    visit, players = await begin_visit(workload, workload.servers[2].address), workload.on(2)
     async with grpc.aio.insecure_channel(workload.servers[2].address, OWN) as channel:
+        health: Any = health_pb2_grpc.HealthStub(channel)
+        watch = health.Watch(health_pb2.HealthCheckRequest())
+        assert await next_health(watch) == health_pb2.HealthCheckResponse.SERVING
         cable.cut()
-        refused = asyncio.gather(*(code_of(call) for call in visits(channel, secret)))
+        calls = asyncio.gather(*(refused(call, Reason.STORE_UNAVAILABLE) for call in visit.calls(channel)))
         await workload.until(lambda: all(roamer.streams > number for roamer, number in players))
-        await workload.until(refused.done)
-        assert set(await refused) == {grpc.StatusCode.UNAVAILABLE}
+        await workload.until(calls.done)
+        for refusal in await calls:
+            assert int(refusal.facts["retry_after_ms"]) > 0
+        assert await next_health(watch) == health_pb2.HealthCheckResponse.NOT_SERVING
+        await workload.answers()
+        cable.mend()
+        await end_visit(workload, visit)
+        assert await next_health(watch) == health_pb2.HealthCheckResponse.SERVING
+        watch.cancel()
     await workload.answers()
-    cable.mend()
-    await workload.answers()
 
 
-def visits(channel: grpc.aio.Channel, secret: str) -> Iterator[grpc.aio.Call]:
-    """Make a call of each kind that has to wait for the database."""
-    metadata = [("authorization", f"Bearer {secret}")]
-    matches = match_pb2_grpc.MatchServiceStub(channel)
-    yield matches.ListMatches(match_pb2.ListMatchesRequest(), metadata=metadata)
-    everything = match_pb2.ObserveAll(after_token="0")
-    yield matches.Observe(match_pb2.ObserveRequest(all=everything), metadata=metadata)
-    hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
-    yield play_pb2_grpc.PlayServiceStub(channel).Play(iter([play_pb2.PlayRequest(acts=[hello])]), metadata=metadata)
+async def next_health(watch: Any) -> int:
+    """Wait for the next change of a server's health."""
+    async with asyncio.timeout(LONGEST_S):
+        return int((await watch.read()).status)
 
 
-async def code_of(call: grpc.aio.Call) -> grpc.StatusCode:
-    """Return the status of a call at its end."""
-    return await call.code()
+class Visit(NamedTuple):
+    """A match in which a visitor is to move, and the tokens of the visitor and of the organiser."""
+
+    visitor: str
+    organiser: str
+    match_id: str
+    move: str
+
+    def calls(self, channel: grpc.aio.Channel) -> Iterator[Awaitable[Any] | AsyncIterable[Any]]:
+        """Make a call of each kind that has to wait for the database; the last two change something."""
+        visitor, organiser = ([("authorization", f"Bearer {token}")] for token in (self.visitor, self.organiser))
+        matches = match_pb2_grpc.MatchServiceStub(channel)
+        yield matches.ListMatches(match_pb2.ListMatchesRequest(), metadata=visitor)
+        everything = match_pb2.ObserveAll(after_token="0")
+        yield matches.Observe(match_pb2.ObserveRequest(all=everything), metadata=visitor)
+        hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
+        play = play_pb2_grpc.PlayServiceStub(channel)
+        yield play.Play(iter([play_pb2.PlayRequest(acts=[hello])]), metadata=visitor)
+        move = match_pb2.SubmitMoveRequest(request_id=VISIT, match_id=self.match_id, ply=0, move=self.move)
+        yield matches.SubmitMove(move, metadata=visitor)
+        another = match_pb2.CreateMatchRequest(
+            request_id=VISIT,
+            game="hop-it",
+            players=VISITORS,
+            time_control="1h",
+            label=VISIT,
+            start=match_pb2.START_RULE_AT_ONCE,
+        )
+        yield matches.CreateMatch(another, metadata=organiser)
+
+
+async def create_visit(client: arb.Client, request_id: str) -> str:
+    """Create a match that starts although its players have no stream; return its id."""
+    at_once = arb.StartRule.AT_ONCE
+    made = await client.create_match(
+        "hop-it", VISITORS, time_control="1h", label=VISIT, start=at_once, request_id=request_id
+    )
+    return made.match_id
+
+
+async def begin_visit(workload: Workload, address: str) -> Visit:
+    """Create a match at a server, in which a visitor is to move there."""
+    scopes = (arb.Scope.PLAY, arb.Scope.OBSERVE)
+    async with arb.Client(address, token=workload.token, patience_s=LONGEST_S) as client:
+        visitor, _ = [(await client.create_token(name, scopes=scopes)).secret for name in VISITORS]
+        match_id = await create_visit(client, f"{VISIT} 1")
+    async with arb.Client(address, token=visitor, patience_s=LONGEST_S) as client:  # so the server knows the token
+        first, *_ = await client.legal_moves(arb.MatchPly(match_id, 0))
+    return Visit(visitor, workload.token, match_id, first.text)
+
+
+async def end_visit(workload: Workload, visit: Visit) -> None:
+    """Repeat elsewhere what a server has refused, and check that it is done once; end the matches."""
+    elsewhere = ",".join(server.address for server in workload.servers[:2])
+    async with arb.Client(elsewhere, token=visit.visitor, patience_s=LONGEST_S) as client:
+        receipt = await client.submit_move(visit.match_id, 0, visit.move, VISIT)
+    async with arb.Client(elsewhere, token=visit.organiser, patience_s=LONGEST_S) as client:
+        workload.visited = {visit.match_id, await create_visit(client, VISIT)}
+        assert {match.match_id for match in await client.list_matches(label=VISIT)} == workload.visited
+        for match_id in workload.visited:
+            await client.abort_match(match_id, request_id=f"{VISIT} end")
+        events = events_of(await client.transcript(visit.match_id))
+    (moved,) = (event for event in events if event["kind"] == "moved")
+    assert (moved["request"], moved["move"], moved["revision"]) == (VISIT, visit.move, receipt.revision)
 
 
 @pytest.mark.timeout(0)  # each step has its own limit
@@ -538,7 +609,8 @@ async def check(workload: Workload) -> None:
         known = await client.list_matches(most=2 * len(workload.made) + 100)
         lines = {match.match_id: await client.transcript(match.match_id) for match in known}
     of_cup = {match.match_id: match.players for match in known if match.label == cup.tournament_id}
-    assert lines.keys() - of_cup == set(workload.made.values()), "a match is lost, or one more than was requested"
+    requested = {*workload.made.values(), *workload.visited}
+    assert lines.keys() - of_cup == requested, "a match is lost, or one more than was requested"
     pairs = Counter(frozenset(players) for players in of_cup.values())
     assert pairs == Counter(map(frozenset, combinations(CUP_PLAYERS, 2))), "each game of the tournament is played once"
     keys = checking([PublicKey(key.key_id, key.key, key.valid_from_ms) for key in info.public_keys], holds)
@@ -548,7 +620,7 @@ async def check(workload: Workload) -> None:
     charges: list[int] = []
     for events in matches.values():
         charges += check_events(events)
-    acts = check_received(workload.exchanges, matches)
+    acts = check_received(workload.exchanges, {name: matches[name] for name in matches.keys() - workload.visited})
     if workload.kills:
         check_kills(workload.kills, matches)
     if workload.holds:
