@@ -76,13 +76,15 @@ $(VENV)/.collected: $(VENV)/.ready
 	@touch $@
 
 COMMITS := tests/store/test_writer.py tests/store/test_journal.py tests/store/test_disk.py tests/store/test_unlocked.py
-# The tests of the compiled modules: the short tests of the modules themselves, and of commits; matches with faults, and
-# requests that are repeated; a real server that is killed, alone and as one of two; several servers in virtual time; and the
-# installation of the distribution, with a game played on it. Tests with many random inputs or a slow reference run on the interpreted modules only; `make soak` runs all on both.
+# The tests of the compiled modules: the short tests of the modules themselves, of commits, and of the bytes of golden
+# transcripts; matches with faults, and requests that are repeated; a real server that is killed, alone and as one of
+# two; several servers in virtual time; and the installation of the distribution, with a game played on it. Tests with
+# many random inputs or a slow reference run on the interpreted modules only; `make soak` runs all on both.
 COMPILED_MODULES := tests/boards tests/games tests/matches tests/simulation tests/wire \
   tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py \
   $(COMMITS)
 SHORT_COMPILED := tests/boards tests/games tests/matches tests/wire tests/runtime/test_build.py $(COMMITS) \
+  tests/testing/test_transcripts.py \
   --ignore tests/games/test_console.py --ignore tests/games/test_registry.py --ignore tests/matches/test_canonical.py
 LONG_COMPILED := --kills 4 --seeds 8 tests/simulation tests/service/matches/test_exactly_once.py \
   tests/service/matches/test_exactly_once_machine.py tests/e2e/test_kill.py tests/e2e/test_dist.py \

@@ -24,7 +24,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
-from arbiter.bootstrap import Store, open_store
+from arbiter.bootstrap import Store, open_record, open_store
+from arbiter.config import load
+from arbiter.runtime.loop import SELDOM_SWITCH_S, SWITCH_S
 from arbiter.service.ports.journal import Append, JournalConflict, Record, StoreFailed, Subject
 from arbiter.store.database import opened
 from arbiter.store.jobs import Transaction
@@ -445,3 +447,19 @@ async def test_a_conflict_is_told_by_name(unlocked: str) -> None:
 async def _opened_and_moved(store: Store) -> None:
     await store.journal.append(opening("a"))
     await store.journal.append(Append(records("a", 2)))
+
+
+@pytest.mark.parametrize("needs_lock", [False, True])
+async def test_threads_take_turns_seldom_exactly_where_no_commit_needs_the_lock(
+    unlocked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs_lock: bool
+) -> None:
+    if needs_lock:
+        monkeypatch.setitem(sys.modules, commit_thread.NAME, None)  # as where it is not compiled
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)  # as a server begins
+    try:
+        async with open_record(load(None, store=unlocked, keys=tmp_path / "arbiter.keys"), new=True) as (store, _):
+            assert store.commits_need_lock is needs_lock
+            assert sys.getswitchinterval() == pytest.approx(SWITCH_S if needs_lock else SELDOM_SWITCH_S)
+    finally:
+        sys.setswitchinterval(before)
