@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -33,12 +34,15 @@ from arbiter.store.jobs import Transaction
 from arbiter.store.journal import SqlJournal
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
-from tests.store import commit_thread
+from tests.store import commit_thread, stalled_commit
 from tests.store.test_journal import END, bodies, opening, records
 
 LOG = structlog.get_logger()
 LONG_S = 120  #: after which a test that hangs fails
 REFUSED = "a trigger of the test refuses it"
+WITHOUT_END = (
+    "WITH RECURSIVE n(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM n) SELECT max(number) AS number FROM n"
+)
 ROW = (1, "a", 1, b"body", "match", True, None)
 WITHOUT_LOCK = threading.main_thread().name  #: tells of the commits of the thread that needs no lock
 
@@ -56,6 +60,13 @@ def refuse(url: str, match_id: str, refused: bool) -> None:
     )
     with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, timeout=LONG_S)) as connection:
         connection.execute(statement if refused else "DROP TRIGGER refuse").close()
+
+
+@contextmanager
+def changing(url: str) -> Iterator[sqlite3.Connection]:
+    """Connect to the file of a store, without waiting for whoever writes to it."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, timeout=0)) as connection:
+        yield connection
 
 
 def replace_file(path: Path) -> None:
@@ -463,3 +474,50 @@ async def test_threads_take_turns_seldom_exactly_where_no_commit_needs_the_lock(
             assert sys.getswitchinterval() == pytest.approx(SWITCH_S if needs_lock else SELDOM_SWITCH_S)
     finally:
         sys.setswitchinterval(before)
+
+
+async def test_a_process_that_is_killed_within_a_commit_without_the_lock_has_stored_all_it_told_and_no_more(
+    unlocked: str, commit_thread_module: ModuleType
+) -> None:
+    command = [sys.executable, "-m", stalled_commit.__name__, unlocked, str(commit_thread_module.__file__)]
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(LONG_S):
+            assert (await process.stdout.readline()).decode().strip() == stalled_commit.ACKNOWLEDGED
+            with changing(unlocked) as database:
+                database.execute(f"CREATE VIEW without_end AS {WITHOUT_END}")
+                database.execute("CREATE TRIGGER stall AFTER INSERT ON event BEGIN SELECT number FROM without_end; END")
+            process.stdin.write(b"go on\n")
+            assert (await process.stdout.readline()).decode().strip() == stalled_commit.ASKED
+            while not is_being_written(unlocked):  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.01)
+    finally:
+        process.kill()
+        left, _ = await process.communicate()
+    assert left == b"", "neither has it told, nor did the writer's thread store it"
+    with changing(unlocked) as database:
+        for kind, name in ("TRIGGER", "stall"), ("VIEW", "without_end"):
+            database.execute(f"DROP {kind} {name}")
+    async with open_store(unlocked) as store:
+        assert bodies(await store.journal.read("a")) == ["a 1", "a 2"]
+        await store.journal.append(Append(records("a", 3)))
+
+
+def is_being_written(url: str) -> bool:
+    """Return whether a transaction that writes is under way."""
+    with changing(url) as database:
+        try:
+            database.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            return True
+        database.execute("ROLLBACK")
+        return False
