@@ -50,7 +50,7 @@ class Transaction:
 
 
 class Refused:
-    """The result of an item that was not written, and why. What `failed` would do has been done."""
+    """The result of an item that was not written, with the reason. Whoever returns it has done what `failed` does."""
 
     __slots__ = ("error",)
 

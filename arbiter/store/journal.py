@@ -121,8 +121,8 @@ class SqlJournal:
     def _append_fitting(self, transaction: Transaction, appends: Sequence[Append]) -> list[int | Refused]:
         """Store the appends that go on where their record ends, and refuse the others, in one transaction.
 
-        Several servers often append to the same match at once, as at its start. Whoever loses costs the neighbours of
-        its append no transaction each.
+        Several servers often append to the same match at once, as at its start. An append that loses this race must not
+        make each append beside it need a transaction of its own.
         """
         if self._log.claim is not None:
             self._log.claim(transaction)  # from here on, no other server appends

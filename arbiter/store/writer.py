@@ -106,13 +106,14 @@ class Writer:
         """Write an item together with neighbouring calls that have the same `write_all`.
 
         `write_all` gets the items of one transaction, in order, and returns a result for each. The rules of `write`
-        hold: if it raises JournalConflict, it is called again with a careful transaction; if it raises then, or
-        anything else, with a half of the items at a time, in the end with one. `failed` is called in the writer's
-        thread with an item that could not be written, or of which nobody knows, before any later item is written.
-        `then` is called in the event loop, for all writes of a commit in one go. `claim` is called in the writer's
-        thread before the first `write_all` of a transaction; what is queued meanwhile joins the transaction. `rows_of`
-        is called in the event loop while no transaction is under way in the writer's thread. If it returns rows, they
-        may be stored in its place; if that fails, the callbacks of `when_failed` are called, and then `write_all`.
+        hold. If it raises JournalConflict, the whole group is written again, in a careful transaction. After another
+        error, or a second one, each half of the group is written by itself, and so on down to a single item. `failed`
+        is called in the writer's thread with an item that could not be written, or of which nobody knows, before any
+        later item is written. `then` is called in the event loop, for all writes of a commit in one go. `claim` is
+        called in the writer's thread before the first `write_all` of a transaction; what is queued meanwhile joins the
+        transaction. `rows_of` is called in the event loop while no transaction is under way in the writer's thread. If
+        it returns rows, they may be stored in its place; if that fails, the callbacks of `when_failed` are called, and
+        then `write_all`.
         """
         loop = asyncio.get_running_loop()
         job = Job(write_all, item, then, loop, failed, claim, rows_of)

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pytest
 
-from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import EventKind
 from arbiter.matches.match import Match, Phase
@@ -22,9 +21,9 @@ from arbiter.service.matches.presence import Presence
 from arbiter.service.play import replica
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.delivery import Delivery
-from arbiter.service.play.session import Hello, Session
+from arbiter.service.play.session import Session
 from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import Accounts, Caller
+from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import Append, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.notices import Notice
 from arbiter.service.ports.replicas import Taken
@@ -38,6 +37,7 @@ from arbiter.testing.simulation.plan import Fault, Plan, draw
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format
 from tests.simulation.plans import promises_broken
+from tests.simulation.test_injected_faults import begins_no_late_turn_again, counts_a_stream_from_when_it_is_open
 
 pytestmark = pytest.mark.long
 
@@ -214,21 +214,6 @@ def completes_no_challenge(patch: pytest.MonkeyPatch) -> None:
         pass
 
     patch.setattr(Challenges, "complete_always", idle)
-
-
-def counts_a_stream_from_when_it_is_open(patch: pytest.MonkeyPatch) -> None:
-    """A server that charges its players for the time in which the store kept their streams."""
-    init = Session.__init__
-
-    def opened(self: Session, caller: Caller, hello: Hello, limits: Limits, asked_ms: int, now: int) -> None:
-        init(self, caller, hello, limits, now, now)
-
-    patch.setattr(Session, "__init__", opened)
-
-
-def begins_no_late_turn_again(patch: pytest.MonkeyPatch) -> None:
-    """A server that charges a turn of which it could not tell its player."""
-    patch.setattr(Delivery, "_begins_again", lambda self, session, match: False)
 
 
 def lets_a_flag_fall_as_soon_as_it_can(patch: pytest.MonkeyPatch) -> None:

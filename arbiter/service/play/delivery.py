@@ -59,7 +59,7 @@ class Delivery:
         clock: Clock,
         late_ms: int,
     ) -> None:
-        """late_ms: a turn that a player who waits for it gets so long after it began was kept back by an outage."""
+        """late_ms: an outage has kept a turn back if its player has waited for it for so long."""
         self._late_ms = late_ms
         self._sessions = connections.by_player
         self._matches = matches
@@ -159,7 +159,7 @@ class Delivery:
     def _begins_again(self, session: Session, match: Match) -> bool:
         """Return whether a turn that is late begins again.
 
-        It does unless its player has got it since the player asked for this stream, or it has begun again before.
+        It does not if it has begun again before, or if its player has got it since asking for this stream.
         """
         match_id, ply = match.created.match, len(match.moves)
         if session.turns.get(match_id) == match.since or self._late.get(match_id) == ply:

@@ -53,6 +53,30 @@ async def replied(bot: StreamReader) -> None:
     await settle()
 
 
+async def turn_of_one_who_has_left(time: str, was_told: bool = True) -> tuple[InMemoryArbiter, KeepingDirectory, Match]:
+    """Begin a turn of bob, who leaves once he was told of it, or before, and thinks. His new streams can be kept."""
+    directory = KeepingDirectory()
+    server = InMemoryArbiter(Store(MemoryJournal(), directory))
+    alice, bob = await server.connect("alice"), await server.connect("bob")
+    match = await server.create("pondlife", time=time, policy=AT_ONCE)
+    if not was_told:
+        server.arbiter.sessions.close(bob.session)
+    alice.reply(await alice.turn())
+    if was_told:
+        await bob.turn()
+        server.arbiter.sessions.close(bob.session)
+    await asyncio.sleep(THINKS_S)
+    return server, directory, match
+
+
+async def coming_back(server: InMemoryArbiter, directory: KeepingDirectory) -> asyncio.Task[StreamReader]:
+    """Have bob ask for a stream, which the store has kept for long when this returns."""
+    directory.free.clear()
+    opening = asyncio.create_task(server.connect("bob"))
+    await asyncio.sleep(1.5 * LATE_S)
+    return opening
+
+
 async def held(server: InMemoryArbiter, match: Match, alice: StreamReader, seconds: float) -> None:
     """Have alice answer her turn while the store takes nothing, for so long."""
     server.journal.hold = True
@@ -151,24 +175,10 @@ async def test_a_player_who_comes_in_the_middle_of_a_turn_does_not_begin_it_agai
 @pytest.mark.parametrize("was_told", [True, False])
 @virtually
 async def test_a_player_whose_stream_the_store_keeps_for_long_is_not_charged(was_told: bool) -> None:
-    directory = KeepingDirectory()
-    server = InMemoryArbiter(Store(MemoryJournal(), directory))
-    alice = await server.connect("alice")
-    bob = await server.connect("bob")
-    match = await server.create("pondlife", time="1m", policy=AT_ONCE)
-    if not was_told:
-        server.arbiter.sessions.close(bob.session)
-    alice.reply(await alice.turn())
-    if was_told:
-        await bob.turn()
-        server.arbiter.sessions.close(bob.session)
-    await asyncio.sleep(THINKS_S)
-    directory.free.clear()
-    opening = asyncio.create_task(server.connect("bob"))
-    await asyncio.sleep(1.5 * LATE_S)
+    server, directory, match = await turn_of_one_who_has_left("1m", was_told)
+    opening = await coming_back(server, directory)
     directory.free.set()
-    bob = await opening
-    await replied(bob)
+    await replied(await opening)
     moved = last_move(await events(server, match.id))
     assert (moved.ply, moved.ledger.charged) == (1, 1_000 * THINKS_S), "the turn began again"
 
@@ -194,18 +204,8 @@ async def test_a_turn_that_begins_while_the_store_keeps_the_stream_of_its_player
 
 @virtually
 async def test_a_player_whose_stream_the_store_keeps_does_not_lose_on_time() -> None:
-    directory = KeepingDirectory()
-    server = InMemoryArbiter(Store(MemoryJournal(), directory))
-    alice = await server.connect("alice")
-    bob = await server.connect("bob")
-    match = await server.create("pondlife", time="1s/move", policy=AT_ONCE)
-    alice.reply(await alice.turn())
-    await bob.turn()
-    server.arbiter.sessions.close(bob.session)
-    await asyncio.sleep(THINKS_S)
-    directory.free.clear()
-    opening = asyncio.create_task(server.connect("bob"))
-    await asyncio.sleep(1.5 * LATE_S)
+    server, directory, match = await turn_of_one_who_has_left("1s/move")
+    opening = await coming_back(server, directory)
     directory.free.set()
     await replied(await opening)
     moved = last_move(await events(server, match.id))
@@ -247,18 +247,8 @@ async def test_a_player_at_another_server_that_can_store_nothing_is_no_no_show(c
 
 @virtually
 async def test_a_flag_falls_soon_after_a_stream_that_could_not_be_opened() -> None:
-    directory = KeepingDirectory()
-    server = InMemoryArbiter(Store(MemoryJournal(), directory))
-    alice = await server.connect("alice")
-    bob = await server.connect("bob")
-    match = await server.create("pondlife", time="1s/move", policy=AT_ONCE)
-    alice.reply(await alice.turn())
-    await bob.turn()
-    server.arbiter.sessions.close(bob.session)
-    await asyncio.sleep(THINKS_S)
-    directory.free.clear()
-    opening = asyncio.create_task(server.connect("bob"))
-    await asyncio.sleep(1.5 * LATE_S)
+    server, directory, match = await turn_of_one_who_has_left("1s/move")
+    opening = await coming_back(server, directory)
     opening.cancel()
     await asyncio.sleep(0.2)
     assert isinstance((await events(server, match.id))[-1], Ended)

@@ -10,9 +10,24 @@ import pytest
 from arbiter.errors import Reason
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Resign
+from arbiter.matches.match import Match
 from arbiter.service.play import session
 from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from tests.service.play.sharing import AT_ONCE, kinds, servers
+
+
+async def two_results_of_which_one_is_told() -> tuple[InMemoryArbiter, InMemoryArbiter, StreamReader, list[Match]]:
+    """End two matches of alice. Her server knows only the second end, because it does not follow the log for now."""
+    one, other = await servers(2)
+    alice = await one.connect("alice")
+    matches = [await one.create("pondlife", policy=AT_ONCE) for _ in range(2)]
+    await asyncio.sleep(1)
+    one.journal.mute = True
+    await other.arbiter.matches.act(matches[0].id, Resign(1, "r1"))
+    await one.arbiter.matches.act(matches[1].id, Resign(1, "r2"))
+    await alice.receive()
+    return one, other, alice, matches
 
 
 class TestOneStreamAPlayer:
@@ -52,14 +67,7 @@ class TestOneStreamAPlayer:
     @virtually
     async def test_an_acknowledgement_does_not_cover_a_result_that_was_not_sent_yet(self) -> None:
         """The end of a match that another server has decided comes later than one that was decided here."""
-        one, other = await servers(2)
-        alice = await one.connect("alice")
-        matches = [await one.create("pondlife", policy=AT_ONCE) for _ in range(2)]
-        await asyncio.sleep(1)
-        one.journal.mute = True  # it does not follow the log
-        await other.arbiter.matches.act(matches[0].id, Resign(1, "r1"))
-        await one.arbiter.matches.act(matches[1].id, Resign(1, "r2"))
-        await alice.receive()
+        one, other, alice, matches = await two_results_of_which_one_is_told()
         [told] = alice.results
         assert told.match_id == matches[1].id
         one.journal.mute = False
@@ -76,14 +84,7 @@ class TestOneStreamAPlayer:
 
     @virtually
     async def test_an_acknowledgement_does_not_cover_an_earlier_result_that_is_on_its_way(self) -> None:
-        one, other = await servers(2)
-        alice = await one.connect("alice")
-        matches = [await one.create("pondlife", policy=AT_ONCE) for _ in range(2)]
-        await asyncio.sleep(1)
-        one.journal.mute = True  # it does not follow the log
-        await other.arbiter.matches.act(matches[0].id, Resign(1, "r1"))
-        await one.arbiter.matches.act(matches[1].id, Resign(1, "r2"))
-        await alice.receive()
+        one, other, alice, matches = await two_results_of_which_one_is_told()
         [told] = alice.results
         one.journal.mute = False
         await asyncio.sleep(1)  # the other result is sent, and will be lost with the connection
