@@ -3,6 +3,7 @@
  * A commit flushes the disk. The writer's thread in Python (writer.py) has to take the interpreter's lock before and
  * after that, while the event loop holds it; at low load, to pass the lock on costs more than the commit. This thread
  * gets rows whose bytes it reads in place: the tuples that hold them live until the event loop has taken the result.
+ * With rows it may get statements that change other tables, such as the list of matches. It prepares each of them once.
  *
  * Groups. All batches that are queued when the thread begins make one transaction, up to `most` rows (at least one
  * batch). If it fails, it is rolled back, and the thread stops: it takes no new batch, and gives back those that are
@@ -30,8 +31,9 @@
 /* What SQLite's documentation promises about these functions and numbers: they are part of its stable interface. */
 typedef struct sqlite3 sqlite3;
 typedef struct sqlite3_stmt sqlite3_stmt;
-enum { OK = 0, ROW = 100, DONE = 101, OPEN_READWRITE = 2 };
+enum { OK = 0, NO_MEMORY = 7, OUT_OF_RANGE = 25, ROW = 100, DONE = 101, OPEN_READWRITE = 2 };
 enum { ERROR_SIZE = 200 };
+enum { MOST_PREPARED = 8 }; /* statements of changes that stay prepared */
 
 static struct {
     int (*open_v2)(const char *, sqlite3 **, int, const char *);
@@ -45,6 +47,7 @@ static struct {
     int (*bind_text)(sqlite3_stmt *, int, const char *, int, void *);
     int (*bind_blob)(sqlite3_stmt *, int, const void *, int, void *);
     int (*bind_null)(sqlite3_stmt *, int);
+    int (*bind_parameter_count)(sqlite3_stmt *);
     const char *(*errmsg)(sqlite3 *);
     int (*threadsafe)(void);
 } sql;
@@ -59,7 +62,7 @@ static const struct {
     {"sqlite3_reset", &sql.reset},           {"sqlite3_bind_int64", &sql.bind_int64},
     {"sqlite3_bind_text", &sql.bind_text},   {"sqlite3_bind_blob", &sql.bind_blob},
     {"sqlite3_bind_null", &sql.bind_null},   {"sqlite3_errmsg", &sql.errmsg},
-    {"sqlite3_threadsafe", &sql.threadsafe},
+    {"sqlite3_threadsafe", &sql.threadsafe}, {"sqlite3_bind_parameter_count", &sql.bind_parameter_count},
 };
 
 /* The rows of the table `event`, in the order of their tuples: see `Numbered` in tables.py. */
@@ -72,12 +75,29 @@ typedef struct {
     int known;
 } Row;
 
+/* A value of a statement. */
+typedef struct {
+    enum { NOTHING, INTEGER, TEXT, BLOB } kind;
+    int64_t integer;
+    const char *start; /* borrowed, as above */
+    int size;
+} Value;
+
+/* A statement that changes something besides the rows. */
+typedef struct {
+    const char *text; /* borrowed, as above */
+    int count;        /* of its values */
+    Value *values;
+} Change;
+
 typedef struct Batch {
     struct Batch *next;
-    PyObject *token; /* what the caller gets back with the result */
-    PyObject *rows;  /* keeps the bytes alive that the rows below point to */
-    double seconds;  /* how long its commit took, in the last batch of a commit; else less than 0 */
-    int count;
+    PyObject *token;   /* what the caller gets back with the result */
+    PyObject *rows;    /* keeps the bytes alive that the rows below point to */
+    PyObject *changes; /* the same for the changes */
+    double seconds;    /* how long its commit took, in the last batch of a commit; else less than 0 */
+    int count, change_count;
+    Change *change;
     Row row[];
 } Batch;
 
@@ -91,6 +111,11 @@ typedef struct {
     /* of the thread alone */
     sqlite3 *database;
     sqlite3_stmt *begin_statement, *insert_statement, *commit_statement, *rollback_statement, *checkpoint_statement;
+    struct {
+        char *text;
+        sqlite3_stmt *statement;
+    } prepared[MOST_PREPARED]; /* of changes */
+    int oldest;                /* which of them makes room for the next one */
     /* protected by `mutex` */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -143,7 +168,15 @@ static int opened(Thread *self) {
     return code;
 }
 
+static void forget_prepared(Thread *self, int place) {
+    sql.finalize(self->prepared[place].statement);
+    free(self->prepared[place].text);
+    self->prepared[place].statement = NULL;
+    self->prepared[place].text = NULL;
+}
+
 static void closed(Thread *self) {
+    for (int place = 0; place < MOST_PREPARED; place++) forget_prepared(self, place);
     sqlite3_stmt **statements[] = {
         &self->begin_statement, &self->insert_statement, &self->commit_statement, &self->rollback_statement,
         &self->checkpoint_statement};
@@ -168,14 +201,50 @@ static int inserted(sqlite3_stmt *statement, const Row *row) {
     return code == OK ? run_once(statement) : code;
 }
 
+/* Find the prepared statement of a change, or prepare it. */
+static int find_prepared(Thread *self, const char *text, sqlite3_stmt **found) {
+    for (int place = 0; place < MOST_PREPARED; place++)
+        if (self->prepared[place].text && !strcmp(self->prepared[place].text, text)) {
+            *found = self->prepared[place].statement;
+            return OK;
+        }
+    int place = self->oldest;
+    self->oldest = (place + 1) % MOST_PREPARED;
+    forget_prepared(self, place);
+    int code = sql.prepare_v2(self->database, text, -1, found, NULL);
+    if (code != OK) return code;
+    self->prepared[place].statement = *found;
+    self->prepared[place].text = strdup(text);
+    return self->prepared[place].text ? OK : NO_MEMORY;
+}
+
+static int bound(sqlite3_stmt *statement, int place, const Value *value) {
+    switch (value->kind) {
+    case INTEGER: return sql.bind_int64(statement, place, value->integer);
+    case TEXT: return sql.bind_text(statement, place, value->start, value->size, NULL);
+    case BLOB: return sql.bind_blob(statement, place, value->start, value->size, NULL);
+    default: return sql.bind_null(statement, place);
+    }
+}
+
+static int changed(Thread *self, const Change *change) {
+    sqlite3_stmt *statement = NULL;
+    int code = find_prepared(self, change->text, &statement);
+    if (code == OK && sql.bind_parameter_count(statement) != change->count) code = OUT_OF_RANGE;
+    for (int n = 0; n < change->count && code == OK; n++) code = bound(statement, n + 1, &change->values[n]);
+    return code == OK ? run_once(statement) : code;
+}
+
 /* Store a chain of batches in one transaction: all or none. */
 static int stored(Thread *self, const Batch *chain) {
     int code = opened(self);
     if (code != OK) return code;
     code = run_once(self->begin_statement);
     if (code != OK) return code;
-    for (const Batch *batch = chain; batch && code == OK; batch = batch->next)
+    for (const Batch *batch = chain; batch && code == OK; batch = batch->next) {
         for (int n = 0; n < batch->count && code == OK; n++) code = inserted(self->insert_statement, &batch->row[n]);
+        for (int n = 0; n < batch->change_count && code == OK; n++) code = changed(self, &batch->change[n]);
+    }
     if (code == OK) code = run_once(self->commit_statement);
     return code;
 }
@@ -254,8 +323,11 @@ static void *run(void *argument) {
 /* -- for Python ------------------------------------------------------------------------------------------------- */
 
 static void free_batch(Batch *batch) {
-    Py_DECREF(batch->token);
-    Py_DECREF(batch->rows);
+    for (int n = 0; n < batch->change_count; n++) free(batch->change[n].values);
+    free(batch->change);
+    Py_XDECREF(batch->token);
+    Py_XDECREF(batch->rows);
+    Py_XDECREF(batch->changes);
     free(batch);
 }
 
@@ -294,25 +366,72 @@ static int read_row(PyObject *values, Row *row) {
     return seal == Py_None ? 0 : read_bytes(seal, &row->seal, &row->seal_size);
 }
 
-static PyObject *put(Thread *self, PyObject *args) {
-    PyObject *token, *rows;
-    if (!PyArg_ParseTuple(args, "OO!", &token, &PyList_Type, &rows)) return NULL;
-    Py_ssize_t count = PyList_GET_SIZE(rows);
+static int read_value(PyObject *given, Value *value) {
+    if (given == Py_None) {
+        value->kind = NOTHING;
+        return 0;
+    }
+    if (PyLong_Check(given)) { /* a bool is one too */
+        value->kind = INTEGER;
+        value->integer = PyLong_AsLongLong(given);
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    value->kind = PyUnicode_Check(given) ? TEXT : BLOB;
+    return value->kind == TEXT ? read_text(given, &value->start, &value->size)
+                               : read_bytes(given, &value->start, &value->size);
+}
+
+static int read_change(PyObject *given, Change *change) {
+    PyObject *text, *values;
+    if (!PyTuple_Check(given)) {
+        PyErr_SetString(PyExc_TypeError, "a change is a tuple of a statement and a tuple of its values");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(given, "UO!", &text, &PyTuple_Type, &values)) return -1;
+    change->text = PyUnicode_AsUTF8(text);
+    if (!change->text) return -1;
+    change->values = calloc((size_t)PyTuple_GET_SIZE(values) + 1, sizeof(Value)); /* never NULL for no values */
+    if (!change->values) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    change->count = (int)PyTuple_GET_SIZE(values);
+    for (int n = 0; n < change->count; n++)
+        if (read_value(PyTuple_GET_ITEM(values, n), &change->values[n])) return -1;
+    return 0;
+}
+
+/* Read rows and changes into a new batch. Return NULL, with an exception, if one has another form. */
+static Batch *read_batch(PyObject *token, PyObject *rows, PyObject *changes) {
+    Py_ssize_t count = PyList_GET_SIZE(rows), change_count = changes ? PyList_GET_SIZE(changes) : 0;
     Batch *batch = calloc(1, sizeof(Batch) + (size_t)count * sizeof(Row));
-    if (!batch) return PyErr_NoMemory();
-    for (Py_ssize_t n = 0; n < count; n++)
-        if (read_row(PyList_GET_ITEM(rows, n), &batch->row[n])) {
-            free(batch);
-            return NULL;
-        }
-    batch->count = (int)count;
-    batch->token = Py_NewRef(token);
-    batch->rows = PyList_GetSlice(rows, 0, count); /* the caller may change its list */
-    if (!batch->rows) {
-        Py_DECREF(token);
-        free(batch);
+    if (!batch) return (Batch *)PyErr_NoMemory();
+    int failed = 0;
+    batch->rows = PyList_GetSlice(rows, 0, count); /* the caller may change its lists */
+    if (!batch->rows) failed = 1;
+    for (; batch->count < count && !failed; batch->count++)
+        failed = read_row(PyList_GET_ITEM(rows, batch->count), &batch->row[batch->count]);
+    if (change_count && !failed) {
+        batch->changes = PyList_GetSlice(changes, 0, change_count);
+        batch->change = calloc((size_t)change_count, sizeof(Change));
+        if (batch->changes && !batch->change) PyErr_NoMemory();
+        failed = !batch->changes || !batch->change;
+        for (; batch->change_count < change_count && !failed; batch->change_count++)
+            failed = read_change(PyList_GET_ITEM(changes, batch->change_count), &batch->change[batch->change_count]);
+    }
+    if (failed) {
+        free_batch(batch);
         return NULL;
     }
+    batch->token = Py_NewRef(token);
+    return batch;
+}
+
+static PyObject *put(Thread *self, PyObject *args) {
+    PyObject *token, *rows, *changes = NULL;
+    if (!PyArg_ParseTuple(args, "OO!|O!", &token, &PyList_Type, &rows, &PyList_Type, &changes)) return NULL;
+    Batch *batch = read_batch(token, rows, changes);
+    if (!batch) return NULL;
     pthread_mutex_lock(&self->mutex);
     int taken = !self->stopped && !self->closing;
     if (taken) {
@@ -460,7 +579,8 @@ static void destroy(Thread *self) {
 
 static PyMethodDef METHODS[] = {
     {"put", (PyCFunction)put, METH_VARARGS,
-     "Queue rows for the next commit; `token` comes back with the result. Return False if the thread has stopped."},
+     "Queue rows, and then changes, for the next commit. A change is a statement and its values: whole numbers, texts,\n"
+     "bytes or None. `token` comes back with the result. Return False if the thread has stopped."},
     {"finished", (PyCFunction)finished, METH_NOARGS,
      "Return the batches that were stored since the last call: their tokens, and the seconds that a commit took beside\n"
      "its last batch, a number less than 0 beside the others."},

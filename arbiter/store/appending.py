@@ -8,9 +8,10 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from arbiter.service.ports.journal import Append, StoredRecord
+from arbiter.store.changes import changes_of
 from arbiter.store.jobs import Transaction
 from arbiter.store.numbering import Seal, numbered
-from arbiter.store.tables import Numbered
+from arbiter.store.tables import Numbered, Statement
 
 UNDISTURBED: Final = 8  #: appends in a row between which no other server has stored anything: the next one may guess
 MOST_GUESSED: Final = 256  #: maximum records that are sent before it is known which number is the last
@@ -48,17 +49,18 @@ class LoneLog:
         self._kind.insert(transaction.connection if lone else transaction.begun(), rows)
         return Appended(places, listed)
 
-    def rows_of(self, appends: Sequence[Append]) -> tuple[list[Numbered], list[int]] | None:
-        """Return the rows of appends, and the last number of each; None if they consist of more than rows.
+    def rows_of(self, appends: Sequence[Append]) -> tuple[list[Numbered], list[Statement], list[int]] | None:
+        """Return the rows of appends, what they change besides, and the last number of each.
 
-        The appends count as stored from here on. If they are not, `forget`. Call this only while no transaction is
-        under way.
+        Return None if something is to be looked up before. The appends count as stored from here on. If they are not,
+        `forget`. Call this only while no transaction is under way.
         """
-        if self._last is None or not all(map(_is_plain, appends)):
+        if self._last is None or any(map(_looks_up, appends)):
             return None
-        rows, places, _ = numbered(appends, self._last, self._sealer())
+        rows, places, listed = numbered(appends, self._last, self._sealer())
+        changes = [self._kind.statement(change) for append, last in listed for change in changes_of(append, last)]
         self._last = places[-1]
-        return rows, places
+        return rows, changes, places
 
     def forget(self) -> None:
         """Note that a transaction may have been rolled back."""
@@ -72,11 +74,9 @@ class LoneLog:
         return []
 
 
-def _is_plain(append: Append) -> bool:
-    """Return whether nothing but the records of an append is to be stored, and nothing is to be looked up before."""
-    _, opened, closed, tournament, basis, open_limits = append
-    lists = opened is None and closed is None and tournament is None and open_limits is None
-    return lists and not (basis is not None and basis.lost)
+def _looks_up(append: Append) -> bool:
+    """Return whether an append counts what is open, or builds on one that was not stored."""
+    return append.open_limits is not None or (append.basis is not None and append.basis.lost)
 
 
 class SharedLog:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RootTransaction
 
-from arbiter.store.tables import Numbered
+from arbiter.store.tables import Numbered, Statement
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -61,8 +61,11 @@ class Refused:
 WriteAll = Callable[[Transaction, list[Item]], Sequence["T | Refused"]]
 Claim = Callable[[Transaction], None]
 """Waits until a transaction may write what several servers write by turns. Raises SQLAlchemyError."""
-RowsOf = Callable[[Any], "tuple[list[Numbered], Sequence[Any]] | None"]
-"""Returns the records that a list of items consists of, and a result for each item; None if there is more to store."""
+RowsOf = Callable[[Any], "tuple[list[Numbered], list[Statement], Sequence[Any]] | None"]
+"""Returns the records that a list of items consists of, what they change besides, and a result for each item.
+
+None if something is to be looked up before they are stored.
+"""
 Then = Callable[[Any, BaseException | None], None]
 """Called in the event loop with the result of a write that is durable, or with 0 and the reason why it failed."""
 

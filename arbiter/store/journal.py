@@ -18,10 +18,8 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    text,
     true,
     type_coerce,
-    update,
 )
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import NullType
@@ -30,11 +28,9 @@ from arbiter.service.ports.journal import (
     Append,
     Filter,
     JournalConflict,
-    MatchEnd,
     MatchSummary,
     OpenLimits,
     PlayerResult,
-    Record,
     Seals,
     Stored,
     StoreDamaged,
@@ -48,21 +44,14 @@ from arbiter.service.ports.journal import (
 )
 from arbiter.store import archive, records, tables
 from arbiter.store.appending import LoneLog, SharedLog
+from arbiter.store.changes import changes_of
 from arbiter.store.database import kind_of
 from arbiter.store.gaps import last_gap
 from arbiter.store.jobs import Refused, Transaction
 from arbiter.store.numbering import Seal, unsealed
 from arbiter.store.reader import Reader
-from arbiter.store.summaries import end_columns, read_row, row_columns, tournament_columns
+from arbiter.store.summaries import read_row
 from arbiter.store.writer import Writer, settle
-
-_COUNT = text(
-    "INSERT INTO tally (label, game, rated, player_1, player_2, result, winner, cause, games, version_1, version_2) "
-    "SELECT label, game, rated, player_1, player_2, result, winner, cause, 1, version_1, version_2 "
-    'FROM "match" WHERE match_id = :match_id '
-    "ON CONFLICT (label, game, rated, player_1, player_2, result, winner, cause, version_1, version_2) "
-    "DO UPDATE SET games = tally.games + 1"
-)
 
 
 class SqlJournal:
@@ -153,30 +142,10 @@ class SqlJournal:
         return self._seals.sealer() if self._seals is not None else unsealed
 
     def _derive(self, connection: Connection, append: Append, last: int) -> None:
-        if append.opened is not None:
-            first = last - len(append.records) + 1
-            connection.execute(tables.match.insert(), row_columns(append.opened, first))
-        if append.closed is not None:
-            self._close(connection, append.records[0].match_id, append.closed, last)
-        if append.tournament is not None:
-            self._list(connection, append.tournament, append.records, last)
+        for statement, values in changes_of(append, last):
+            connection.execute(statement, values)
         if append.open_limits is not None:
             _check_open(connection, append.open_limits)
-
-    def _close(self, connection: Connection, match_id: str, end: MatchEnd, last: int) -> None:
-        connection.execute(update(tables.match).where(tables.match.c.match_id == match_id), end_columns(end, last))
-        connection.execute(_COUNT, {"match_id": match_id})
-
-    def _list(self, connection: Connection, row: TournamentSummary, appended: Sequence[Record], last: int) -> None:
-        ended = last if row.ended_ms else 0
-        if appended[0].revision == 1:
-            columns = tournament_columns(row, last - len(appended) + 1, ended)
-            connection.execute(tables.tournament.insert(), columns)
-        else:
-            columns = tournament_columns(row, 0, ended)
-            del columns["sequence"]
-            mine = tables.tournament.c.tournament_id == row.tournament_id
-            connection.execute(update(tables.tournament).where(mine), columns)
 
     async def read(
         self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH

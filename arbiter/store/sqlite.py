@@ -12,15 +12,18 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from sqlalchemy import Column, Connection, Engine, create_engine, event
+from sqlalchemy import ClauseElement, Column, Connection, Engine, create_engine, event
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from arbiter.errors import OperatorError
+from arbiter.store.changes import Change
 from arbiter.store.failure import HeldElsewhere
 from arbiter.store.files import look_at
-from arbiter.store.tables import Numbered, metadata
+from arbiter.store.tables import Numbered, Statement, metadata
 
 if TYPE_CHECKING:
     from arbiter.store._commit_thread import CommitThread
@@ -89,6 +92,23 @@ def commit_thread(made: Engine, most: int) -> CommitThread | None:
         return None
     path = str(Path(made.url.database or "").absolute())
     return CommitThread(path, "; ".join(_PRAGMAS), _insert_of(1)[0], most)
+
+
+_DIALECT: Final = SQLiteDialect_pysqlite()
+
+
+def statement(change: Change) -> Statement:
+    """Return a change in the driver's form."""
+    statement, names = _compiled(change.statement, tuple(change.values))
+    return statement, tuple(map(change.values.__getitem__, names))
+
+
+@cache
+def _compiled(statement: ClauseElement, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a statement with values of these names, and the names in the order of its places."""
+    compiled = cast(SQLCompiler, statement.compile(dialect=_DIALECT, column_keys=names))
+    assert compiled.positiontup is not None
+    return compiled.string, tuple(compiled.positiontup)
 
 
 def still_connected(connection: Connection) -> bool:

@@ -80,6 +80,9 @@ only after the one before it. So if it is not sure, the insert looks for the pre
 that only one first record exists.
 """
 
+Statement = tuple[str, tuple[int | str | bytes | None, ...]]
+"""A statement in the driver's own form, with its values in order."""
+
 #: The records of a match that ended long ago; see `arbiter.store.archive`. span: last sequence number minus the first.
 #: size: how many records. entry: which sequence numbers they have, sealed like a record. records: compressed.
 archived_match = Table(

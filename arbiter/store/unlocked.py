@@ -1,4 +1,4 @@
-"""Commits that need no interpreter lock: of writes that consist of records alone, such as moves.
+"""Commits that need no interpreter lock: of writes that look nothing up, such as moves and the ends of matches.
 
 The thread that stores them (`_commit_thread.c`) never takes the interpreter's lock, and the writer's thread has nothing
 to do meanwhile. What it can't store it gives back, and the writer's thread stores that: it alone deals with errors.
@@ -46,9 +46,9 @@ class UnlockedCommits:
             return False
         assert first.rows_of is not None
         found = first.rows_of([job.item for job in jobs])
-        if found is None or not self._commit_thread.put(jobs, found[0]):
+        if found is None or not self._commit_thread.put(jobs, found[0], found[1]):
             return False
-        for job, result in zip(jobs, found[1], strict=True):
+        for job, result in zip(jobs, found[2], strict=True):
             job.result = result
         self._given += len(jobs)
         return True

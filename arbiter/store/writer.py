@@ -5,7 +5,7 @@ transaction takes all of them. So the load sets the size of the groups; there is
 event loop are queued together, at its end.
 
 Where a store can commit without the interpreter's lock (`commit_thread` in the module of the database), such a thread
-stores what consists of records alone, such as moves, while the writer's thread has nothing to do: see `unlocked.py`.
+stores what looks nothing up, such as moves, while the writer's thread has nothing to do: see `unlocked.py`.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ from arbiter.store.journal import Reader, SqlJournal
 from arbiter.store.writer import Writer
 
 END = MatchEnd("win", 1, "territory", "rules", "player", 2, "", 99, "pos", 7)
+COUNTED = OpenLimits()  #: limits nothing, but only the writer's thread can look, so its connection commits
 
 
 def row(match_id: str, request_id: str = "", **changes: object) -> MatchSummary:
@@ -177,7 +178,7 @@ async def test_an_append_after_a_failed_commit_is_not_stored(url: str) -> None:
 
         event.listen(engine, "commit", fail)
         with pytest.raises(StoreFailed):
-            await journal.append(Append(records("a", 2, 10), closed=END, basis=basis))
+            await journal.append(Append(records("a", 2, 10), closed=END, basis=basis, open_limits=COUNTED))
         event.remove(engine, "commit", fail)
         await journal.append(Append(records("a", 2)))
         with pytest.raises(JournalConflict):
@@ -208,7 +209,7 @@ async def test_places_go_on_after_a_commit_that_failed(url: str) -> None:
 
         event.listen(engine, "commit", fail)
         with pytest.raises(StoreFailed):
-            await journal.append(Append(records("a", 2, 10), closed=END))
+            await journal.append(Append(records("a", 2, 10), closed=END, open_limits=COUNTED))
         event.remove(engine, "commit", fail)
         assert await journal.append(Append(records("a", 2))) == first + 1
         await asyncio.to_thread(writer.close)

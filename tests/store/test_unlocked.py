@@ -28,7 +28,15 @@ from sqlalchemy import Engine, text
 from arbiter.bootstrap import Store, open_record, open_store
 from arbiter.config import load
 from arbiter.runtime.loop import SELDOM_SWITCH_S, SWITCH_S
-from arbiter.service.ports.journal import Append, JournalConflict, Record, StoreFailed, Subject
+from arbiter.service.ports.journal import (
+    Append,
+    JournalConflict,
+    OpenLimits,
+    Record,
+    StoreFailed,
+    Subject,
+    TournamentSummary,
+)
 from arbiter.store.database import opened
 from arbiter.store.jobs import Transaction
 from arbiter.store.journal import SqlJournal
@@ -44,6 +52,7 @@ WITHOUT_END = (
     "WITH RECURSIVE n(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM n) SELECT max(number) AS number FROM n"
 )
 ROW = (1, "a", 1, b"body", "match", True, None)
+ROOM = OpenLimits((("alice", 2),))  #: what the players of a match may have open with it
 WITHOUT_LOCK = threading.main_thread().name  #: tells of the commits of the thread that needs no lock
 
 
@@ -74,17 +83,19 @@ def replace_file(path: Path) -> None:
     path.write_bytes(b"")
 
 
-async def test_moves_need_no_lock_and_what_fills_other_tables_is_left_to_the_writer(unlocked: str) -> None:
+async def test_matches_need_no_lock_and_what_counts_the_open_ones_is_left_to_the_writer(unlocked: str) -> None:
     threads = list[str]()
     async with open_store(unlocked, where(threads)) as store:
         await store.journal.append(opening("a"))
-        assert threads == ["store-writer"]
-        for revision in (2, 3):
-            await store.journal.append(Append(records("a", revision)))
-        assert threads == ["store-writer", WITHOUT_LOCK, WITHOUT_LOCK]
-        await store.journal.append(Append(records("a", 4), closed=END))
-        assert threads[3:] == ["store-writer"]
+        assert threads == ["store-writer"], "it looks up the last number"
+        await store.journal.append(Append(records("a", 2)))
+        await store.journal.append(Append(records("a", 3), closed=END))
+        await store.journal.append(opening("b"))
+        assert threads[1:] == [WITHOUT_LOCK] * 3
+        await store.journal.append(opening("c")._replace(open_limits=ROOM))
+        assert threads[4:] == ["store-writer"]
         assert store.queued_writes() == 0
+        assert await store.journal.unfinished() == ["b", "c"]
 
 
 async def test_the_appends_of_one_turn_of_the_event_loop_share_a_commit(unlocked: str) -> None:
@@ -209,13 +220,20 @@ async def test_files_that_are_replaced_fail_every_write(unlocked: str) -> None:
 
 ASKED = st.lists(
     st.tuples(
-        st.sampled_from(("move", "move", "move", "two", "late", "ends", "opens", "writes")),
+        st.sampled_from(("move", "move", "move", "two", "late", "ends", "opens", "limited", "held", "writes")),
         st.sampled_from("abc"),
         st.booleans(),  # whether a turn of the event loop ends after it
     ),
     min_size=1,
     max_size=40,
 )
+
+
+TABLES = ("event", "match", "tally", "tournament")
+
+
+def tournament(tournament_id: str, **changes: Any) -> TournamentSummary:
+    return TournamentSummary(tournament_id, "Cup", "swiss", "running", "org", tournament_id, 1, **changes)
 
 
 @pytest.mark.toolchain
@@ -233,7 +251,7 @@ def test_outcomes_and_tables_are_those_of_the_writers_thread(
 
 
 async def _outcomes(url: str, asked: list[tuple[str, str, bool]]) -> tuple[list[Any], list[Any]]:
-    """Return what the callers were told, in that order, and the rows of the table."""
+    """Return what the callers were told, in that order, and the rows of the tables."""
     told, all_told, revisions = list[Any](), asyncio.Event(), dict.fromkeys("abc", 0)
     with opened(url) as engine:
         writer, reader = Writer(engine, LOG), Reader(engine, LOG)
@@ -263,9 +281,13 @@ def _append(what: str, name: str, revisions: dict[str, int]) -> Append | None:
     """Return an append to a match, None for a write that is none; a match that was never opened gets conflicts."""
     if what == "writes":
         return None
-    if what == "opens":
+    if what in ("opens", "limited"):
         revisions[name] = max(revisions[name], 1)
-        return opening(name)
+        return opening(name)._replace(open_limits=ROOM if what == "limited" else None)
+    if what == "held":
+        revisions[f"of {name}"] = revision = revisions.get(f"of {name}", 0) + 1
+        held = (Record(f"of {name}", revision, b"held", Subject.TOURNAMENT),)
+        return Append(held, tournament=tournament(f"of {name}", ended_ms=revision // 3))
     if what == "late":
         return Append(records(name, max(revisions[name] - 1, 1)))
     count = 2 if what == "two" else 1
@@ -281,7 +303,8 @@ def _counted(transaction: Transaction, asked: list[None]) -> list[int]:
 
 def _rows(engine: Engine) -> list[Any]:
     with engine.connect() as connection:
-        return [tuple(row) for row in connection.execute(text("SELECT * FROM event ORDER BY sequence"))]
+        found = [connection.execute(text(f'SELECT * FROM "{table}"')) for table in TABLES]
+        return [sorted(map(tuple, rows)) for rows in found]
 
 
 # -- the thread itself -------------------------------------------------------------------------------------------------
@@ -398,24 +421,98 @@ def test_a_row_of_another_form_is_refused(commit_thread_module: ModuleType, tabl
 
 
 @pytest.mark.toolchain
+def test_changes_are_made_behind_the_rows_of_their_batch_in_order(
+    commit_thread_module: ModuleType, table: Path
+) -> None:
+    """There are more statements than stay prepared, and each is used again."""
+    texts = [f"UPDATE row SET {column} = ? WHERE a = {number}" for number in (1, 2, 3) for column in "bcdef"]
+    with started(commit_thread_module, table) as thread:
+        for value in (7, "ü", b"\0", None, True, -(1 << 63)):
+            for first, count in (0, 8), (8, 7):
+                thread.put(value, [], [(each, (value,)) for each in texts[first : first + count]])
+        assert thread.put("row", [ROW], [(texts[0], ("a text",)), (f"{texts[0]} AND g IS ?", ("another", None))])
+        assert thread.put("ends", [], [("UPDATE row SET c = b WHERE a = ?", (1,)), ("DELETE FROM row WHERE a = 5", ())])
+        thread.wait_idle()
+        assert thread.stopped() is None
+        assert [token for token, _ in thread.finished()][-2:] == ["row", "ends"]
+    assert stored(table) == [(1, "another", "another", b"body", "match", 1, None)]
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (("UPDATE row SET a = ?", (2,)), "UNIQUE constraint failed: row.a (19)"),
+        (("UPDATE absent SET a = ?", (1,)), "no such table: absent (1)"),
+        (("UPDATE row SET b = ?", ()), r"(25)"),
+        (("UPDATE row SET b = 1", (1,)), r"(25)"),
+    ],
+)
+def test_a_change_that_fails_undoes_its_transaction(
+    commit_thread_module: ModuleType, table: Path, change: Any, why: str
+) -> None:
+    with started(commit_thread_module, table) as thread:
+        thread.put("first", [ROW, (3, *ROW[1:])], [("UPDATE row SET b = ? WHERE a = 1", ("changed",))])
+        thread.wait_idle()
+        thread.put("second", [(2, *ROW[1:])], [("DELETE FROM row WHERE a = 1", ()), change])
+        thread.wait_idle()
+        assert thread.stopped().endswith(why)
+        assert thread.given_back() == ["second"]
+        thread.resume()
+        thread.put("third", [], [("UPDATE row SET b = ? WHERE a = 1", ("again",))])
+        thread.wait_idle()
+        assert thread.stopped() is None
+    assert [row[:2] for row in stored(table)] == [(1, "again"), (3, "a")]
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(
+    "change",
+    [
+        ["UPDATE row SET b = 1", ()],
+        ("UPDATE row SET b = 1",),
+        (b"UPDATE row SET b = 1", ()),
+        ("UPDATE row SET b = ?", [1]),
+        ("UPDATE row SET b = ?", (1.5,)),
+        ("UPDATE row SET b = ?", (1 << 63,)),
+        ("UPDATE row SET b = ?", ("\ud800",)),
+        ("\ud800", ()),
+    ],
+)
+def test_a_change_of_another_form_is_refused(commit_thread_module: ModuleType, table: Path, change: Any) -> None:
+    with started(commit_thread_module, table) as thread:
+        with pytest.raises((TypeError, OverflowError, UnicodeEncodeError)):
+            thread.put("bad", [ROW], [("DELETE FROM row", ()), change])
+        thread.wait_idle()
+        assert thread.finished() == []
+    assert stored(table) == []
+
+
+@pytest.mark.toolchain
 @pytest.mark.parametrize("fails", [False, True])
 def test_nothing_is_leaked(commit_thread_module: ModuleType, table: Path, fails: bool) -> None:
     """Whether results are taken or not, and whether the rows are stored or not."""
     tokens, rows = [object() for _ in range(3)], [[(number, *ROW[1:3], bytes(100), *ROW[4:])] for number in (1, 2, 3)]
-    before = [sys.getrefcount(value) for value in (*tokens, *(row for batch in rows for row in batch))]
-    refused = closing(sqlite3.connect(table, isolation_level=None)) if fails else nullcontext()
-    with refused as other, started(commit_thread_module, table) as thread:
+    changes: list[list[Any]] = [[("UPDATE row SET c = ?", (bytes(100),))] for _ in range(3)]
+    bad: tuple[Any, ...] = (1, "a")
+    kept = (*tokens, *(each for batch in (*rows, *changes) for each in batch), bad)
+    before = [sys.getrefcount(value) for value in kept]
+    locked: Any = closing(sqlite3.connect(table, isolation_level=None)) if fails else nullcontext()
+    with locked as other, started(commit_thread_module, table) as thread:
         if fails:
             other.execute("BEGIN IMMEDIATE").close()
-        for taken, (token, batch) in enumerate(zip(tokens, rows, strict=True)):
-            thread.put(token, batch)
+        for taken, (token, batch, of_batch) in enumerate(zip(tokens, rows, changes, strict=True)):
+            thread.put(token, batch, of_batch)
+            for bad_rows, bad_changes in ([*batch, bad], of_batch), (batch, [*of_batch, bad]):
+                with pytest.raises(TypeError):
+                    thread.put(token, bad_rows, bad_changes)
             if taken:
                 thread.wait_idle()
                 thread.finished()
                 thread.given_back()
                 thread.resume()
-    del thread, token, batch
-    assert [sys.getrefcount(value) for value in (*tokens, *(row for batch in rows for row in batch))] == before
+    del thread, token, batch, of_batch, bad_rows, bad_changes
+    assert [sys.getrefcount(value) for value in kept] == before
 
 
 @pytest.mark.toolchain
