@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -16,7 +15,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.rpc.play_stream import Messages
-from arbiter.service.play.session import Item, Session, TurnItem
+from arbiter.service.play.session import Session, TurnItem
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -46,13 +45,13 @@ class TracedMessages:
         finally:
             self._traces.acting_since = None
 
-    def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:
-        """Make a message of the first items; the turns among them are handed over now."""
+    def message(self, session: Session) -> tuple[bytes, int]:
+        """Make a message of a stream's first items; the turns among them are handed over now."""
         if not self._traces.awaited:
-            return self._message(session, items)
-        before = list(items)
-        made = self._message(session, items)
-        for item in before[: len(before) - len(items)]:
+            return self._message(session)
+        before = list(session.outbox)
+        made = self._message(session)
+        for item in before[: len(before) - len(session.outbox)]:
             if isinstance(item, TurnItem):
                 self._traces.handed_over(item.match.created.match, item.match.ply)
         return made

@@ -188,7 +188,7 @@ def _moved(match: Match, event: Moved, after: Match) -> None:
         after.comments = (*match.comments, (event.ply, event.comment))
     after.position = event.after
     after.text = event.position
-    after.moves = (*match.moves, event.move)
+    after.moves = match.moves + (event.move,)  # noqa: RUF005 - compiled, the other form makes a list first
     after.turns = match.turns + _SEAT_BYTES[seat - 1]
     after.turn = event.turn
     after.clocks = event.clocks

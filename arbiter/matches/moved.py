@@ -37,7 +37,7 @@ class EventKind(StrEnum):
 class _OfMove:
     __slots__ = ("_sealed",)
     kind: ClassVar[EventKind] = EventKind.MOVED
-    _sealed: object  #: a cache for the serialized form
+    _sealed: object  #: a cache for the serialized form; None until it is sealed
 
 
 @dataclass(init=False, slots=True, unsafe_hash=True)
@@ -75,6 +75,7 @@ class Moved(_OfMove):
         comment: str = "",
         after: Any = None,
     ) -> None:
+        self._sealed = None  # type: ignore[misc]  # the base class has its slot
         self.at = at
         self.ply = ply
         self.seat = seat

@@ -109,10 +109,11 @@ def _reject(match: Match, command: Command, at: int, refusal: Refusal) -> Decisi
 
 def _disclosed(match: Match, decision: Decision) -> Decision:
     """Add the key of the comments to a decision, if it ends the match and the key is known here."""
-    *before, last = decision.events or (None,)
+    last = decision.events[-1] if decision.events else None
     if not isinstance(last, Ended) or not match.secret:
         return decision
-    comments = [*match.comments, *((move.ply, move.comment) for move in before if isinstance(move, Moved))]
+    moves = (move for move in decision.events if isinstance(move, Moved))
+    comments = [*match.comments, *((move.ply, move.comment) for move in moves)]
     try:
         if not opened(((ply, sealed) for ply, sealed in comments if sealed), match.secret):
             return decision

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.service.play.acts import PlayActs
 from arbiter.service.play.delivery import Delivery
-from arbiter.service.play.session import Item, PingItem, Session, TurnItem
+from arbiter.service.play.session import PingItem, Session, TurnItem
 from arbiter.service.ports.environment import Clock
 from arbiter.wire.matches import comment_of
 from arbiter.wire.play import item_bytes
@@ -55,13 +54,15 @@ class PlayMessages:
             case _:
                 pass  # an action of a newer client, or a second hello: ignore it
 
-    def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:
-        """Make a `PlayResponse` of the first items, as many as its size allows. Return it with the instant of sending.
+    def message(self, session: Session) -> tuple[bytes, int]:
+        """Make a `PlayResponse` of the first items of a stream, as many as its size allows.
+
+        Return it with the instant of sending, UTC epoch milliseconds.
 
         The message is made just before it is sent, and its instant is taken when it is made: making it is the server's
         time, not the bot's.
         """
-        extras, now, size = session.hello.extras, self._clock.now_ms(), 0
+        items, extras, now, size = session.outbox, session.hello.extras, self._clock.now_ms(), 0
         parts, timed = list[bytes](), list[TurnItem | PingItem]()
         while items and size <= MESSAGE_BYTES:
             item = items.popleft()

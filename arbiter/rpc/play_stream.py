@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from typing import Any, Protocol
 
 import grpc
@@ -15,8 +14,8 @@ from arbiter.errors import Refusal, argument_invalid
 from arbiter.rpc.servicing import AT_ONCE, Context, MessageWriter, call_of, let_end, next_message, readable
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.play import PlayGate
-from arbiter.service.play.session import Item, Session
-from arbiter.service.play.sessions import Sessions, items_of, silent
+from arbiter.service.play.session import Session
+from arbiter.service.play.sessions import Sessions, silent
 from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.environment import Clock
 from arbiter.wire.play import hello_of
@@ -31,8 +30,8 @@ class Messages(Protocol):
     def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
         """Do what a bot's message asks; it arrived at the given instant."""
 
-    def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:
-        """Make a serialized `PlayResponse` of the first items; return it with the instant of sending."""
+    def message(self, session: Session) -> tuple[bytes, int]:
+        """Make a serialized `PlayResponse` of a stream's first items; return it with the instant of sending."""
 
 
 class PlayStreams:
@@ -133,13 +132,12 @@ class PlayStreams:
             silence_most_ms=self._limits.silence_ms,
         )
         message, now = pb.PlayResponse(items=[pb.PlayItem(hello=hello)]).SerializeToString(), hello.now_ms
-        items = deque[Item]()
         while True:
             session.write_began(now)
             await writer.write(message)
             session.write_ended(self._clock.now_ms())
-            if not items:
-                items = await items_of(session)
-                if not items:
-                    return
-            message, now = self._messages.message(session, items)
+            while (idle := session.idle()) is not None:
+                await idle
+            if not session.outbox:
+                return
+            message, now = self._messages.message(session)

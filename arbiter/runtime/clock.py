@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import monotonic_ns, time_ns
 from typing import Final
 
 from arbiter.service.ports.environment import TimeReading
@@ -32,18 +32,18 @@ class SystemClock:
     """
 
     def __init__(self, not_before_ms: int = 0) -> None:
-        monotonic_ns = time.monotonic_ns()
-        utc_ns, earliest_ns = time.time_ns(), not_before_ms * 1_000_000
+        began_ns = monotonic_ns()
+        utc_ns, earliest_ns = time_ns(), not_before_ms * 1_000_000
         self.behind_ms = max(0, earliest_ns - utc_ns) // 1_000_000
-        self._offset_ns = max(utc_ns, earliest_ns) - monotonic_ns
+        self._offset_ns = max(utc_ns, earliest_ns) - began_ns
 
     def now_ms(self) -> int:
         """Return the current instant, UTC milliseconds since 1970."""
-        return (time.monotonic_ns() + self._offset_ns) // 1_000_000
+        return (monotonic_ns() + self._offset_ns) // 1_000_000
 
     def now_ns(self) -> int:
         """Return the current instant, UTC nanoseconds since 1970."""
-        return time.monotonic_ns() + self._offset_ns
+        return monotonic_ns() + self._offset_ns
 
 
 class FollowingClock:
@@ -55,14 +55,14 @@ class FollowingClock:
     set back by much, it goes on, and comes near it slowly, as do all servers that run.
     """
 
-    def __init__(self, readings: Sequence[TimeReading], monotonic_ns: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(self, readings: Sequence[TimeReading], monotonic: Callable[[], int] = monotonic_ns) -> None:
         """Begin with the time of the reading with the shortest round trip; there must be one."""
-        self._monotonic_ns = monotonic_ns
+        self._monotonic_ns = monotonic
         self._looks: deque[TimeReading] = deque(maxlen=KEPT)
         self._looks.append(_best(readings))
         offset_ns = _offset(self._looks[0])
         # From this instant of the monotonic clock on, the offset from it goes from the first value to the second one.
-        self._course = monotonic_ns(), offset_ns, offset_ns
+        self._course = monotonic(), offset_ns, offset_ns
 
     def now_ms(self) -> int:
         """Return the current instant, UTC milliseconds since 1970. Any thread may ask."""

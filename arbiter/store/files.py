@@ -44,18 +44,24 @@ def _statx() -> Callable[..., int] | None:
 _STATX: Final = _statx()
 
 
-def look_at(path: Path) -> FoundFile:
-    """Return the file at a path, behind symbolic links. Raises OSError."""
-    if _STATX is None:
-        return _look_slowly(path)
-    found = ctypes.create_string_buffer(_SIZE)
-    if _STATX(_AT_FDCWD, os.fsencode(path), 0, _INODE_AND_SIZE, found):
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error), str(path))
-    inode, size, major, minor = _PLACES.unpack_from(found)
-    return FoundFile((os.makedev(major, minor), inode), size)
+class WatchedPath:
+    """A path that is looked at often: its name and the memory for what is found there are made once.
 
+    Any thread may look. Two threads at once may both get what the later one finds.
+    """
 
-def _look_slowly(path: Path) -> FoundFile:
-    found = path.stat()
-    return FoundFile((found.st_dev, found.st_ino), found.st_size)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._name = os.fsencode(path)
+        self._found = ctypes.create_string_buffer(_SIZE)
+
+    def look(self) -> FoundFile:
+        """Return the file at the path, behind symbolic links. Raises OSError."""
+        if _STATX is None:
+            found = self._path.stat()
+            return FoundFile((found.st_dev, found.st_ino), found.st_size)
+        if _STATX(_AT_FDCWD, self._name, 0, _INODE_AND_SIZE, self._found):
+            error = ctypes.get_errno()
+            raise OSError(error, os.strerror(error), str(self._path))
+        inode, size, major, minor = _PLACES.unpack_from(self._found)
+        return FoundFile((os.makedev(major, minor), inode), size)

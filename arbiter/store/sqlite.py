@@ -22,7 +22,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from arbiter.errors import OperatorError
 from arbiter.store.changes import Change
 from arbiter.store.failure import HeldElsewhere
-from arbiter.store.files import look_at
+from arbiter.store.files import WatchedPath
 from arbiter.store.tables import Numbered, Statement, metadata
 
 if TYPE_CHECKING:
@@ -233,7 +233,8 @@ class Files:
     def __init__(self, made: Engine) -> None:
         self._path = Path(made.url.database or "").absolute()
         self._log_path = Path(f"{os.path.realpath(self._path)}-wal")
-        self._file = _identity(self._path)
+        self._watched, self._watched_log = WatchedPath(self._path), WatchedPath(self._log_path)
+        self._file = _identity(self._watched)
         self._size = 0
         self._log: _Identity | None = None
 
@@ -244,7 +245,7 @@ class Files:
     def missing(self) -> str:
         """Return what is wrong with the files, as a clause for the server's log; '' if they are in order."""
         try:
-            found = look_at(self._path)
+            found = self._watched.look()
         except OSError as error:
             return f"{self._path} is gone ({error.strerror})"
         if found.identity != self._file:
@@ -252,7 +253,7 @@ class Files:
         if found.size < self._size:
             return f"{self._path} has shrunk from {self._size} to {found.size} bytes"
         self._size = found.size
-        log = _identity(self._log_path)
+        log = _identity(self._watched_log)
         if self._log is None:
             self._log = log
         elif log != self._log:
@@ -263,9 +264,9 @@ class Files:
 _Identity = tuple[int, int]  # device and inode
 
 
-def _identity(path: Path) -> _Identity | None:
+def _identity(watched: WatchedPath) -> _Identity | None:
     try:
-        return look_at(path).identity
+        return watched.look().identity
     except OSError:
         return None
 

@@ -16,7 +16,6 @@ from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.live_match import Answer
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.play.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
-from arbiter.service.play.sessions import items_of
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.tournaments.adjudicators import Adjudicators
@@ -165,6 +164,15 @@ class InMemoryArbiter:
             opening=opening,
         )
         return await self.arbiter.matches.create(command)
+
+
+async def items_of(session: Session) -> list[Item]:
+    """Wait for items on a stream, and take all of them; none once the stream has ended."""
+    while (idle := session.idle()) is not None:
+        await idle
+    items = list(session.outbox)
+    session.outbox.clear()
+    return items
 
 
 class StreamReader:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
+from arbiter.runtime import clock as clock_module
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 
@@ -24,24 +24,24 @@ class Instant:
 
 def test_the_clock_ignores_jumps_of_the_system_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monotonic, wall = 5_000_000_000, 1_800_000_000_000_000_000
-    monkeypatch.setattr(time, "monotonic_ns", lambda: monotonic)
-    monkeypatch.setattr(time, "time_ns", lambda: wall)
+    monkeypatch.setattr(clock_module, "monotonic_ns", lambda: monotonic)
+    monkeypatch.setattr(clock_module, "time_ns", lambda: wall)
     clock = SystemClock()
     assert clock.now_ms() == 1_800_000_000_000
-    monkeypatch.setattr(time, "time_ns", lambda: wall - 10**15)
-    monkeypatch.setattr(time, "monotonic_ns", lambda: monotonic + 1_999_999)
+    monkeypatch.setattr(clock_module, "time_ns", lambda: wall - 10**15)
+    monkeypatch.setattr(clock_module, "monotonic_ns", lambda: monotonic + 1_999_999)
     assert clock.now_ms() == 1_800_000_000_001
 
 
 @pytest.mark.parametrize("set_ms", [-3_600_000, -1, 0, 1, 3_600_000])
 def test_the_clock_goes_on_from_the_record(monkeypatch: pytest.MonkeyPatch, set_ms: int) -> None:
     last = 1_800_000_000_000
-    monkeypatch.setattr(time, "time_ns", lambda: (last + set_ms) * 1_000_000)
-    monkeypatch.setattr(time, "monotonic_ns", lambda: 7_000_000)
+    monkeypatch.setattr(clock_module, "time_ns", lambda: (last + set_ms) * 1_000_000)
+    monkeypatch.setattr(clock_module, "monotonic_ns", lambda: 7_000_000)
     clock = SystemClock(not_before_ms=last)
     assert clock.now_ms() == max(last, last + set_ms)
     assert clock.behind_ms == max(0, -set_ms)
-    monkeypatch.setattr(time, "monotonic_ns", lambda: 9_000_000)
+    monkeypatch.setattr(clock_module, "monotonic_ns", lambda: 9_000_000)
     assert clock.now_ms() == max(last, last + set_ms) + 2
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from arbiter.store import files
-from arbiter.store.files import FoundFile, look_at
+from arbiter.store.files import FoundFile, WatchedPath
 
 Look = Callable[[Path], FoundFile]
 
@@ -17,7 +17,7 @@ def look(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Loo
         monkeypatch.setattr(files, "_STATX", None)
     else:
         assert files._STATX is not None
-    return look_at
+    return lambda path: WatchedPath(path).look()
 
 
 def test_a_file_is_identified_as_the_system_does(look: Look, tmp_path: Path) -> None:
@@ -46,3 +46,13 @@ def test_a_missing_file_is_an_error(look: Look, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError):
         look(tmp_path / "file" / "below")
+
+
+def test_a_path_can_be_looked_at_again(look: Look, tmp_path: Path) -> None:
+    watched = WatchedPath(tmp_path / "file")
+    for size in (1, 1 << 20, 0):
+        (tmp_path / "file").write_bytes(bytes(size))
+        assert watched.look().size == size
+    (tmp_path / "file").unlink()
+    with pytest.raises(FileNotFoundError):
+        watched.look()

@@ -27,7 +27,6 @@ from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
 from arbiter.service.play.session import EndedItem, TurnItem
-from arbiter.service.play.sessions import items_of
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord, StoreFailed
 from arbiter.store import postgres as adapter
@@ -36,7 +35,7 @@ from arbiter.store.database import opened
 from arbiter.store.directory import player_columns
 from arbiter.store.looking import look
 from arbiter.store.writer import Writer
-from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader, items_of
 from tests.service.tournaments.contest import GAME
 from tests.store.postgres import Cluster
 from tests.store.test_journal import bodies, opening, records

@@ -174,7 +174,7 @@ Item = (
 
 
 class Session:
-    """The Play stream of a player. An API sends the items that `take` returns.
+    """The Play stream of a player. An API takes the items of `outbox` and sends them, the first one first.
 
     asked_ms, opened_ms, last_act_ms: when its player asked for it, when it was opened, and when the last message came
     on it. ended: the reason why it is to end, or None. round_trip_ms: the network's round trip on this stream, or None
@@ -194,7 +194,7 @@ class Session:
         self.ended: Refusal | None = None
         self.left = self.closed = False
         self._limits = limits
-        self._outbox: deque[Item] = deque()
+        self.outbox: deque[Item] = deque()
         self._loop = asyncio.get_running_loop()
         self._idle: asyncio.Future[None] | None = None  # awaited by the sender
         self._pings: dict[int, int] = {}  # number: when it was sent
@@ -217,15 +217,15 @@ class Session:
 
     def put_first(self, items: Iterable[Item]) -> None:
         """Put the items that a bot gets when it connects; their number has no limit."""
-        before = len(self._outbox)
+        before = len(self.outbox)
         for item in items:
-            self._outbox.append(item)
+            self.outbox.append(item)
             self._note(item)
             if isinstance(item, EndedItem):
                 self._ends.add(item.match_id)
             elif isinstance(item, ChallengeItem | SeekItem):
                 self._challenges.add(item.challenge.challenge_id)
-        self._most += len(self._outbox) - before
+        self._most += len(self.outbox) - before
         self._wake()
 
     def put(self, item: Item) -> None:
@@ -235,16 +235,16 @@ class Session:
         """
         if self.ended is not None:
             return
-        if len(self._outbox) >= self._most:
+        if len(self.outbox) >= self._most:
             self.end(
                 Refusal(
                     Reason.READER_TOO_SLOW,
-                    f"{len(self._outbox)} items waited to be read on this stream: connect again, nothing is lost",
+                    f"{len(self.outbox)} items waited to be read on this stream: connect again, nothing is lost",
                     resume_from="",
                 )
             )
             return
-        self._outbox.append(item)
+        self.outbox.append(item)
         self._note(item)
         self._wake()
 
@@ -296,27 +296,25 @@ class Session:
     @property
     def waiting(self) -> int:
         """How many items wait to be sent."""
-        return len(self._outbox)
+        return len(self.outbox)
 
     def idle(self) -> asyncio.Future[None] | None:
-        """Return a future to await before `take`, or None if there are items to send or the stream has ended."""
-        if self._outbox or self._done:
+        """Return a future to await, or None if there are items to send or the stream has ended.
+
+        Whoever has awaited it asks again.
+        """
+        if self.outbox or self._done:
             return None
         # A bare future: an asyncio.Event would take several times as long, and every move wakes two streams.
         self._idle = self._loop.create_future()
         return self._idle
 
-    def take(self) -> deque[Item]:
-        """Return the items to send; none if the stream has ended. Only `sessions.items_of` calls this."""
-        items, self._outbox = self._outbox, deque()
-        return items
-
     def end(self, refusal: Refusal) -> None:
         """End the stream with a refusal. Items in the queue are sent before it, unless the bot does not read."""
         if self.ended is None:
             if refusal.reason is Reason.READER_TOO_SLOW:
-                self._outbox.clear()
-            self._outbox.append(NoticeItem(refusal))
+                self.outbox.clear()
+            self.outbox.append(NoticeItem(refusal))
             self.ended = refusal
             self._wake()
             self.over.set()

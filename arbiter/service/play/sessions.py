@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -326,13 +326,6 @@ class Sessions:
             raise argument_invalid(
                 hello.most_matches, "hello.most_matches", f"0 to {self._limits.open_matches_of_player}"
             )
-
-
-async def items_of(session: Session) -> deque[Item]:
-    """Wait for items on a stream, and return all of them; none once the stream has ended."""
-    while (idle := session.idle()) is not None:
-        await idle
-    return session.take()
 
 
 def superseded(player: str) -> Refusal:

@@ -186,8 +186,9 @@ class RecordedMessages:
             self._history.asked.append(received(session.player, ask, arrived, True, self._process))
         self._messages.act(session, act, arrived)
 
-    def message(self, session: Session, items: deque[Item]) -> tuple[bytes, int]:
-        """Make a message of the first items, and record its content."""
+    def message(self, session: Session) -> tuple[bytes, int]:
+        """Make a message of a stream's first items, and record its content."""
+        items = session.outbox
         if self._crashed:
             items.clear()
             return b"", 0
@@ -202,7 +203,7 @@ class RecordedMessages:
             )
             self._history.streams.append(stream)
         stream.taken.append((head, true_ms() / 1_000))
-        message, now = self._messages.message(session, items)
+        message, now = self._messages.message(session)
         for item in before[: len(before) - len(items)]:
             self._note(session.player, item, now, head)
         return message, now

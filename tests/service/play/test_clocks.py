@@ -17,10 +17,9 @@ from arbiter.matches.match import Match
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import read
 from arbiter.service.play.session import WRITE_MS, PingItem, Session, TurnItem
-from arbiter.service.play.sessions import items_of
 from arbiter.service.ports.journal import Append
 from arbiter.testing.clock import virtually
-from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader, items_of
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)

@@ -32,9 +32,8 @@ from arbiter.service.play.session import (
     StateItem,
     TurnItem,
 )
-from arbiter.service.play.sessions import items_of
 from arbiter.testing.clock import settle, virtually
-from arbiter.testing.in_memory import EVERYTHING, InMemoryArbiter, StreamReader
+from arbiter.testing.in_memory import EVERYTHING, InMemoryArbiter, StreamReader, items_of
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 

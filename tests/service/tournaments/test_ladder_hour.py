@@ -30,10 +30,9 @@ from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO
 from arbiter.ratings.rating_list import rating_list
 from arbiter.runtime.keys import open_ring
 from arbiter.service.play.session import TurnItem
-from arbiter.service.play.sessions import items_of
 from arbiter.service.ports.journal import Filter
 from arbiter.testing.clock import NOON_MS, run
-from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from arbiter.testing.in_memory import InMemoryArbiter, StreamReader, items_of
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Adjudication, Format
