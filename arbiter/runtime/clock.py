@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from time import monotonic_ns, time_ns
+from time import monotonic_ns
 from typing import Final
 
 from arbiter.service.ports.environment import TimeReading
@@ -33,7 +34,7 @@ class SystemClock:
 
     def __init__(self, not_before_ms: int = 0) -> None:
         began_ns = monotonic_ns()
-        utc_ns, earliest_ns = time_ns(), not_before_ms * 1_000_000
+        utc_ns, earliest_ns = time.time_ns(), not_before_ms * 1_000_000
         self.behind_ms = max(0, earliest_ns - utc_ns) // 1_000_000
         self._offset_ns = max(utc_ns, earliest_ns) - began_ns
 
