@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,6 @@ from arbiter.matches.commands import Create
 from arbiter.matches.events import Ended, Event, Interrupted, Moved, Resumed
 from arbiter.matches.policy import Policy
 from arbiter.matches.record import read
-from arbiter.runtime import clock
 from arbiter.testing.player import BotClient, move_at
 from arbiter.testing.server import Served, served
 
@@ -31,12 +31,12 @@ Machine = Callable[[Settings], AbstractAsyncContextManager[World]]
 
 def machine(monkeypatch: pytest.MonkeyPatch, ahead_ms: int) -> Machine:
     """Return a world on a machine whose clock is ahead of the true time (negative: behind) when the world opens."""
-    true_time = clock.time.time_ns
+    true_time = time.time_ns
 
     @asynccontextmanager
     async def world(settings: Settings) -> AsyncIterator[World]:
         with monkeypatch.context() as patched:
-            patched.setattr(clock.time, "time_ns", lambda: true_time() + ahead_ms * 1_000_000)
+            patched.setattr(time, "time_ns", lambda: true_time() + ahead_ms * 1_000_000)
             async with open_world(settings) as opened:
                 yield opened
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -25,10 +26,10 @@ class Instant:
 def test_the_clock_ignores_jumps_of_the_system_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monotonic, wall = 5_000_000_000, 1_800_000_000_000_000_000
     monkeypatch.setattr(clock_module, "monotonic_ns", lambda: monotonic)
-    monkeypatch.setattr(clock_module.time, "time_ns", lambda: wall)
+    monkeypatch.setattr(time, "time_ns", lambda: wall)
     clock = SystemClock()
     assert clock.now_ms() == 1_800_000_000_000
-    monkeypatch.setattr(clock_module.time, "time_ns", lambda: wall - 10**15)
+    monkeypatch.setattr(time, "time_ns", lambda: wall - 10**15)
     monkeypatch.setattr(clock_module, "monotonic_ns", lambda: monotonic + 1_999_999)
     assert clock.now_ms() == 1_800_000_000_001
 
@@ -36,7 +37,7 @@ def test_the_clock_ignores_jumps_of_the_system_clock(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("set_ms", [-3_600_000, -1, 0, 1, 3_600_000])
 def test_the_clock_goes_on_from_the_record(monkeypatch: pytest.MonkeyPatch, set_ms: int) -> None:
     last = 1_800_000_000_000
-    monkeypatch.setattr(clock_module.time, "time_ns", lambda: (last + set_ms) * 1_000_000)
+    monkeypatch.setattr(time, "time_ns", lambda: (last + set_ms) * 1_000_000)
     monkeypatch.setattr(clock_module, "monotonic_ns", lambda: 7_000_000)
     clock = SystemClock(not_before_ms=last)
     assert clock.now_ms() == max(last, last + set_ms)
