@@ -104,11 +104,11 @@ async def _sweep() -> NoReturn:
         await asyncio.sleep(SWEEP_S)
         now, used = time.monotonic(), time.process_time()
         quiet = used - used_before < QUIET * (now - before)
-        if gc.get_count()[0] >= (LITTLE if quiet else max(MUCH, SHARE * alive)):
+        grown = quiet and _resident_bytes() > resident + GROWN
+        if grown or gc.get_count()[0] >= (LITTLE if quiet else max(MUCH, SHARE * alive)):
             gc.collect()
             alive = len(gc.get_objects())
-        elif quiet and _resident_bytes() > resident + GROWN:
-            gc.collect()
+        if grown:
             give_back()
             resident = _resident_bytes()
         else:

@@ -1,4 +1,4 @@
-"""When a server collects garbage. The test runs in a separate process, which has its own collector."""
+"""When a server collects garbage. Each test runs in a separate process, which has its own collector."""
 
 from __future__ import annotations
 
@@ -6,6 +6,27 @@ import subprocess
 import sys
 
 import pytest
+
+GROWING = """
+import asyncio, gc
+from arbiter.runtime import loop
+
+async def main():
+    await asyncio.sleep(2 * loop.SWEEP_S)
+    collected.clear()
+    kept = [[] for _ in range(4 * loop.LITTLE)]
+    while not given_back:
+        await asyncio.sleep(loop.SWEEP_S)
+    for _ in range(5):
+        await asyncio.sleep(2 * loop.SWEEP_S)
+    print(len(kept), "kept,", len(collected), "collection,", len(given_back), "time given back")
+
+collected, given_back = [], []
+gc.callbacks.append(lambda phase, info: collected.append(info) if phase == "stop" else None)
+loop.GROWN, loop.LITTLE, loop.QUIET, loop.SWEEP_S = 8 << 20, 100_000, 2.0, 0.01
+loop._giver_back = lambda: lambda: given_back.append(True)
+loop.run_process(main())
+"""
 
 PROGRAM = """
 import asyncio, gc, sys, weakref
@@ -60,7 +81,16 @@ loop.run_process(main())
 
 @pytest.mark.parametrize(("load", "said"), [("quiet", ["still there", "gone"]), ("busy", ["still there", "gone"] * 2)])
 def test_garbage_is_collected_once_there_may_be_enough_of_it(load: str, said: list[str]) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, load], capture_output=True, text=True, timeout=240, check=False
-    )
-    assert ran.stdout.splitlines() == said, ran.stderr
+    assert run(PROGRAM, load) == said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory a process has")
+def test_a_process_that_has_grown_collects_garbage_once_when_it_is_at_rest() -> None:
+    assert run(GROWING) == ["400000 kept, 1 collection, 1 time given back"]
+
+
+def run(*program: str) -> list[str]:
+    """Run a program; return the lines that it prints."""
+    ran = subprocess.run([sys.executable, "-c", *program], capture_output=True, text=True, timeout=240, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
