@@ -3,7 +3,7 @@
 Plan: `address`, `token`, `observers` (how many). It sends an answer once every stream has caught up. An order has
 `durable` (match, revision and time of the commit, of each event). Once no message has come for a while, and every
 observer has these events (or LATEST_S are over), the answer has the `latencies` of these events in milliseconds, from
-the commit to each observer.
+the commit to each observer. What came before an answer is then forgotten: a later order is about later events.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ async def run(address: str, token: str, observers: int) -> None:
             for match_id, revision, committed in ordered["durable"]
             for arrived in everybody.arrived.get((match_id, revision), ())
         ]
+        everybody.arrived.clear()
         answer(latencies=latencies)
 
 

@@ -22,7 +22,8 @@ BARE: Final = "arbiter.bench.bare"
 class RoundResult:
     """The results of one round: moves a second, processor time per move of both sides, latencies, commits, sizes.
 
-    lags, unanswered: of a round of offered moves, see `arbiter.bench.players`.
+    lags, unanswered: of a round of offered moves, see `arbiter.bench.players`. durable: match, revision and time of the
+    commit (by the monotonic clock) of each event; of a bare path there are none.
     """
 
     rate: float
@@ -37,6 +38,7 @@ class RoundResult:
     stages: dict[str, float]
     lags: list[float]
     unanswered: int
+    durable: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class PlayingServer:
             stages={stage: seconds / moves * 1e6 for stage, seconds in served["stages"].items()},
             lags=[ms for side in answers for ms in side.get("lags", ())],
             unanswered=sum(side.get("unanswered", 0) for side in answers),
+            durable=served.get("durable", []),
         )
 
 
