@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ import pytest
 
 from arbiter.bench.__main__ import main
 from arbiter.bench.report import ratio
-from tests.cli.command import Arbiter
+from tests.cli.command import Arbiter, clean_environment
 from tests.clients.toolchains import require
+from tests.documents import ROOT
 from tests.store.postgres import Cluster
 
 pytestmark = pytest.mark.long
@@ -184,6 +187,63 @@ def test_two_streams_are_compared_with_the_bare_path_by_rounds_in_one_table(arbi
         ("recovery", "from the start until all matches are served", "s", "≤ 1.00"),
         ("recovery", "the machine's steal", "%", ""),
     ]
+
+
+STAND_IN = """
+import json, sys
+from pathlib import Path
+from arbiter.__main__ import main
+from arbiter.bench.report import TIMES, Bound, Report
+
+_, command, name, *options = sys.argv
+if name == "ratios":
+    main()  # ends the process
+report = Report(name, "about", stolen=3.5)
+report.median("ratio", f"of what {name} is compared with", (1.0, 3.0, 2.0), TIMES, 1.25, Bound.MOST)
+report.add("rate", "no ratio", 5.0, "moves/s")
+Path(options[options.index("--json") + 1]).write_text(json.dumps(report.json()))
+"""
+"""Instead of `arbiter`: it measures nothing, and keeps one ratio for each benchmark. `arbiter bench ratios` is real."""
+
+
+def test_make_bench_ends_with_the_ratios_and_the_steal_of_everything_that_it_has_kept(tmp_path: Path) -> None:
+    require("make", why="it runs the benchmarks")
+    programs, kept = tmp_path / "venv" / "bin", tmp_path / "kept"
+    programs.mkdir(parents=True)
+    ready, stand_in = programs.parent / ".ready", tmp_path / "stand_in.py"
+    ready.touch()
+    stand_in.write_text(STAND_IN)
+    for program, line in (("arbiter", f'exec {sys.executable} {stand_in} "$@"'), ("python", 'echo "$@"')):
+        (programs / program).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / program).chmod(0o755)
+    ran = subprocess.run(
+        ["make", "--silent", "-o", str(ready), "bench", "NATIVE=", f"VENV={programs.parent}", f"BENCH={kept}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            name: value
+            for name, value in clean_environment(PYTHONPATH=str(ROOT)).items()
+            if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+        },
+    )
+    assert ran.returncode == 0, ran.stderr
+    rows = [line.split("\t") for line in ran.stdout.splitlines()]
+    table = rows[rows.index(["benchmark", "what", "figure", "unit", "goal"]) + 1 :]
+    names = list(dict.fromkeys(row[0] for row in table))
+    assert table == [
+        row
+        for name in names
+        for row in (
+            [name, f"of what {name} is compared with", "2.000", "times", "≤ 1.25  not met"],
+            [name, "the machine's steal", "3.5", "%", ""],
+        )
+    ]
+    assert {"moves", "fanout", "recovery", "growth"} <= set(names)
+    assert {file.name for file in kept.iterdir()} == {f"{name}.json" for name in names}
+    for file in kept.iterdir():
+        assert by_key(json.loads(file.read_text()))["ratio"]["rounds"] == [1, 3, 2]
 
 
 def test_a_missing_or_unwritable_file_is_named(arbiter: Arbiter, tmp_path: Path) -> None:
