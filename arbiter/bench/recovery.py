@@ -69,16 +69,15 @@ def bench_recovery(plan: RecoveryPlan, progress: Progress) -> Report:
             least.append(_start(least_log, number + 1, 1, Path(folder)))
             found.append(_start(full_log, number, plan.matches, Path(folder)))
     served, early, read, spent = ([each[n] for each in found] for n in range(4))
-    # The fastest start is the real cost; other work on the machine only adds to it.
     title, goal = "from the start until all matches are served", GOAL_S if plan.matches <= FEW else MANY_GOAL_S
-    report.add("serving_s", title, min(served), "s", goal, Bound.MOST, served)
+    report.median("serving_s", title, served, "s", goal, Bound.MOST)
     report.add("worst_s", "the slowest start", max(served), "s")
-    report.add("serving_server_s", "the server's processor time until then", min(early), "s", rounds=early)
-    report.add("read_s", "from the start until all matches have been read and listed", min(read), "s", rounds=read)
-    report.add("server_s", "the server's processor time until then", min(spent), "s", rounds=spent)
+    report.median("serving_server_s", "the server's processor time until then", early, "s")
+    report.median("read_s", "from the start until all matches have been read and listed", read, "s")
+    report.median("server_s", "the server's processor time until then", spent, "s")
     alone = [each.processor_s for each in least]
-    report.add("least_s", "the fastest start with one match", min(each.served_s for each in least), "s")
-    report.add("least_server_s", "the server's processor time until it is listed", min(alone), "s", rounds=alone)
+    report.median("least_s", "a start with one match", [each.served_s for each in least], "s")
+    report.median("least_server_s", "the server's processor time until it is listed", alone, "s")
     records = full_log.records - least_log.records
     each_us = [1e6 * (all_ - one) / records for all_, one in zip(spent, alone, strict=True)]
     report.median(

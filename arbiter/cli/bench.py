@@ -154,7 +154,7 @@ def recovery(
 
     :param matches: Number of live matches in the log.
     :param plies: Number of moves in each.
-    :param rounds: Number of starts.
+    :param rounds: Number of starts. The result is their median.
     """
     from arbiter.bench.recovery import RecoveryPlan, bench_recovery
 
