@@ -145,13 +145,13 @@ async def run_until_killed(
     """Run the server until it is killed; return the kind of record at which it was killed, None if from outside."""
     if not await server.begin(plan):
         return plan.kind  # the server was killed while it recovered
-    if plan.kind is EventKind.INTERRUPTED:
-        assert server.matches < plan.nth, f"every match was interrupted, and {plan} was never reached"
     async with workload.playing():
         death = asyncio.create_task(server.ended())
         if plan.kind is None or plan.kind in UNSURE:
             answers = dice.randint(0, MOST_ANSWERS) if plan.kind is None else LATE_ANSWERS
             if await _outlives(workload.exchanges, answers, death):
+                is_interrupted = plan.kind is EventKind.INTERRUPTED and server.matches >= plan.nth
+                assert not is_interrupted, f"every match was interrupted, and {plan} was never reached"
                 server.kill()
                 plan = CrashPlan()
         assert await death == -signal.SIGKILL
