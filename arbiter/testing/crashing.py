@@ -3,10 +3,11 @@
     python -m arbiter.testing.crashing --listen HOST:PORT --store URL
 
 Each run of the server is a child process. Standard input has one line of JSON for each run: the point at which it is
-to be killed (`{}` for never). Standard output has two lines for each run:
-`{"serving": PID, "matches": N, "token": TOKEN or null}` once the server accepts calls, and `{"gone": STATUS}` once the
-process has ended. Processes, database, sockets and signals are those of `arbiter serve`, with one difference: the
-program is loaded once, and each run is a fork of it. That is how a thousand runs take only minutes.
+to be killed (`{}` for never). Standard output has these lines for each run:
+`{"serving": PID, "matches": N, "token": TOKEN or null}` once the server accepts calls; `{"within": THREAD}` just before
+it is killed within a transaction of this thread; and `{"gone": STATUS}` once the process has ended. Processes,
+database, sockets and signals are those of `arbiter serve`, with one difference: the program is loaded once, and each
+run is a fork of it. That is how a thousand runs take only minutes.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ import os
 import signal
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from enum import StrEnum
-from typing import Any, NamedTuple, NoReturn
+from functools import partial
+from typing import Any, Final, NamedTuple, NoReturn
 
 import structlog
 from sqlalchemy import Connection, Engine, event, text
@@ -33,6 +36,7 @@ from arbiter.matches.events import EventKind
 from arbiter.runtime.loop import new_loop
 from arbiter.runtime.tied import tie
 from arbiter.service.ports.journal import Append, Journal, Stored
+from arbiter.testing import unlocked_commits
 from arbiter.testing.faults import FaultyJournal
 
 
@@ -40,16 +44,33 @@ class CrashPoint(StrEnum):
     """How far a record has been stored when the server is killed."""
 
     ASKED = "asked"  #: decided, and no part of it written
-    WRITTEN = "written"  #: in a transaction that is about to be committed
+    WRITTEN = "written"  #: in a transaction that has not changed the lists yet
+    LISTED = "listed"  #: in a transaction that has done all it has to, and is about to be committed
     COMMITTED = "committed"  #: durable, and nobody has been notified
 
 
+WITHIN_COMMIT: Final = (CrashPoint.WRITTEN, CrashPoint.LISTED)
+"""On PostgreSQL both are at the end of a transaction: that of the record if it changes the lists, else of a later one.
+
+There the insert and the COMMIT of other records are one round trip, and nothing can be called between them.
+"""
+
+_LISTED: Final = (EventKind.CREATED, EventKind.ENDED)  #: the kinds of record that change the lists
+
+
 class CrashPlan(NamedTuple):
-    """When a run ends: at a moment of the `nth` append that holds a record of a kind; never without a kind."""
+    """When a run ends: at a moment of the `nth` append that holds a record of a kind; never without a kind.
+
+    moves: how many moves of this run have to be durable before appends are counted. thread: for a point within a
+    commit, the name of the thread whose commit it has to be, '' for any; if another thread commits the nth append, the
+    first later one that this thread commits takes its place.
+    """
 
     kind: EventKind | None = None
     point: CrashPoint = CrashPoint.COMMITTED
     nth: int = 1
+    moves: int = 0
+    thread: str = ""
 
     def line(self) -> str:
         """Return this value as a line for standard input."""
@@ -59,40 +80,71 @@ class CrashPlan(NamedTuple):
 def read_plan(line: str) -> CrashPlan:
     """Parse a line of standard input. Raises ValueError, KeyError, TypeError."""
     plan: Mapping[str, Any] = json.loads(line)
-    return CrashPlan(EventKind(plan["kind"]), CrashPoint(plan["point"]), int(plan["nth"])) if plan else CrashPlan()
+    if not plan:
+        return CrashPlan()
+    kind, point = EventKind(plan["kind"]), CrashPoint(plan["point"])
+    return CrashPlan(kind, point, int(plan["nth"]), int(plan["moves"]), str(plan["thread"]))
 
 
 class TransactionCrash:
-    """Kills the process inside a transaction: watches every database opened from now on for a record of a kind.
+    """Kills the process within a transaction: watches every database opened from now on for records of a kind.
 
-    With SQLite it uses a trigger, because there a single statement may be a transaction. Otherwise it acts at the end
-    of the transaction.
+    With SQLite it uses triggers, because there a single statement may be a transaction. Otherwise it acts at the end of
+    the transaction.
     """
 
-    def __init__(self) -> None:
-        self.awaited: tuple[str, int] | None = None  #: match and revision of the record
-        event.listen(Engine, "checkout", self._set_trigger)
+    def __init__(self, plan: CrashPlan) -> None:
+        self.awaited: set[tuple[str, int]] = set()  #: match and revision of each record at which it may kill
+        self._plan = plan
+        self._inserting = ""  # the thread whose transaction, under way in SQLite, has stored such a record
+        event.listen(Engine, "checkout", self._set_triggers)
         event.listen(Engine, "commit", self._commit)
+        if unlocked_commits.is_there():
+            thread = unlocked_commits.THREAD
+            unlocked_commits.watch(
+                partial(self._inserted, thread, True), partial(self._listed, thread), partial(self._commits, thread)
+            )
 
-    def _set_trigger(self, connection: Any, *_: object) -> None:
-        if isinstance(connection, sqlite3.Connection):
-            connection.create_function("seen", 2, self._seen)
-            with suppress(sqlite3.OperationalError):  # the first connection of a new store finds no tables
-                connection.execute(
-                    "CREATE TEMP TRIGGER IF NOT EXISTS crash AFTER INSERT ON event "
-                    "BEGIN SELECT seen(new.match_id, new.revision); END"
-                ).close()
+    def _set_triggers(self, connection: Any, *_: object) -> None:
+        if not isinstance(connection, sqlite3.Connection):
+            return
+        connection.create_function("inserted", 2, partial(self._inserted_through, connection))
+        connection.create_function("listed", 0, lambda: self._listed(threading.current_thread().name))
+        with suppress(sqlite3.OperationalError):  # the first connection of a new store finds no tables
+            for trigger in unlocked_commits.TRIGGERS:
+                connection.execute(trigger).close()
 
-    def _seen(self, match_id: str, revision: int) -> None:
-        if (match_id, revision) == self.awaited:
-            kill_this_process()
+    def _inserted_through(self, connection: sqlite3.Connection, match_id: str, revision: int) -> None:
+        self._inserted(threading.current_thread().name, connection.in_transaction, match_id, revision)
+
+    def _inserted(self, thread: str, goes_on: bool, match_id: str, revision: int) -> None:
+        """`goes_on`: whether the statement is one of a transaction, and not a transaction by itself."""
+        if (match_id, revision) in self.awaited and self._plan.thread in ("", thread):
+            if self._plan.point is CrashPoint.WRITTEN or not goes_on:
+                kill_this_process(thread)
+            self._inserting = thread
+
+    def _listed(self, thread: str) -> None:
+        if self._inserting == thread:
+            kill_this_process(thread)
+
+    def _commits(self, thread: str) -> None:
+        if self._inserting == thread and self._plan.kind not in _LISTED:
+            kill_this_process(thread)
 
     def _commit(self, connection: Connection) -> None:
-        if self.awaited is not None:
-            match_id, revision = self.awaited
-            there = text("SELECT 1 FROM event WHERE match_id = :match_id AND revision = :revision")
-            if connection.execute(there, {"match_id": match_id, "revision": revision}).first() is not None:
-                kill_this_process()
+        thread = threading.current_thread().name
+        if connection.dialect.name == "sqlite":
+            self._commits(thread)
+        elif self._has_stored(connection):
+            kill_this_process(thread)
+
+    def _has_stored(self, connection: Connection) -> bool:
+        there = text("SELECT 1 FROM event WHERE match_id = :match_id AND revision = :revision")
+        return any(
+            connection.execute(there, {"match_id": match_id, "revision": revision}).first() is not None
+            for match_id, revision in tuple(self.awaited)
+        )
 
 
 class CrashingJournal(FaultyJournal):
@@ -105,6 +157,7 @@ class CrashingJournal(FaultyJournal):
         super().__init__(journal)
         self._plan = plan
         self._left = plan.nth
+        self._moves_left = plan.moves
         self._crash = crash
 
     def append(self, append: Append) -> asyncio.Future[int]:
@@ -117,30 +170,46 @@ class CrashingJournal(FaultyJournal):
 
     def append_then(self, append: Append, then: Stored) -> None:
         """Store records as the journal's own `append_then` does, or kill the process."""
-        self._journal.append_then(append, (lambda *_: kill_this_process()) if self._is_last(append) else then)
+        if self._is_last(append):
+            self._journal.append_then(append, lambda *_: kill_this_process())
+        elif self._moves_left > 0 and EventKind.MOVED in _kinds(append):
+            self._journal.append_then(append, partial(self._count_move, then))
+        else:
+            self._journal.append_then(append, then)
+
+    def _count_move(self, then: Stored, place: int, error: BaseException | None) -> None:
+        self._moves_left -= error is None
+        then(place, error)
 
     def _is_last(self, append: Append) -> bool:
         """Return whether the process is to be killed once an append is durable. It may be killed now, or before."""
-        kinds = {json.loads(record.body)["kind"] for record in append.records}
-        self._left -= self._plan.kind in kinds
-        if self._left or self._plan.kind not in kinds:
+        if self._moves_left > 0 or self._plan.kind not in _kinds(append):
+            return False
+        self._left -= 1
+        if self._left > 0:
             return False
         if self._plan.point is CrashPoint.ASKED:
             kill_this_process()
         if self._crash is not None:
-            self._crash.awaited = append.records[-1].match_id, append.records[-1].revision
+            self._crash.awaited.add((append.records[-1].match_id, append.records[-1].revision))
         return self._plan.point is CrashPoint.COMMITTED
 
 
-def kill_this_process() -> NoReturn:
-    """End this process as `kill -9` does."""
+def _kinds(append: Append) -> set[str]:
+    return {json.loads(record.body)["kind"] for record in append.records}
+
+
+def kill_this_process(thread: str = "") -> NoReturn:
+    """End this process as `kill -9` does. `thread`: the one within whose transaction it ends; it is said before."""
+    if thread:
+        _say(within=thread)
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("a process outlived SIGKILL")
 
 
 async def _serve(settings: Settings, plan: CrashPlan, shared: bool) -> None:
     """Serve until the process is killed as chosen, or until SIGTERM. `shared`: as one of several servers."""
-    crash = TransactionCrash() if plan.point is CrashPoint.WRITTEN else None
+    crash = TransactionCrash(plan) if plan.point in WITHIN_COMMIT else None
 
     @asynccontextmanager
     async def world(settings: Settings) -> AsyncIterator[World]:

@@ -20,16 +20,24 @@ LONGEST_S = 600  #: seconds for a run to begin, or to end
 
 
 class CrashingServer:
-    """The runs of a server, one after another. `ends`: when each run ended, by the system's clock."""
+    """The runs of a server, one after another.
 
-    def __init__(self, process: asyncio.subprocess.Process, address: str, log: Path) -> None:
+    ends: when each run ended, by the system's clock. within: for each run, the thread within whose transaction it was
+    killed, '' for none. store: the URL. keys: the file of the keys.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, address: str, store: str, keys: Path, log: Path) -> None:
         self.address = address
+        self.store = store
+        self.keys = keys
         self.ends: list[int] = []
+        self.within: list[str] = []
         self.matches = 0
         self.admin_token = ""
         self._process = process
         self._log = log
         self._serving = 0
+        self._killed_within = ""
 
     async def begin(self, plan: CrashPlan) -> bool:
         """Start a run; return whether it accepts calls, or was killed before that."""
@@ -53,6 +61,8 @@ class CrashingServer:
 
     def _end(self, said: dict[str, Any]) -> int:
         self.ends.append(time.time_ns() // 1_000_000)
+        self.within.append(self._killed_within)
+        self._killed_within = ""
         status: int = said["gone"]
         assert status in (0, -signal.SIGKILL), self._log.read_text()
         return status
@@ -62,6 +72,9 @@ class CrashingServer:
         line = await asyncio.wait_for(self._process.stdout.readline(), LONGEST_S)
         assert line, self._log.read_text()
         said: dict[str, Any] = json.loads(line)
+        if "within" in said:
+            self._killed_within = said["within"]
+            return await self._said()
         return said
 
 
@@ -83,14 +96,15 @@ async def crashing_server(
     given: further settings of it.
     """
     address, log = address or f"127.0.0.1:{free_port()}", folder / f"{name}.log"
+    store, keys = store or f"sqlite:///{folder / 'arbiter.db'}", folder / "arbiter.keys"
     settings = {f"ARBITER_{setting.upper()}": text for setting, text in given.items()}
-    environment = {**os.environ, "ARBITER_KEYS": str(folder / "arbiter.keys"), **settings}
+    environment = {**os.environ, "ARBITER_KEYS": str(keys), **settings}
     if code is not None:
         environment["PYTHONPATH"] = os.pathsep.join(map(str, (code, code / "protos/python", code / "clients/python")))
     with log.open("w") as stderr:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "arbiter.testing.crashing"),
-            *("--listen", address, "--store", store or f"sqlite:///{folder / 'arbiter.db'}"),
+            *("--listen", address, "--store", store),
             *(["--shared"] if shared else []),
             *("--clock-ahead-ms", str(clock_ahead_ms)),
             stdin=asyncio.subprocess.PIPE,
@@ -101,7 +115,7 @@ async def crashing_server(
         )
     assert process.stdin is not None
     try:
-        yield CrashingServer(process, address, log)
+        yield CrashingServer(process, address, store, keys, log)
     finally:
         process.stdin.close()  # this ends a run that is still going on
         await asyncio.wait_for(process.wait(), LONGEST_S)

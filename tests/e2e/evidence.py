@@ -51,6 +51,13 @@ def check_match(events: Sequence[Event], ends: Sequence[int]) -> None:
     _check_clocks(events, ends)
 
 
+def moves_by_run(matches: Mapping[str, Sequence[Event]], ends: Sequence[int]) -> Counter[int]:
+    """Return how many moves are on record of each run of the server, by the number of runs before it."""
+    return Counter(
+        bisect_left(ends, event["at"]) for events in matches.values() for event in events if event["kind"] == "moved"
+    )
+
+
 def _check_clocks(events: Sequence[Event], ends: Sequence[int]) -> None:
     clocks: Any = None
     started = 0

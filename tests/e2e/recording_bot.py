@@ -33,7 +33,8 @@ ACCEPTS = 0.2  #: the probability that an offer is accepted
 class Exchanges:
     """The requests of all bots, and what they received.
 
-    breaches: repeated answers that differ from the first. changed: set whenever something was received.
+    breaches: repeated answers that differ from the first. moves: how many moves were acknowledged. changed: set
+    whenever something was received.
     """
 
     def __init__(self) -> None:
@@ -42,6 +43,7 @@ class Exchanges:
         self.results: Counter[tuple[str, str]] = Counter()  # by player and match: how often it was received
         self.breaches: list[str] = []
         self.repeats = 0
+        self.moves = 0
         self.changed = asyncio.Event()
 
     def ask(self, player: str, act: play_pb2.PlayAct) -> None:
@@ -55,7 +57,9 @@ class Exchanges:
             return
         key = player, answer.request_id
         before = self.answers.setdefault(key, answer)
-        if before is not answer:
+        if before is answer:
+            self.moves += answer.HasField("receipt") and self.asked[key].HasField("move")
+        else:
             self.repeats += 1
             if before != answer:
                 self.breaches.append(f"{player} was answered {before}, and later {answer}")

@@ -1,4 +1,4 @@
-"""`kill -9` at every kind of record and at random moments, under load: no acknowledged request is lost."""
+"""`kill -9` at every kind of record, within commits, at random moments, under load: nothing acknowledged is lost."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import json
 import random
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 
@@ -16,14 +17,16 @@ import arbiter_client as arb
 import grpc
 import pytest
 
+from arbiter.bootstrap import check_store
 from arbiter.matches import transcript
 from arbiter.matches.events import EventKind
 from arbiter.matches.public_keys import PublicKey, checking
 from arbiter.runtime.keys import holds
-from arbiter.testing.crashing import CrashPlan, CrashPoint
+from arbiter.testing import unlocked_commits
+from arbiter.testing.crashing import WITHIN_COMMIT, CrashPlan, CrashPoint
 from arbiter.testing.guarantees import Received, kept
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
-from tests.e2e.evidence import check_match, check_received, events_of
+from tests.e2e.evidence import check_match, check_received, events_of, moves_by_run
 from tests.e2e.recording_bot import Exchanges, RecordingBot
 
 pytestmark = pytest.mark.long
@@ -45,8 +48,9 @@ OWN = [("grpc.use_local_subchannel_pool", 1)]
 """Each channel gets its own connection. A connection that has lost its server fails every call for a second or more
 before it is opened again. Without this option, a channel to the next process may share such a connection."""
 
-MOST_ANSWERS = 150  #: seconds before a kill from outside
-LATE_ANSWERS = 10 * MOST_ANSWERS  #: seconds after which the planned record is certain not to come
+MOVES_BEFORE = 5  #: durable ones, before a run counts the records of the kind at which it is killed
+MOST_MOVES = 150  #: acknowledged ones, before a kill from outside
+LATE_MOVES = 10 * MOST_MOVES  #: acknowledged ones after which the planned record is certain not to come
 
 
 def crash_plans(dice: random.Random) -> Iterator[CrashPlan]:
@@ -54,7 +58,8 @@ def crash_plans(dice: random.Random) -> Iterator[CrashPlan]:
     moments = tuple(CrashPoint)
     for turn in count():
         for n, kind in enumerate(EventKind):
-            yield CrashPlan(kind, moments[(n + turn) % len(moments)], dice.randint(1, OFTEN.get(kind, SELDOM)))
+            moves = 0 if kind in UNSURE else MOVES_BEFORE
+            yield CrashPlan(kind, moments[(n + turn) % len(moments)], dice.randint(1, OFTEN.get(kind, SELDOM)), moves)
 
 
 def kills_of(kills: int, dice: random.Random) -> list[CrashPlan]:
@@ -148,8 +153,8 @@ async def run_until_killed(
     async with workload.playing():
         death = asyncio.create_task(server.ended())
         if plan.kind is None or plan.kind in UNSURE:
-            answers = dice.randint(0, MOST_ANSWERS) if plan.kind is None else LATE_ANSWERS
-            if await _outlives(workload.exchanges, answers, death):
+            moves = dice.randint(1, MOST_MOVES) if plan.kind is None else LATE_MOVES
+            if await _outlives(workload.exchanges, moves, death):
                 is_interrupted = plan.kind is EventKind.INTERRUPTED and server.matches >= plan.nth
                 assert not is_interrupted, f"every match was interrupted, and {plan} was never reached"
                 server.kill()
@@ -158,44 +163,53 @@ async def run_until_killed(
     return plan.kind
 
 
-async def _outlives(exchanges: Exchanges, answers: int, death: asyncio.Task[int]) -> bool:
-    """Return whether players receive this many more answers before the server is killed."""
-    enough = len(exchanges.answers) + answers
-    given = asyncio.create_task(exchanges.until(lambda: len(exchanges.answers) >= enough))
+async def _outlives(exchanges: Exchanges, moves: int, death: asyncio.Task[int]) -> bool:
+    """Return whether this many more moves are acknowledged before the server is killed."""
+    enough = exchanges.moves + moves
+    given = asyncio.create_task(exchanges.until(lambda: exchanges.moves >= enough))
     await asyncio.wait([given, death], timeout=LONGEST_S, return_when=asyncio.FIRST_COMPLETED)
     assert given.done() or death.done(), "the players were not answered"
     given.cancel()
     return not death.done()
 
 
-async def kill_repeatedly(server: CrashingServer, crash_plans: Sequence[CrashPlan], dice: random.Random) -> None:
-    """Kill a server from outside, then by each plan; check that nothing was lost once all matches have ended."""
+async def kill_repeatedly(
+    server: CrashingServer,
+    crash_plans: Sequence[CrashPlan],
+    dice: random.Random,
+    killed: Callable[[], None] = lambda: None,
+) -> None:
+    """Kill a server from outside, then by each plan; check that nothing was lost once all matches have ended.
+
+    `killed` is called after each kill by a plan, while no server runs.
+    """
     workload = Workload(server, dice)
     assert await server.begin(CrashPlan())
     await workload.register()
     watching = asyncio.create_task(workload.watch())
     async with workload.playing():
-        await asyncio.wait_for(
-            workload.exchanges.until(lambda: len(workload.exchanges.answers) > MOST_ANSWERS), LONGEST_S
-        )
+        await asyncio.wait_for(workload.exchanges.until(lambda: workload.exchanges.moves > MOST_MOVES), LONGEST_S)
         server.kill()
         await server.ended()
-    deaths: Counter[EventKind | None] = Counter()
+    deaths: list[EventKind | None] = [None]
     for plan in crash_plans:
-        died = await run_until_killed(server, workload, plan, dice)
-        deaths[died] += 1
-        answered = len(workload.exchanges.answers)
-        print(f"{len(server.ends)}: killed at {died or 'no record'} for {plan}, {answered} answers so far")
-    assert deaths.keys() >= {plan.kind for plan in crash_plans}, "the server was never killed at some kind of record"
+        deaths.append(await run_until_killed(server, workload, plan, dice))
+        killed()
+        print(
+            f"{len(server.ends)}: killed at {deaths[-1] or 'no record'} {server.within[-1]} for {plan}, "
+            f"{workload.exchanges.moves} moves so far"
+        )
+    assert set(deaths) >= {plan.kind for plan in crash_plans}, "the server was never killed at some kind of record"
     assert await server.begin(CrashPlan())
     workload.last = True
     async with workload.playing():
         await asyncio.wait_for(workload.exchanges.until(lambda: workload.over), LONGEST_S)
-    await check(server, workload)
-    print(", ".join(f"{many} at {kind or 'no record'}" for kind, many in deaths.items()))
+    await check(server, workload, deaths)
+    print(", ".join(f"{many} at {kind or 'no record'}" for kind, many in Counter(deaths).items()))
     watching.cancel()
     server.kill(signal.SIGTERM)
     assert await server.ended() == 0
+    check_lists(server)
 
 
 @pytest.mark.timeout(0)  # a thousand kills take long; each step has its own limit
@@ -205,8 +219,29 @@ async def test_nothing_is_lost_whenever_the_server_is_killed(tmp_path: Path, kil
         await kill_repeatedly(server, kills_of(kills - 1, dice), dice)
 
 
-async def check(server: CrashingServer, workload: Workload) -> None:
-    """Compare the record with what all players and the observer received."""
+async def test_the_lists_agree_with_the_record_when_the_server_is_killed_within_a_commit(tmp_path: Path) -> None:
+    """In the middle of its statements and after them, in the thread that commits moves and ends of matches."""
+    thread = unlocked_commits.THREAD if unlocked_commits.is_there() else "store-writer"
+    plans = [
+        CrashPlan(kind, point, 1, MOVES_BEFORE, thread)
+        for kind in (EventKind.MOVED, EventKind.ENDED)
+        for point in WITHIN_COMMIT
+    ]
+    async with crashing_server(tmp_path) as server:
+        await kill_repeatedly(server, plans, random.Random(1), partial(check_lists, server))
+    assert server.within == ["", *(thread for _ in plans), ""]
+
+
+def check_lists(server: CrashingServer) -> None:
+    """Assert that in the store of a server, which does not run, the lists and counts are those of the record."""
+    assert check_store(server.store, lambda _done, _all: None, server.keys).faults == ()
+
+
+async def check(server: CrashingServer, workload: Workload, deaths: Sequence[EventKind | None]) -> None:
+    """Compare the record with what all players and the observer received.
+
+    deaths: for each run that was killed, the kind of record at which it was, None if from outside.
+    """
     async with arb.Client(server.address, token=server.admin_token) as client:
         info = await client.server_info()
         known = await client.list_matches(most=2 * len(workload.made))
@@ -218,6 +253,9 @@ async def check(server: CrashingServer, workload: Workload) -> None:
     matches = {match_id: events_of(text) for match_id, text in lines.items()}
     for events in matches.values():
         check_match(events, server.ends)
+    moves = moves_by_run(matches, server.ends)
+    idle = [run for run, kind in enumerate(deaths) if kind not in UNSURE and not moves[run]]
+    assert not idle, f"runs {idle} of {deaths} were killed before any move"
     acts = check_received(workload.exchanges, matches)
     print(f"{len(server.ends)} ends, {len(matches)} matches, {acts}, {workload.exchanges.repeats} repeats")
     assert workload.exchanges.repeats

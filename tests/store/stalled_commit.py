@@ -1,8 +1,9 @@
 """A process that commits without the interpreter's lock, and is killed while a transaction is under way.
 
-`python -m tests.store.stalled_commit URL MODULE`: the store, and the file of the compiled module. It says what it has
-done, a line each: ACKNOWLEDGED, then, once a line has come on standard input, ASKED, and TOLD if the last append ends.
-It says BY_PYTHON if the writer's thread, instead of the one without the lock, stores a record after the first ones.
+`python -m tests.store.stalled_commit URL MODULE LAST`: the store, the file of the compiled module, and whether the last
+record is a move (MOVES) or the end of the match (ENDS). It says what it has done, a line each: ACKNOWLEDGED, then, once
+a line has come on standard input, ASKED, and TOLD if the last append ends. It says BY_PYTHON if the writer's thread,
+instead of the one without the lock, stores a record after the first ones.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from arbiter.store import sqlite
 from arbiter.store.sqlite import insert as store_records
 from arbiter.store.tables import Numbered
 from tests.store import commit_thread
-from tests.store.test_journal import opening, records
+from tests.store.test_journal import END, opening, records
 
 ACKNOWLEDGED: Final = "acknowledged"
 ASKED: Final = "asked"
 BY_PYTHON: Final = "by Python"
 TOLD: Final = "told"
+MOVES: Final = "moves"
+ENDS: Final = "ends"
 
 
 def say(line: str) -> None:
@@ -39,7 +42,7 @@ def insert(connection: Connection, rows: Sequence[Numbered]) -> None:
     store_records(connection, rows)
 
 
-async def main(url: str, module: str) -> None:
+async def main(url: str, module: str, last: str) -> None:
     """Store the first records of a match, wait for a line, and store the next one."""
     spec = importlib.util.spec_from_file_location(commit_thread.NAME, module)
     assert spec is not None
@@ -52,7 +55,7 @@ async def main(url: str, module: str) -> None:
         await store.journal.append(Append(records("a", 2)))
         say(ACKNOWLEDGED)
         await asyncio.to_thread(sys.stdin.readline)
-        asked = store.journal.append(Append(records("a", 3)))
+        asked = store.journal.append(Append(records("a", 3), closed=END if last == ENDS else None))
         say(ASKED)
         await asked
         say(TOLD)

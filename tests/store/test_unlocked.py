@@ -573,10 +573,19 @@ async def test_threads_take_turns_seldom_exactly_where_no_commit_needs_the_lock(
         sys.setswitchinterval(before)
 
 
+@pytest.mark.parametrize(
+    ("last", "change"),
+    [
+        (stalled_commit.MOVES, "INSERT ON event"),
+        (stalled_commit.ENDS, "INSERT ON event"),
+        (stalled_commit.ENDS, "INSERT ON tally"),
+    ],
+)
 async def test_a_process_that_is_killed_within_a_commit_without_the_lock_has_stored_all_it_told_and_no_more(
-    unlocked: str, commit_thread_module: ModuleType
+    unlocked: str, commit_thread_module: ModuleType, last: str, change: str
 ) -> None:
-    command = [sys.executable, "-m", stalled_commit.__name__, unlocked, str(commit_thread_module.__file__)]
+    """It is killed after this change of its transaction. `last`: whether its last record is a move or an end."""
+    command = [sys.executable, "-m", stalled_commit.__name__, unlocked, str(commit_thread_module.__file__), last]
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
@@ -590,7 +599,7 @@ async def test_a_process_that_is_killed_within_a_commit_without_the_lock_has_sto
             assert (await process.stdout.readline()).decode().strip() == stalled_commit.ACKNOWLEDGED
             with changing(unlocked) as database:
                 database.execute(f"CREATE VIEW without_end AS {WITHOUT_END}")
-                database.execute("CREATE TRIGGER stall AFTER INSERT ON event BEGIN SELECT number FROM without_end; END")
+                database.execute(f"CREATE TRIGGER stall AFTER {change} BEGIN SELECT number FROM without_end; END")
             process.stdin.write(b"go on\n")
             assert (await process.stdout.readline()).decode().strip() == stalled_commit.ASKED
             while not is_being_written(unlocked):  # noqa: ASYNC110 - nothing tells of it
@@ -604,7 +613,10 @@ async def test_a_process_that_is_killed_within_a_commit_without_the_lock_has_sto
             database.execute(f"DROP {kind} {name}")
     async with open_store(unlocked) as store:
         assert bodies(await store.journal.read("a")) == ["a 1", "a 2"]
-        await store.journal.append(Append(records("a", 3)))
+        assert await store.journal.unfinished() == ["a"]
+        assert await store.journal.tallies() == []
+        await store.journal.append(Append(records("a", 3), closed=END))
+        assert [tally.games for tally in await store.journal.tallies()] == [1]
 
 
 def is_being_written(url: str) -> bool:
