@@ -80,15 +80,17 @@ COMMITS := tests/store/test_writer.py tests/store/test_journal.py tests/store/te
 # transcripts; matches with faults, and requests that are repeated; a real server that is killed, alone and as one of
 # two; several servers in virtual time; and the installation of the distribution, with a game played on it. Tests with
 # many random inputs or a slow reference run on the interpreted modules only; `make soak` runs all on both.
-COMPILED_MODULES := tests/boards tests/games tests/matches tests/simulation tests/wire \
-  tests/service/matches/test_exactly_once.py tests/service/matches/test_exactly_once_machine.py tests/runtime/test_build.py \
-  $(COMMITS)
-SHORT_COMPILED := tests/boards tests/games tests/matches tests/wire tests/runtime/test_build.py $(COMMITS) \
-  tests/testing/test_transcripts.py \
+# tests/test_compiled_tests.py compares these lists with the modules that are compiled.
+OF_MODULES := tests/boards tests/games tests/matches tests/wire tests/service/matches tests/service/observing \
+  tests/service/play tests/service/record tests/service/test_token_bucket.py tests/runtime/test_build.py \
+  tests/runtime/test_clock_and_ids.py tests/runtime/test_seals.py tests/store/test_arrays.py \
+  tests/store/test_numbering.py tests/store/test_seals.py tests/rpc/test_play.py $(COMMITS)
+COMPILED_MODULES := $(OF_MODULES) tests/simulation tests/rpc/test_unread.py
+SHORT_COMPILED := $(OF_MODULES) tests/testing/test_transcripts.py --ignore tests/service/matches/test_exactly_once.py \
   --ignore tests/games/test_console.py --ignore tests/games/test_registry.py --ignore tests/matches/test_canonical.py
 LONG_COMPILED := --kills 4 --seeds 8 tests/simulation tests/service/matches/test_exactly_once.py \
   tests/service/matches/test_exactly_once_machine.py tests/e2e/test_kill.py tests/e2e/test_dist.py \
-  tests/store/test_shared_servers.py --ignore tests/simulation/test_servers.py \
+  tests/rpc/test_unread.py tests/store/test_shared_servers.py --ignore tests/simulation/test_servers.py \
   --deselect tests/simulation/test_seeds.py::test_everything_happens
 test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs

@@ -71,6 +71,7 @@ def test_a_seal_by_an_unknown_key_is_named(seals: RingSeals, tmp_path: Path) -> 
     assert f"by key {key_id}, which is not among" in seals.fault(RECORD, stranger.sealer()(*RECORD))
 
 
+@pytest.mark.interpreted
 def test_after_a_rotation_old_seals_are_valid_and_new_ones_need_the_new_key(
     path: Path, seals: RingSeals, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_request_beyond_the_rate_is_refused_with_the_time_to_wait() -> None:
     buckets.use("alice", 21_000)
 
 
+@pytest.mark.interpreted
 def test_the_number_of_buckets_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_bucket, "NAMES_KEPT", 10)
     buckets = TokenBuckets(3, MINUTE_MS, "tries a minute")

@@ -318,6 +318,7 @@ class TestAllMatches:
         kept(events)
         resumable(await whole(server), [events])
 
+    @pytest.mark.interpreted
     @virtually
     async def test_places_are_in_order_though_events_reported_as_failed_are_published_late(self) -> None:
         server = InMemoryArbiter()
