@@ -22,6 +22,7 @@ from arbiter.config import Settings
 from arbiter.games.registry import game
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served, memory_world, served
+from tests.store import commit_thread
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -33,12 +34,23 @@ class Step(NamedTuple):
     function: str
 
 
-def steps() -> list[list[Step]]:
-    """Return the steps that CONTRIBUTING names, by line."""
+def steps(unlocked: bool = False) -> list[list[Step]]:
+    """Return the steps that CONTRIBUTING names, by line.
+
+    `unlocked`: with those of the paragraph behind the lines, in the place of the commit by the writer's thread.
+    """
     text = (ROOT / "CONTRIBUTING.md").read_text()
     section = text.partition("## The path of a move\n")[2].partition("\n## ")[0]
-    lines = re.split(r"^\d+\. ", section, flags=re.MULTILINE)[1:]
-    return [[Step(*found) for found in re.findall(r"`(arbiter/\S+\.py)`, `([\w.]+)`", line)] for line in lines]
+    listed, _, behind = section.partition("\n\nWhere the modules are compiled")
+    lines = re.split(r"^\d+\. ", listed, flags=re.MULTILINE)[1:]
+    found = [named(line) for line in lines]
+    if unlocked:
+        found[found.index([Step("arbiter/store/writer.py", "Writer._commit")])] = named(behind)
+    return found
+
+
+def named(text: str) -> list[Step]:
+    return [Step(*found) for found in re.findall(r"`(arbiter/\S+\.py)`,\s`([\w.]+)`", text)]
 
 
 class Calls:
@@ -116,8 +128,9 @@ async def play_one_move(server: Served, calls: Calls) -> None:
     events.cancel()
 
 
-def test_the_steps_exist() -> None:
-    lines = steps()
+@pytest.mark.parametrize("unlocked", [False, True])
+def test_the_steps_exist(unlocked: bool) -> None:
+    lines = steps(unlocked)
     assert len(lines) == 10
     assert all(lines)
     for step in (step for line in lines for step in line):
@@ -126,12 +139,15 @@ def test_the_steps_exist() -> None:
 
 
 @pytest.mark.interpreted  # no profiler sees the calls of compiled code
-async def test_a_move_takes_the_described_path(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unlocked", [False, pytest.param(True, marks=pytest.mark.toolchain)])
+async def test_a_move_takes_the_described_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unlocked: bool) -> None:
+    """`unlocked`: the move is committed by the thread that needs no lock, the only module that is compiled here."""
+    monkeypatch.setitem(sys.modules, commit_thread.NAME, commit_thread.built(tmp_path) if unlocked else None)
     calls = Calls()
     with calls.watching():
         async with served(partial(world_on_disk, tmp_path / "store.db")) as server:
             await play_one_move(server, calls)
     rest = iter(calls.seen)
-    for number, line in enumerate(steps(), 1):
+    for number, line in enumerate(steps(unlocked), 1):
         for step in line:
             assert step in rest, f"line {number}: {step.function} of {step.file} is not called after those before it"
