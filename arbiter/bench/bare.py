@@ -27,6 +27,7 @@ from arbiter.bench import bare_path
 from arbiter.bench.bare_path import BarePath, OutgoingMessages
 from arbiter.bench.processes import answer, order
 from arbiter.bootstrap import open_store
+from arbiter.runtime.grpc_events import plain_loop
 from arbiter.runtime.loop import run_process, switch_seldom
 
 
@@ -104,4 +105,4 @@ async def run(
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    run_process(run(**plan))
+    run_process(run(**plan), plain_loop)

@@ -18,6 +18,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 from arbiter.bench.processes import answer, order
 from arbiter.bench.scripts import GAME
 from arbiter.games import registry
+from arbiter.runtime.grpc_events import plain_loop
 from arbiter.runtime.loop import run_process
 
 MATCH = "bare"
@@ -90,4 +91,4 @@ async def run() -> None:
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    run_process(run(**plan))
+    run_process(run(**plan), plain_loop)

@@ -16,6 +16,7 @@ import grpc
 from arbiter.bench.h2 import RawCall
 from arbiter.bench.players import QUIET_S
 from arbiter.bench.processes import answer, give_way, order
+from arbiter.runtime.grpc_events import plain_loop
 from arbiter.runtime.loop import run_process
 
 ECHO = "/arbiter.bench/Echo"
@@ -98,4 +99,4 @@ async def drive(address: str, streams: int, busy: int, request_bytes: int) -> No
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    run_process(serve(**plan) if "answer_bytes" in plan else drive(**plan))
+    run_process(serve(**plan) if "answer_bytes" in plan else drive(**plan), plain_loop)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from arbiter.runtime.grpc_events import new_loop
+
 LITTLE: Final = 50_000  #: new containers, after which the collector runs if the load is low
 MUCH: Final = 1_000_000  #: new containers, after which the collector runs at any load, or
 SHARE: Final = 2  #: this multiple of the containers that survived the last run, if that is more
@@ -35,17 +37,7 @@ processes only start a program, and such a thread, which finds its file descript
 """
 
 
-def new_loop() -> asyncio.AbstractEventLoop:
-    """Return a new event loop: uvloop if it is installed, otherwise asyncio's own."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-    return loop
-
-
-def run_process(main: Coroutine[Any, Any, None]) -> None:
+def run_process(main: Coroutine[Any, Any, None], loop: Callable[[], asyncio.AbstractEventLoop] = new_loop) -> None:
     """Run the main coroutine of a process that serves, or measures a server, and does nothing else.
 
     The thread switch interval is short, so that the thread that commits does not wait long for the event loop's thread;
@@ -57,7 +49,7 @@ def run_process(main: Coroutine[Any, Any, None]) -> None:
     sys.setswitchinterval(SWITCH_S)
     gc.freeze()
     gc.disable()
-    with asyncio.Runner(loop_factory=new_loop) as runner:
+    with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(_swept(main))
 
 

@@ -33,7 +33,7 @@ from sqlalchemy import Connection, Engine, event, text
 from arbiter.bootstrap import World, open_world, serving
 from arbiter.config import Settings, load
 from arbiter.matches.events import EventKind
-from arbiter.runtime.loop import new_loop
+from arbiter.runtime.grpc_events import new_loop
 from arbiter.runtime.tied import tie
 from arbiter.service.ports.journal import Append, Journal, Stored
 from arbiter.testing import unlocked_commits

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from arbiter.bench.arrivals import Alarm, OfferedLoad, arrivals
-from arbiter.runtime.loop import new_loop
+from arbiter.runtime.grpc_events import new_loop
 
 
 def test_moves_fall_due_at_the_rate_that_is_asked_for_and_at_the_same_times_for_the_same_seed() -> None:

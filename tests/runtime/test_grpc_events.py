@@ -1,0 +1,95 @@
+"""The event loop takes the bytes by which the gRPC library tells of events, before the library waits for that."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+
+from arbiter.runtime import grpc_events
+from arbiter.runtime.grpc_events import KEPT, MOST, OFTEN, Reader, new_loop
+
+STREAMS = 300
+NUMBERS = range(20)  #: what each stream brings
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    read, write = socket.socketpair()
+    with read, write:
+        read.setblocking(False)
+        yield read, write
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the bytes can't be counted")
+@pytest.mark.parametrize(("written", "left"), [(1, 1), (MOST, MOST), (MOST + 1, KEPT), (MOST + 90, KEPT)])
+def test_where_too_many_bytes_have_stayed_most_of_them_are_taken(
+    pair: tuple[socket.socket, socket.socket], written: int, left: int
+) -> None:
+    read, write = pair
+    found: list[int] = []
+    reader = Reader(read, lambda: found.append(reader.waiting()))
+    write.send(b"1" * written)
+    for _ in range(OFTEN):
+        reader()
+    assert found == [written] * (OFTEN - 1) + [left]
+
+
+class Watched(Reader):
+    """A reader that notes how many bytes there were before and after each call."""
+
+    seen: list[tuple[int, int]]
+
+    def __call__(self) -> None:
+        before = self.waiting()
+        super().__call__()
+        Watched.seen.append((before, self.waiting()))
+
+
+class Numbers(grpc.GenericRpcHandler):
+    """Writes the numbers to every caller, each to all of them at once."""
+
+    def __init__(self) -> None:
+        self._at_once = asyncio.Barrier(STREAMS)
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        return grpc.unary_stream_rpc_method_handler(self._write)
+
+    async def _write(self, _request: bytes, context: Any) -> None:
+        for number in NUMBERS:
+            await self._at_once.wait()
+            await context.write(str(number).encode())
+
+
+async def read_numbers(channel: grpc.aio.Channel) -> list[int]:
+    call: Any = channel.unary_stream("/test/Numbers")
+    return [int(number) async for number in call(b"")]
+
+
+async def read_streams() -> list[list[int]]:
+    """Read many streams of a server in this process; return what each of them brought."""
+    server = grpc.aio.server(handlers=[Numbers()])
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        read = await asyncio.gather(*(read_numbers(channel) for _ in range(STREAMS)))
+    await server.stop(None)
+    return read
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the bytes can't be counted")
+@pytest.mark.parametrize("kind", ["uvloop", "asyncio"])
+def test_bytes_of_the_library_are_taken_and_no_event_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kind == "asyncio":
+        monkeypatch.setitem(sys.modules, "uvloop", None)
+    monkeypatch.setattr(grpc_events, "Reader", Watched)
+    Watched.seen = []
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        assert type(runner.get_loop()).__module__.partition(".")[0] == kind
+        assert runner.run(read_streams()) == [list(NUMBERS)] * STREAMS
+    assert any(before > MOST and after <= before - (MOST - KEPT) for before, after in Watched.seen)
