@@ -17,7 +17,7 @@ from arbiter.service.token_bucket import TokenBucket
 
 T = TypeVar("T")
 
-AT_ONCE: Final = 4  #: readers to wake before other tasks have the event loop: a move waits for a few such turns
+AT_ONCE: Final = 8  #: readers to wake before other tasks have the event loop: a move waits for a few such turns
 
 
 PERIOD_MS: Final = 100  #: the period of the message limit; its messages may come at once
