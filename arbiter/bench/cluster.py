@@ -7,8 +7,10 @@ of them; ratios are of the same round. First all players answer at once, then mo
 machine bears, for the latencies.
 
 A move costs a process more if it has fewer of them, because fewer share a wake-up, a turn of the event loop and a
-commit. Several servers on the same processors have fewer each. So the single process is also measured at the moves a
-second that each of several servers had: beside that, the ratio says what it costs to be several.
+commit. Several servers on the same processors have fewer each, and together make fewer than the single process when all
+answer at once. So there are two more comparisons. With as many moves a second offered to all of them together as to the
+single process, up to two servers do the same work as it does. And the single process is measured at the moves a second
+that each of several servers had: beside that, the ratio says what it costs to be several.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ SIZES: Final = (1, 2, 4)
 WARM_UP_S: Final = 1.0
 FASTEST: Final = 6_000  #: moves a second for which there are matches
 TRIES: Final = 4  #: of a round
+MOST_LOADED: Final = 2  #: replicas to which the larger load is offered: more of them may not bear it on two processors
 REPLICAS_US: Final = 1.25  #: goal: the replicas' processor time a move, of the single process's
 ELSEWHERE_MS: Final = 5.0  #: goal: the median from the commit to an observer at another replica
 PARTS: Final = ("replicas", "postgres", "nats", "drivers")
@@ -38,6 +41,7 @@ SQLITE: Final = Servers(0)  #: what the others are compared with
 class ClusterPlan:
     """The size of the measurement: numbers of replicas, pairs of players, rounds, seconds, moves offered a second.
 
+    offered, loaded: for the latencies; for the processor time of the same moves a second on several servers and on one.
     store: a database on the PostgreSQL server to measure on; '' to run one. folder: for SQLite. bus: whether several
     replicas are measured with NATS too.
     """
@@ -47,6 +51,7 @@ class ClusterPlan:
     rounds: int = 5
     seconds: float = 3.0
     offered: int = 200
+    loaded: int = 1_500
     store: str = ""
     folder: Path | None = None
     bus: bool = True
@@ -62,11 +67,13 @@ class ClusterPlan:
 class SizeRounds:
     """What the rounds of one size found: with players who answer at once, and with moves offered.
 
-    single: of several replicas, what the single process took at the moves a second that each of them had.
+    loaded: with more moves offered; none of more replicas than MOST_LOADED. single: of several replicas, what the
+    single process took at the moves a second that each of them had.
     """
 
     at_once: Sequence[ClusterRound]
     offered: Sequence[ClusterRound]
+    loaded: Sequence[ClusterRound]
     single: Sequence[ClusterRound]
 
 
@@ -83,28 +90,31 @@ def bench_cluster(plan: ClusterPlan, progress: Progress) -> Report:
 def new_report(plan: ClusterPlan) -> Report:
     """Return a report without figures, which says how they are measured."""
     about = f"{plan.pairs} pairs of players on replicas that share a PostgreSQL, beside one on SQLite"
-    size = {"pairs": plan.pairs, "rounds": plan.rounds, "seconds": plan.seconds, "offered": plan.offered}
+    size = {"pairs": plan.pairs, "rounds": plan.rounds, "seconds": plan.seconds}
+    size |= {"offered": plan.offered, "loaded": plan.loaded}
     return Report("cluster", about, plan=size)
 
 
 def _play(plan: ClusterPlan, progress: Progress) -> Mapping[Servers, SizeRounds]:
     at_once: dict[Servers, list[ClusterRound]] = {size: [] for size in plan.contests}
     offered: dict[Servers, list[ClusterRound]] = {size: [] for size in at_once}
+    loaded: dict[Servers, list[ClusterRound]] = {size: [] for size in at_once}
     single: dict[Servers, list[ClusterRound]] = {size: [] for size in at_once}
     needs_bus = any(size.bus for size in at_once)
     with database(plan.store) as place, nats() if needs_bus else nullcontext() as bus:
         for number in range(1, plan.rounds + 1):
             for size in list(at_once)[:: 1 if number % 2 else -1]:  # none is always the first
                 progress(f"round {number} of {plan.rounds}: {_name(size)}")
-                fast, steady = _round(plan, size, number, place, bus if size.bus else None, progress)
+                fast, steady, *more = _round(plan, size, number, place, bus if size.bus else None, progress)
                 at_once[size].append(fast)
                 offered[size].append(steady)
+                loaded[size] += more
             for size in at_once:
                 if size.replicas > 1:
                     each = at_once[size][-1].rate / size.replicas
                     progress(f"round {number} of {plan.rounds}: {_name(SQLITE)} with {each:,.0f} moves/s")
                     single[size].append(_single(plan, number, each, place))
-    return {size: SizeRounds(at_once[size], offered[size], single[size]) for size in at_once}
+    return {size: SizeRounds(at_once[size], offered[size], loaded[size], single[size]) for size in at_once}
 
 
 def _single(plan: ClusterPlan, number: int, rate: float, place: Database) -> ClusterRound:
@@ -117,20 +127,24 @@ def _single(plan: ClusterPlan, number: int, rate: float, place: Database) -> Clu
 
 def _round(
     plan: ClusterPlan, size: Servers, number: int, place: Database, bus: NatsProcess | None, progress: Progress
-) -> tuple[ClusterRound, ClusterRound]:
-    """Play one size in one round. Raises BenchError if it is disturbed TRIES times.
+) -> list[ClusterRound]:
+    """Play one size in one round: at once, the offered load, and up to MOST_LOADED replicas the larger one too.
+
+    Raises BenchError if it is disturbed TRIES times.
 
     On a machine that does much else, a server may stand still for so long that the others take it for dead: then it
     ends the streams of its players, and the round says nothing.
     """
     warm_up_s = min(WARM_UP_S, plan.seconds)
-    moves = FASTEST * (plan.seconds + warm_up_s) + plan.offered * plan.seconds
+    loads = [plan.offered, plan.loaded] if size.replicas <= MOST_LOADED else [plan.offered]
+    moves = FASTEST * (plan.seconds + warm_up_s) + sum(loads) * plan.seconds
     for tries_left in reversed(range(TRIES)):
         try:
             with contest(size.replicas, plan.pairs, moves, place, plan.folder, bus) as replicas:
                 replicas.round(warm_up_s)
                 fast = replicas.round(plan.seconds)
-                return fast, replicas.round(plan.seconds, offered=plan.offered, seed=f"{plan.offered}/{number}")
+                seeds = [(load, f"{load}/{number}") for load in loads]
+                return [fast, *(replicas.round(plan.seconds, offered=load, seed=seed) for load, seed in seeds)]
         except BenchError as error:
             if not tries_left:
                 raise
@@ -150,6 +164,9 @@ def _add(report: Report, plan: ClusterPlan, size: Servers, rounds: SizeRounds) -
         ):
             spent = [each.us[part] for each in rounds.at_once]
             report.median(f"{key}_{part}_us", f"{name}: processor time of {_PARTS[part]}", spent, "µs a move")
+    if rounds.loaded:
+        title = f"{name}, {plan.loaded:,} moves/s offered: processor time of {_PARTS['replicas']}"
+        report.median(f"{key}_loaded_us", title, [each.us["replicas"] for each in rounds.loaded], "µs a move")
     load = f"{name}, {plan.offered} moves/s offered"
     for percent in (50, 99):
         acks = [percentile(each.acks, percent) for each in rounds.offered]
@@ -178,6 +195,11 @@ def _compare(report: Report, plan: ClusterPlan, found: Mapping[Servers, SizeRoun
         ratios = [ratio(us, alone) for us, alone in zip(spent, single, strict=True)]
         title = f"{_name(size)}: processor time of the replicas a move, of the single process's"
         report.median(f"{_key(size)}_us_ratio", title, ratios, TIMES, REPLICAS_US, Bound.MOST)
+        if found[size].loaded:
+            pairs = zip(found[size].loaded, found[SQLITE].loaded, strict=True)
+            ratios = [ratio(many.us["replicas"], one.us["replicas"]) for many, one in pairs]
+            title = f"{_name(size)}: the same, with {plan.loaded:,} moves/s offered to both"
+            report.median(f"{_key(size)}_us_loaded_ratio", title, ratios, TIMES, REPLICAS_US, Bound.MOST)
     for size in others:
         shared, alone = found[size].at_once, found[size].single
         ratios = [ratio(many.us["replicas"], one.us["replicas"]) for many, one in zip(shared, alone, strict=True)]

@@ -290,6 +290,7 @@ def cluster(
     rounds: Count = 5,
     seconds: Seconds = 3.0,
     offered: Count = 200,
+    loaded: Count = 1_500,
     folder: Folder = None,
     store: Annotated[
         str,
@@ -305,19 +306,20 @@ def cluster(
 
     It runs a PostgreSQL and a NATS of its own, so that their processor time can be measured. The players of a pair are
     on any two replicas. Goals, as medians of paired rounds: the replicas' processor time a move at most 1.25 times the
-    single process's; with two replicas no fewer moves a second than with one; from the commit to an observer at another
-    replica 5 ms (p50).
+    single process's, when players answer at once and with the same moves a second offered to both; with two replicas
+    no fewer moves a second than with one; from the commit to an observer at another replica 5 ms (p50).
 
     :param replicas: Numbers of replicas, separated by commas.
     :param pairs: Pairs of players.
     :param rounds: Rounds; each starts and plays every number of replicas.
     :param seconds: Length of each part of a round: players who answer at once, then moves offered.
     :param offered: Moves that fall due a second, for the latencies.
+    :param loaded: The same, for the processor time of the same load on one and two replicas and on the single process.
     :param bus: Also measure each number of replicas above 1 with NATS.
     """
     from arbiter.bench.cluster import ClusterPlan, bench_cluster
 
-    plan = ClusterPlan(_numbers(replicas), pairs, rounds, seconds, offered, store, folder, bus)
+    plan = ClusterPlan(_numbers(replicas), pairs, rounds, seconds, offered, loaded, store, folder, bus)
     _measure(lambda progress: bench_cluster(plan, progress), json)
 
 

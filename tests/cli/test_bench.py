@@ -22,6 +22,7 @@ from tests.store.postgres import Cluster
 pytestmark = pytest.mark.long
 
 ATTACKS = ("--reading", "3", "--unread", "5", "--watching", "5", "--calling", "5", "--listing", "2", "--rounds", "1")
+LOADED = ("--loaded", "100")
 SHORT = ("--think", "0.05", "--rounds", "1", "--seconds", "1")
 TINY = {
     "moves": ("--matches", "2", "--rounds", "1", "--seconds", "0.2", "--only", "thinking"),
@@ -29,7 +30,7 @@ TINY = {
     "growth": ("--live", "4,8", "--offered", "50", "--rounds", "1", "--seconds", "0.5"),
     "metrics": ("--matches", "2", "--rounds", "1", "--seconds", "0.2"),
     "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),
-    "cluster": ("--replicas", "1,2", "--pairs", "4", "--rounds", "1", "--seconds", "0.5", "--offered", "20"),
+    "cluster": ("--replicas", "1,2", "--pairs", "4", "--rounds", "1", "--seconds", "0.5", "--offered", "20", *LOADED),
     "web": ("--viewers", "3", "--grid-viewers", "2", "--grid", "2", "--matches", "2", *SHORT),
 }
 IN_SHORT = ("moves",)  #: the others are tested by `make soak`
@@ -48,6 +49,7 @@ GOALS = {
     },
     "cluster": {"replicas_1_us_ratio": 1.25}
     | {f"replicas_{size}_us_ratio": 1.25 for size in ("2", "2_bus")}
+    | {f"replicas_{size}_us_loaded_ratio": 1.25 for size in ("1", "2", "2_bus")}
     | {f"replicas_{size}_rate_ratio": 1 for size in ("2", "2_bus")}
     | {f"replicas_{size}_seen_p50_ms": 5 for size in ("2", "2_bus")},
     "web": {"p50_ratio": 1.1, "p99_ratio": 1.1, "update_p50_ms": 5, "update_p99_ms": 5},
@@ -58,6 +60,7 @@ CLUSTER = {
     *(f"{servers}_{part}_us" for servers in SERVERS for part in ("replicas", "drivers")),
     *(f"{servers}_postgres_us" for servers in SERVERS[1:]),
     *(f"{servers}_{what}_p{percent}_ms" for servers in SERVERS for what in ("ack", "seen") for percent in (50, 99)),
+    *(f"{servers}_loaded_us" for servers in SERVERS),
 }
 """Figures of two servers that share a store, beside one that does not."""
 
@@ -116,7 +119,7 @@ def test_two_servers_on_one_store_have_every_figure_of_each_part(
 ) -> None:
     require("nats-server", why="it is the bus of servers that are measured")
     monkeypatch.setenv("ARBITER_POSTGRES_PROGRAMS", str(cluster.programs))
-    size = ("--replicas", "2", "--pairs", "2", "--rounds", "1", "--seconds", "1", "--offered", "50")
+    size = ("--replicas", "2", "--pairs", "2", "--rounds", "1", "--seconds", "1", "--offered", "50", *LOADED)
     found = by_key(bench("cluster", *size))
     assert {key for key in CLUSTER if found[key]["value"] <= 0} == set()
     assert "replicas_2_bus_nats_us" in found, "so few moves may cost less than a tick of the system's clock"

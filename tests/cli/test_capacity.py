@@ -127,6 +127,6 @@ def test_the_file_is_of_as_many_pairs_as_the_command_plays() -> None:
 
 
 def test_a_report_keeps_the_size_of_its_measurement() -> None:
-    kept = new_report(ClusterPlan(pairs=5, rounds=2, seconds=1.5, offered=100)).json()
-    assert kept["plan"] == {"pairs": 5, "rounds": 2, "seconds": 1.5, "offered": 100}
+    kept = new_report(ClusterPlan(pairs=5, rounds=2, seconds=1.5, offered=100, loaded=900)).json()
+    assert kept["plan"] == {"pairs": 5, "rounds": 2, "seconds": 1.5, "offered": 100, "loaded": 900}
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", kept["date"])
