@@ -41,7 +41,8 @@ SQLITE: Final = Servers(0)  #: what the others are compared with
 class ClusterPlan:
     """The size of the measurement: numbers of replicas, pairs of players, rounds, seconds, moves offered a second.
 
-    offered, loaded: for the latencies; for the processor time of the same moves a second on several servers and on one.
+    offered: the moves a second for the latencies. loaded: those for the processor time of the same load on the single
+    process and on up to MOST_LOADED replicas.
     store: a database on the PostgreSQL server to measure on; '' to run one. folder: for SQLite. bus: whether several
     replicas are measured with NATS too.
     """

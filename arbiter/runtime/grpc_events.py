@@ -28,10 +28,10 @@ if sys.platform != "win32":
 READER: Final = "PollerCompletionQueue._handle_events"  #: the qualified name of the library's reader
 OFTEN: Final = 8  #: calls of the reader, after which the bytes are counted
 MOST: Final = 128  #: bytes that may stay
-KEPT: Final = 64  #: bytes that stay where there were more than MOST; see `Reader`
+KEPT: Final = 64  #: bytes that stay where there were more than MOST; see `DrainingReader`
 
 
-class Reader:
+class DrainingReader:
     """Calls the library's reader, and takes bytes of its socket where too many have stayed.
 
     It does not take all: as long as there are some, the event loop does not sleep. Where each call took all others, a
@@ -48,8 +48,8 @@ class Reader:
     def __call__(self) -> None:
         """Call the library's reader, which takes one byte."""
         self._calls += 1
-        if not self._calls % OFTEN and self.waiting() > MOST:
-            self._read.recv(self.waiting() - KEPT)
+        if not self._calls % OFTEN and (waiting := self.waiting()) > MOST:
+            self._read.recv(waiting - KEPT)
         self._callback()
 
     def waiting(self) -> int:
@@ -65,7 +65,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
     def add(fd: Any, callback: Callable[..., Any], *args: Any) -> None:
         if isinstance(fd, socket.socket) and _is_reader(callback):
-            add_reader(fd, Reader(fd, partial(callback, *args)))
+            add_reader(fd, DrainingReader(fd, partial(callback, *args)))
         else:
             add_reader(fd, callback, *args)
 
@@ -75,7 +75,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 def plain_loop() -> asyncio.AbstractEventLoop:
-    """Return a new event loop as it comes, which lets the thread wait: with it, benchmarks compare."""
+    """Return a new event loop that lets the thread wait, for the servers that benchmarks compare with."""
     try:
         import uvloop
     except ImportError:

@@ -37,7 +37,9 @@ processes only start a program, and such a thread, which finds its file descript
 """
 
 
-def run_process(main: Coroutine[Any, Any, None], loop: Callable[[], asyncio.AbstractEventLoop] = new_loop) -> None:
+def run_process(
+    main: Coroutine[Any, Any, None], loop_factory: Callable[[], asyncio.AbstractEventLoop] = new_loop
+) -> None:
     """Run the main coroutine of a process that serves, or measures a server, and does nothing else.
 
     The thread switch interval is short, so that the thread that commits does not wait long for the event loop's thread;
@@ -49,7 +51,7 @@ def run_process(main: Coroutine[Any, Any, None], loop: Callable[[], asyncio.Abst
     sys.setswitchinterval(SWITCH_S)
     gc.freeze()
     gc.disable()
-    with asyncio.Runner(loop_factory=loop) as runner:
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(_swept(main))
 
 

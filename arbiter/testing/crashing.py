@@ -33,6 +33,7 @@ from sqlalchemy import Connection, Engine, event, text
 from arbiter.bootstrap import World, open_world, serving
 from arbiter.config import Settings, load
 from arbiter.matches.events import EventKind
+from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.grpc_events import new_loop
 from arbiter.runtime.tied import tie
 from arbiter.service.ports.journal import Append, Journal, Stored
@@ -54,6 +55,8 @@ WITHIN_COMMIT: Final = (CrashPoint.WRITTEN, CrashPoint.LISTED)
 
 There the insert and the COMMIT of other records are one round trip, and nothing can be called between them.
 """
+
+SECOND_MS: Final = 1_000
 
 _LISTED: Final = (EventKind.CREATED, EventKind.ENDED)  #: the kinds of record that change the lists
 
@@ -225,10 +228,11 @@ async def _serve(settings: Settings, plan: CrashPlan, shared: bool) -> None:
 
 
 def _set_clock(ahead_ms: int) -> None:
-    """Make the system's clock show another time to this process."""
+    """Make the system's clock show another time to this process, and make sure that the arbiter sees it."""
     true_ns = time.time_ns
     time.time_ns = lambda: true_ns() + ahead_ms * 1_000_000
     time.time = lambda: time.time_ns() / 1e9
+    assert abs(SystemClock().now_ms() - true_ns() // 1_000_000 - ahead_ms) < SECOND_MS, "the arbiter shows another time"
 
 
 def _say(**words: object) -> None:

@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from arbiter.runtime import grpc_events
-from arbiter.runtime.grpc_events import KEPT, MOST, OFTEN, Reader, new_loop
+from arbiter.runtime.grpc_events import KEPT, MOST, OFTEN, DrainingReader, new_loop
 
 STREAMS = 300
 NUMBERS = range(20)  #: what each stream brings
@@ -33,14 +33,14 @@ def test_where_too_many_bytes_have_stayed_most_of_them_are_taken(
 ) -> None:
     read, write = pair
     found: list[int] = []
-    reader = Reader(read, lambda: found.append(reader.waiting()))
+    reader = DrainingReader(read, lambda: found.append(reader.waiting()))
     write.send(b"1" * written)
     for _ in range(OFTEN):
         reader()
     assert found == [written] * (OFTEN - 1) + [left]
 
 
-class Watched(Reader):
+class Watched(DrainingReader):
     """A reader that notes how many bytes there were before and after each call."""
 
     seen: list[tuple[int, int]]
@@ -87,7 +87,7 @@ async def read_streams() -> list[list[int]]:
 def test_bytes_of_the_library_are_taken_and_no_event_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if kind == "asyncio":
         monkeypatch.setitem(sys.modules, "uvloop", None)
-    monkeypatch.setattr(grpc_events, "Reader", Watched)
+    monkeypatch.setattr(grpc_events, "DrainingReader", Watched)
     Watched.seen = []
     with asyncio.Runner(loop_factory=new_loop) as runner:
         assert type(runner.get_loop()).__module__.partition(".")[0] == kind
