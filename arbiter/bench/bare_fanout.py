@@ -1,9 +1,9 @@
 """A baseline server (a part of a benchmark): it writes each message to all observers, and does nothing else.
 
 It has no matches and no commits. An event is a byte string with the size of an arbiter's event, written to one stream
-after the other. It sends an answer as soon as it serves. An order has `events` (how many) and `every_s` (seconds
-between them, long enough that all observers wait for the next event). The answer lists these events as `durable`
-(match, revision, and the time at which writing began, by the monotonic clock).
+after the other. It sends an answer as soon as it serves. An order has `events` (how many) and `every_s` (seconds from
+one to the next, or more if the server does not get to it in time). The answer lists these events as `durable` (match,
+revision, and the time at which writing began, by the monotonic clock).
 """
 
 from __future__ import annotations
@@ -79,11 +79,12 @@ async def run() -> None:
     answer(port=port)
     while (ordered := await asyncio.to_thread(order)) is not None:
         durable = []
+        begin = time.monotonic()
         for revision in range(1, ordered["events"] + 1):
             message = _event(revision)
             durable.append((MATCH, revision, time.monotonic()))
             fanout.publish(message)
-            await asyncio.sleep(ordered["every_s"])
+            await asyncio.sleep(max(0.0, begin + revision * ordered["every_s"] - time.monotonic()))
         answer(durable=durable)
     await server.stop(0)
 

@@ -5,10 +5,11 @@ server that keeps up, not a queue that grows without end. When a round of play b
 spread. So the measurement window opens after all matches are under way. Every event that is committed in the window
 must reach every observer, however late.
 
-Beside it there are two other servers. A baseline server writes one message at a time to as many observers. And the same
-matches are played at the same pace on a server without observers: what its players wait for the acknowledgement of a
-move is compared with what the players beside observers wait. All processes stay connected, and the windows of the three
-servers take turns. A ratio is that of two windows of one round, and the median of the rounds counts.
+Beside it there are two other servers. A baseline server writes messages to as many observers: at the same pace, and in
+another window one at a time, each long after the one before. And the same matches are played at the same pace on a
+server without observers: what its players wait for the acknowledgement of a move is compared with what the players
+beside observers wait. All processes stay connected, and the windows of the three servers take turns. A ratio is that of
+two windows of one round, and the median of the rounds counts.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ PERCENTS: Final = (50, 99)
 class FanoutPlan:
     """The size of the measurement: observers of all matches, matches, required deliveries a second, rounds.
 
-    seconds: the length of each of the three windows of a round.
+    seconds: the length of each of the four windows of a round.
     """
 
     observers: int = 1_000
@@ -80,10 +81,15 @@ class _Observed(NamedTuple):
 
 
 class _Round(NamedTuple):
-    """The windows of one round. bare: delays in ms. alone: latencies of acknowledgements without observers in ms."""
+    """The windows of one round.
+
+    paced, single: the baseline server's delays in ms, with messages at the same pace and one at a time. alone:
+    latencies of acknowledgements without observers in ms.
+    """
 
     observed: _Observed
-    bare: Sequence[float]
+    paced: Sequence[float]
+    single: Sequence[float]
     alone: Sequence[float]
 
 
@@ -147,14 +153,16 @@ def _played(plan: FanoutPlan) -> Iterator[tuple[ServerProcess, PlayingServer]]:
 
 
 def _round(plan: FanoutPlan, contest: _Contest, number: int) -> _Round:
-    """Measure the three windows: that with observers between the two others, of which neither is always the first."""
+    """Measure the four windows: that with observers between the others, which change places from round to round."""
+    pace_s = plan.observers / plan.offered
     if number % 2:
-        bare = _bare(plan, contest)
+        single, paced = _bare(plan, contest, ALONE_S), _bare(plan, contest, pace_s)
         observed = _observed(plan, contest)
-        return _Round(observed, bare, _alone(plan, contest))
+        return _Round(observed, paced, single, _alone(plan, contest))
     alone = _alone(plan, contest)
     observed = _observed(plan, contest)
-    return _Round(observed, _bare(plan, contest), alone)
+    paced, single = _bare(plan, contest, pace_s), _bare(plan, contest, ALONE_S)
+    return _Round(observed, paced, single, alone)
 
 
 def _observed(plan: FanoutPlan, contest: _Contest) -> _Observed:
@@ -175,10 +183,10 @@ def _alone(plan: FanoutPlan, contest: _Contest) -> Sequence[float]:
     return contest.alone.round(plan.lead_s + plan.seconds).latencies
 
 
-def _bare(plan: FanoutPlan, contest: _Contest) -> Sequence[float]:
-    """Write single messages; return the delay of each at each observer, in milliseconds."""
-    events = max(1, round(plan.seconds / ALONE_S))
-    return _delays(plan, contest.bare_observers, contest.bare.ask(events=events, every_s=ALONE_S)["durable"])
+def _bare(plan: FanoutPlan, contest: _Contest, every_s: float) -> Sequence[float]:
+    """Have the baseline server write messages; return the delay of each at each observer, in milliseconds."""
+    events = max(1, round(plan.seconds / every_s))
+    return _delays(plan, contest.bare_observers, contest.bare.ask(events=events, every_s=every_s)["durable"])
 
 
 def _delays(plan: FanoutPlan, observers: BenchProcess, durable: list[Any]) -> list[float]:
@@ -197,19 +205,23 @@ def _add_deliveries(report: Report, rounds: Sequence[_Round]) -> None:
     found = [each.observed for each in rounds]
     report.median("deliveries_per_s", "events delivered", [each.rate for each in found], "deliveries/s", 20_000)
     ours = {percent: [percentile(each.delays, percent) for each in found] for percent in PERCENTS}
-    least = {percent: [percentile(each.bare, percent) for each in rounds] for percent in PERCENTS}
+    paced = {percent: [percentile(each.paced, percent) for each in rounds] for percent in PERCENTS}
+    single = {percent: [percentile(each.single, percent) for each in rounds] for percent in PERCENTS}
     report.median("delivery_p50_ms", "from commit to observer, p50", ours[50], "ms")
     report.median("delivery_p99_ms", "from commit to observer, p99", ours[99], "ms", 60, Bound.MOST)
     spent = [each.server_us for each in found]
     report.median("server_us_per_delivery", "the server's processor time", spent, "µs a delivery")
     spent = [each.observers_us for each in found]
     report.median("observers_us", "the observers' processor time", spent, "µs a delivery")
-    report.median("bare_p50_ms", "one message written to as many by a bare server, p50", least[50], "ms")
-    report.median("bare_p99_ms", "and p99", least[99], "ms")
-    for percent in PERCENTS:
-        title = f"from commit to observer, p{percent}, of the bare server's"
-        times = [ratio(this, that) for this, that in zip(ours[percent], least[percent], strict=True)]
-        report.median(f"delivery_p{percent}_ratio", title, times, TIMES, OF_BARE, Bound.MOST)
+    for key, what, bare in (("paced", "at the same pace", paced), ("single", "one message at a time", single)):
+        for percent in PERCENTS:
+            title = f"a bare server, {what}: to an observer, p{percent}"
+            report.median(f"bare_{key}_p{percent}_ms", title, bare[percent], "ms")
+    for key, what, bare in (("paced", "at the same pace", paced), ("single", "with one message at a time", single)):
+        for percent in PERCENTS:
+            title = f"from commit to observer, p{percent}, of the bare server's {what}"
+            times = [ratio(this, that) for this, that in zip(ours[percent], bare[percent], strict=True)]
+            report.median(f"delivery_{key}_p{percent}_ratio", title, times, TIMES, OF_BARE, Bound.MOST)
 
 
 def _add_acknowledgements(report: Report, rounds: Sequence[_Round]) -> None:

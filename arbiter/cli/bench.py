@@ -130,9 +130,9 @@ def fanout(
 ) -> None:
     """Measure how many events reach observers, and how soon. Goals: 20,000 a second, 60 ms from the commit (p99).
 
-    Beside it runs a bare server that writes one message to as many. Goal: 1.25 times its delay (p50 and p99), as the
-    median of paired rounds. A third server plays as many matches without observers: it shows how much sooner moves are
-    acknowledged there.
+    Beside it runs a bare server that writes messages to as many, at the same pace and one at a time. Goal: 1.25 times
+    its delay (p50 and p99), as the median of paired rounds. A third server plays as many matches without observers: it
+    shows how much sooner moves are acknowledged there.
 
     :param observers: Number of streams, each of which gets every event of all matches.
     :param matches: Number of matches that are played.

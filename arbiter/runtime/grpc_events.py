@@ -1,11 +1,18 @@
-"""An event loop that does not let the gRPC library's thread wait.
+"""An event loop that does not let the gRPC library's thread wait, and is not interrupted by it.
 
 For each event, such as a message that has come or has been written, this thread writes a byte to a socket that the
-event loop watches. The library's reader of the socket takes one byte, and all events that there are by then. So bytes
+event loop watches.
+
+It must not wait. The library's reader of the socket takes one byte, and all events that there are by then. So bytes
 stay behind, and each of them calls the reader again. If many events come at once, the bytes fill the socket (277 on
 Linux), and the thread waits until the reader has taken one. From then on it passes on one event for each turn of the
 loop: a move that has come waits behind all that the server has written to observers. This loop takes most of these
 bytes before that. No event is lost, because each event is there before its byte.
+
+And it must not interrupt. When an event has come, the system starts this thread at once, mostly on the processor of the
+event loop's thread, which then stands still: twice for each move of two servers on two processors. But the thread only
+tells the loop of an event, which the loop does not look for before its next turn. So it runs as a batch thread: it does
+not interrupt others, and passes on more events at once. See `_schedule_as_batch`.
 
 Seen in grpcio 1.85 (`PollerCompletionQueue`); https://github.com/grpc/grpc/pull/40989 tells of the same wait when a
 process ends.
@@ -14,10 +21,13 @@ process ends.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
+import threading
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -26,6 +36,7 @@ if sys.platform != "win32":
     import termios
 
 READER: Final = "PollerCompletionQueue._handle_events"  #: the qualified name of the library's reader
+THREAD: Final = "_poll_wrapper"  #: the function that the library's thread runs; it is in the thread's name
 OFTEN: Final = 8  #: calls of the reader, after which the bytes are counted
 MOST: Final = 128  #: bytes that may stay
 KEPT: Final = 64  #: bytes that stay where there were more than MOST; see `DrainingReader`
@@ -66,6 +77,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
     def add(fd: Any, callback: Callable[..., Any], *args: Any) -> None:
         if isinstance(fd, socket.socket) and _is_reader(callback):
             add_reader(fd, DrainingReader(fd, partial(callback, *args)))
+            _schedule_as_batch()
         else:
             add_reader(fd, callback, *args)
 
@@ -75,7 +87,7 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 def plain_loop() -> asyncio.AbstractEventLoop:
-    """Return a new event loop that lets the thread wait, for the servers that benchmarks compare with."""
+    """Return a new event loop without these measures, for the servers that benchmarks compare with."""
     try:
         import uvloop
     except ImportError:
@@ -87,3 +99,20 @@ def plain_loop() -> asyncio.AbstractEventLoop:
 def _is_reader(callback: Callable[..., object]) -> bool:
     function = callback.func if isinstance(callback, partial) else callback
     return getattr(function, "__qualname__", "") == READER
+
+
+def _schedule_as_batch() -> None:
+    """Have the library's thread run without interrupting other threads (Linux: SCHED_BATCH, see sched(7)).
+
+    Measured in alternating rounds of one connection of 64 pairs, medians of 6 to 9. Two servers on PostgreSQL make 1.09
+    to 1.11 times the moves a second, with NATS 1.08 times. A delivery to one of 1,000 observers takes the server 44
+    instead of 50 µs. With 2,500 moves a second offered, an acknowledgement takes 18 instead of 29 ms (p50). Where other
+    programs keep all processors busy, the thread waits for them: with four beside a server on two processors, 9.2
+    instead of 7.4 ms (p50), and as long as before at p99.
+    """
+    if sys.platform == "linux":
+        for thread in threading.enumerate():
+            if THREAD in thread.name and thread.native_id is not None:
+                with suppress(OSError):  # not allowed here, or the operator has chosen another policy
+                    if os.sched_getscheduler(thread.native_id) == os.SCHED_OTHER:
+                        os.sched_setscheduler(thread.native_id, os.SCHED_BATCH, os.sched_param(0))
