@@ -113,6 +113,6 @@ def _schedule_as_batch() -> None:
     if sys.platform == "linux":
         for thread in threading.enumerate():
             if THREAD in thread.name and thread.native_id is not None:
-                with suppress(OSError):  # not allowed here, or the operator has chosen another policy
-                    if os.sched_getscheduler(thread.native_id) == os.SCHED_OTHER:
+                with suppress(OSError):  # it may not be set here
+                    if os.sched_getscheduler(thread.native_id) == os.SCHED_OTHER:  # else the operator has chosen one
                         os.sched_setscheduler(thread.native_id, os.SCHED_BATCH, os.sched_param(0))
