@@ -153,7 +153,7 @@ def _played(plan: FanoutPlan) -> Iterator[tuple[ServerProcess, PlayingServer]]:
 
 
 def _round(plan: FanoutPlan, contest: _Contest, number: int) -> _Round:
-    """Measure the four windows: that with observers between the others, which change places from round to round."""
+    """Measure the four windows; every second round takes them in the opposite order."""
     pace_s = plan.observers / plan.offered
     if number % 2:
         single, paced = _bare(plan, contest, ALONE_S), _bare(plan, contest, pace_s)
@@ -213,13 +213,11 @@ def _add_deliveries(report: Report, rounds: Sequence[_Round]) -> None:
     report.median("server_us_per_delivery", "the server's processor time", spent, "µs a delivery")
     spent = [each.observers_us for each in found]
     report.median("observers_us", "the observers' processor time", spent, "µs a delivery")
-    for key, what, bare in (("paced", "at the same pace", paced), ("single", "one message at a time", single)):
+    for key, how, bare in (("paced", "at the same pace", paced), ("single", "with one message at a time", single)):
         for percent in PERCENTS:
-            title = f"a bare server, {what}: to an observer, p{percent}"
+            title = f"to an observer of a bare server {how}, p{percent}"
             report.median(f"bare_{key}_p{percent}_ms", title, bare[percent], "ms")
-    for key, what, bare in (("paced", "at the same pace", paced), ("single", "with one message at a time", single)):
-        for percent in PERCENTS:
-            title = f"from commit to observer, p{percent}, of the bare server's {what}"
+            title = f"from commit to observer, p{percent}, of the bare server's {how}"
             times = [ratio(this, that) for this, that in zip(ours[percent], bare[percent], strict=True)]
             report.median(f"delivery_{key}_p{percent}_ratio", title, times, TIMES, OF_BARE, Bound.MOST)
 

@@ -9,10 +9,10 @@ Linux), and the thread waits until the reader has taken one. From then on it pas
 loop: a move that has come waits behind all that the server has written to observers. This loop takes most of these
 bytes before that. No event is lost, because each event is there before its byte.
 
-And it must not interrupt. When an event has come, the system starts this thread at once, mostly on the processor of the
-event loop's thread, which then stands still: twice for each move of two servers on two processors. But the thread only
-tells the loop of an event, which the loop does not look for before its next turn. So it runs as a batch thread: it does
-not interrupt others, and passes on more events at once. See `_schedule_as_batch`.
+And it must not interrupt. When an event comes, the system runs this thread at once, mostly on the processor of the
+event loop's thread, which has to stop meanwhile. With two servers on two processors this happened twice a move. It
+brings nothing: the loop looks for the event only at its next turn. So this thread runs as a batch thread. Then it
+interrupts no other thread, and passes on several events at once.
 
 Seen in grpcio 1.85 (`PollerCompletionQueue`); https://github.com/grpc/grpc/pull/40989 tells of the same wait when a
 process ends.
@@ -102,13 +102,10 @@ def _is_reader(callback: Callable[..., object]) -> bool:
 
 
 def _schedule_as_batch() -> None:
-    """Have the library's thread run without interrupting other threads (Linux: SCHED_BATCH, see sched(7)).
+    """Have the library's thread interrupt no other thread (Linux: SCHED_BATCH, see sched(7)).
 
-    Measured in alternating rounds of one connection of 64 pairs, medians of 6 to 9. Two servers on PostgreSQL make 1.09
-    to 1.11 times the moves a second, with NATS 1.08 times. A delivery to one of 1,000 observers takes the server 44
-    instead of 50 µs. With 2,500 moves a second offered, an acknowledgement takes 18 instead of 29 ms (p50). Where other
-    programs keep all processors busy, the thread waits for them: with four beside a server on two processors, 9.2
-    instead of 7.4 ms (p50), and as long as before at p99.
+    The price: where other programs keep all processors busy, it waits for them. `deploy/FIGURES.md` has the
+    measurements, in the table of settings.
     """
     if sys.platform == "linux":
         for thread in threading.enumerate():
