@@ -95,11 +95,12 @@ def wire(settings: Settings, world: World) -> Arbiter:
     tournament_listeners: list[TournamentListener] = []
     first_items: list[FirstItems] = []
 
-    follower = Follower(journal, log_listeners, log("arbiter.store"), news)
+    follower = Follower(journal, log_listeners, log("arbiter.store"), limits.held_up_ms / 1_000, news)
     if world.store.shared:
         report = follower.stored if news is None else news.stored
         journal = cast(Journal, AnnouncingJournal(journal, follower, report))
     connections = Connections()
+    connections.is_outdated = follower.is_silent
     secret = CommentKeys(world.signer).of
     matches = MatchRegistry(
         world.traces.journal(journal) if world.traces is not None else journal,
@@ -126,7 +127,18 @@ def wire(settings: Settings, world: World) -> Arbiter:
     if replicas is not None:
         membership = Membership(replicas, world.ids, limits.server_silence_ms, delivery.hand_overs, cut_off, news)
     sessions = Sessions(
-        connections, matches, accounts, directory, catch_up, delivery, first_items, membership, cut_off, clock, limits
+        connections,
+        matches,
+        accounts,
+        directory,
+        catch_up,
+        delivery,
+        first_items,
+        membership,
+        cut_off,
+        follower.silence_s,
+        clock,
+        limits,
     )
     cut_off.when_begun.append(sessions.cut_all)
     challenges = Challenges(

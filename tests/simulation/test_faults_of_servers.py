@@ -29,6 +29,7 @@ from arbiter.service.ports.notices import Notice
 from arbiter.service.ports.replicas import Taken
 from arbiter.service.record import news
 from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.following import Follower
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation import run
@@ -216,14 +217,15 @@ def completes_no_challenge(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Challenges, "complete_always", idle)
 
 
-def lets_a_flag_fall_as_soon_as_it_can(patch: pytest.MonkeyPatch) -> None:
-    """A server that learns of a turn long after it began, and does not wait for a moment for its player."""
-    waits_ms = live.flag_waits_ms
+def counts_a_wait_from_when_it_is_asked_at_last(patch: pytest.MonkeyPatch) -> None:
+    """A server that charges players for the time in which it was asked in vain, or another one was."""
+    patch.setattr(Follower, "silence_s", lambda self: 0.0)
+    patch.setattr(Delivery, "_was_kept", lambda self, match: False)
 
-    def at_once(match: Match, presence: Presence, waited: bool, shared: bool) -> int:
-        return waits_ms(match, presence, True, shared)
 
-    patch.setattr(live, "flag_waits_ms", at_once)
+def takes_who_waits_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
+    """A server that ends a match although it can't know what the others have stored."""
+    patch.setattr(Follower, "is_silent", lambda self: False)
 
 
 def takes_who_has_come_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
@@ -280,7 +282,8 @@ def challenges(plan: Plan) -> Plan | None:
         (pairs_only_its_own_players, {}, 128, {"Whoever is free is paired"}, free_play),
         (counts_a_stream_from_when_it_is_open, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 1, {WAIT}, anything),
         (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 1, {WAIT}, anything),
-        (lets_a_flag_fall_as_soon_as_it_can, HELD, 45, {WAIT}, anything),
+        (counts_a_wait_from_when_it_is_asked_at_last, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 5, {WAIT}, anything),
+        (takes_who_waits_elsewhere_for_absent, HELD, 71, {WAIT}, anything),
         (takes_who_has_come_elsewhere_for_absent, HELD, 21, {WAIT}, anything),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 1, {"A challenge ends in one way"}, challenges),
     ],

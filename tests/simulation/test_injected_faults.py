@@ -33,7 +33,7 @@ from arbiter.service.observing.feed import Batch, Feed, Reached, Stream
 from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
-from arbiter.service.play.session import Hello, Session
+from arbiter.service.play.session import Asked, Hello, Session
 from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append
@@ -263,8 +263,8 @@ def counts_a_stream_from_when_it_is_open(patch: pytest.MonkeyPatch) -> None:
     """An arbiter that charges players for the time in which the store kept their streams."""
     init = Session.__init__
 
-    def opened(self: Session, caller: Caller, hello: Hello, limits: Limits, asked_ms: int, now: int) -> None:
-        init(self, caller, hello, limits, now, now)
+    def opened(self: Session, caller: Caller, hello: Hello, limits: Limits, asked: Asked, now: int) -> None:
+        init(self, caller, hello, limits, Asked(now, now), now)
 
     patch.setattr(Session, "__init__", opened)
 

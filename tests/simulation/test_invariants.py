@@ -25,6 +25,7 @@ from arbiter.testing.simulation.invariants.tournaments import (
     trial_ends_by_its_test,
 )
 from arbiter.testing.simulation.invariants.waits import (
+    AGAIN_MS,
     nobody_is_absent_whom_the_log_keeps,
     waits_for_the_log_are_charged_to_nobody,
 )
@@ -251,33 +252,65 @@ def test_a_manipulation_is_found_among_servers(evidence_of_servers: Evidence, ta
     assert promise in {violation.promise for violation in violations(RunEvidence(changed))}
 
 
-@pytest.mark.parametrize("excuse", ["", "it does not read", "it has had the turn", "the log is free", "it was again"])
-def test_a_wait_for_the_log_that_is_charged_is_found(evidence_of_servers: Evidence, excuse: str) -> None:
-    """A thought is made to a wait: the turn was sent only when it was answered, as far as anybody knows."""
-    changed = copied(evidence_of_servers)
+def with_a_wait(evidence: Evidence) -> tuple[RunEvidence, str, dict[str, Any]]:
+    """Make a wait of a thought: its turn was sent only when it was answered, as far as anybody knows.
+
+    Return the evidence, the match, and the event of the answer.
+    """
+    changed = copied(evidence)
     changed = replace(changed, plan=replace(changed.plan, limits={"held_up_ms": 1_000}))
     case = RunEvidence(changed)
-    match_id, entry = next(
-        (match_id, entry)
+    match_id, event = next(
+        (match_id, entry.event)
         for match_id, entries in case.matches.items()
         for entry in entries
-        if entry.kind == "moved" and entry.event["ledger"]["charged"] > 1_200
+        if entry.kind == "moved" and 1_200 < entry.event["ledger"]["charged"] < 1_000 + AGAIN_MS
     )
-    ledger, handed = entry.event["ledger"], changed.history.handed
-    began_ms, ended_ms = (ledger[name] - NOON_MS for name in ("started", "arrived"))
+    ledger, handed = event["ledger"], changed.history.handed
     n = next(n for n, each in enumerate(handed) if (each.match_id, each.since) == (match_id, ledger["started"]))
+    handed[n] = handed[n]._replace(at_ms=ledger["arrived"], true_ms=ledger["arrived"] - NOON_MS)
+    return case, match_id, event
+
+
+@pytest.mark.parametrize("excuse", ["", "it does not read", "it has had the turn", "the log is free", "it was again"])
+def test_a_wait_for_the_log_that_is_charged_is_found(evidence_of_servers: Evidence, excuse: str) -> None:
+    case, match_id, event = with_a_wait(evidence_of_servers)
+    ledger, history = event["ledger"], case.history
+    began_ms, ended_ms = (ledger[name] - NOON_MS for name in ("started", "arrived"))
     if excuse == "it has had the turn":
-        handed.append(handed[n])
-    handed[n] = handed[n]._replace(at_ms=ledger["arrived"], true_ms=ended_ms)
+        sent = next(each for each in history.handed if (each.match_id, each.true_ms) == (match_id, ended_ms))
+        history.handed.append(sent._replace(at_ms=ledger["started"], true_ms=began_ms))
     if excuse != "the log is free":
-        changed.history.holds.append(LogHold(began_ms, ended_ms))
+        history.holds.append(LogHold(began_ms, ended_ms))
     if excuse == "it does not read":
-        streams = changed.history.asked_streams
+        streams = history.asked_streams
         streams[:] = [replace(each, held_up=[(began_ms, ended_ms)]) for each in streams]
     if excuse == "it was again":
         entries = case.matches[match_id]
+        entry = next(entry for entry in entries if entry.event is event)
         entries.insert(entries.index(entry), entry._replace(event={"kind": "interrupted", "at": ledger["started"]}))
     assert bool(list(waits_for_the_log_are_charged_to_nobody(case))) is not bool(excuse)
+
+
+@pytest.mark.parametrize(
+    ("over_s", "cut_s", "is_found"),
+    [(0.3, 0.4, True), (0.3, None, True), (0.3, 0.3, False), (-AGAIN_MS / 1_000, None, False)],
+    ids=["sent away", "its connection stays", "it has left itself", "it was away for long"],
+)
+def test_a_wait_begins_before_servers_send_a_player_away(
+    evidence_of_servers: Evidence, over_s: float, cut_s: float | None, is_found: bool
+) -> None:
+    """The player asks for the stream on which it gets its turn only at the end of the wait; the first one is over."""
+    case, match_id, event = with_a_wait(evidence_of_servers)
+    began_ms, ended_ms = (event["ledger"][name] - NOON_MS for name in ("started", "arrived"))
+    sent = next(each for each in case.history.handed if (each.match_id, each.true_ms) == (match_id, ended_ms))
+    first = AskedStream(sent.player, 0, 0, asked_ms=began_ms - 2 * AGAIN_MS, over_ms=began_ms + 1_000 * over_s)
+    first.cut_ms = began_ms + 1_000 * cut_s if cut_s is not None else None
+    last = AskedStream(sent.player, 0, sent.process, asked_ms=ended_ms - 1, begun_ms=ended_ms)
+    streams = case.history.asked_streams
+    streams[:] = [*(each for each in streams if each.player != sent.player), first, last]
+    case.history.holds.append(LogHold(began_ms, ended_ms))
+    assert bool(list(waits_for_the_log_are_charged_to_nobody(case))) is is_found
 
 
 @pytest.mark.parametrize("gives_up", [False, True])

@@ -48,8 +48,8 @@ def flag_waits_ms(match: Match, presence: Presence, waited: bool, shared: bool) 
     """Return how long to wait before the flag of the player to move falls, 0 for not at all.
 
     The end of a match whose player has not come, or not come back, waits in the same way: for a stream that is about to
-    open, and for another server, which may not have stored yet that the player is there. waited: the flag has
-    waited before in this turn. shared: other servers may use the store.
+    open, for another server, which may not have stored yet that the player is there, and for a log that does not
+    answer. waited: the flag has waited before in this turn. shared: other servers may use the store.
     """
     if match.phase is Phase.PAUSED:
         return 0
@@ -60,4 +60,6 @@ def flag_waits_ms(match: Match, presence: Presence, waited: bool, shared: bool) 
         return OPENS_MS
     if shared and any(presence.is_judged_elsewhere(player) for player in awaited):
         return ELSEWHERE_MS  # that server decides, unless it is dead
+    if presence.is_outdated() and not all(presence.is_present(player) for player in awaited):
+        return OPENS_MS  # and nothing can be stored now
     return GRACE_MS if shared and mover is not None and not waited and not presence.is_present(mover) else 0

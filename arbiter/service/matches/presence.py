@@ -19,6 +19,9 @@ class Presence(Protocol):
     def is_judged_elsewhere(self, player: str) -> bool:
         """Return whether another server, which may be dead, has the player's Play stream or has just had it."""
 
+    def is_outdated(self) -> bool:
+        """Return whether players may have come to other servers, or wait there, without this server knowing."""
+
     def left_at(self, player: str) -> int | None:
         """Return when a player left the last server that may be dead, which is not known yet; else None.
 

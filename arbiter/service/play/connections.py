@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from arbiter.errors import Refusal
 from arbiter.service.play.session import Session
@@ -16,7 +16,8 @@ class Connections:
     by_player: the Play stream of each player who has one. others: the number of other streams that make a player
     present. openings: the number of Play streams that each player waits for. elsewhere: the Play streams on other
     replicas, as of the last heartbeat. nowhere: players without a stream on any replica, who come from one that may be
-    dead, with the instant at which they left it, as of then.
+    dead, with the instant at which they left it, as of then. is_outdated: whether this server may not know what other
+    replicas have stored.
     """
 
     def __init__(self) -> None:
@@ -25,6 +26,7 @@ class Connections:
         self.openings: Counter[str] = Counter()
         self.elsewhere: dict[str, PlaySession] = {}
         self.nowhere: dict[str, int] = {}
+        self.is_outdated: Callable[[], bool] = lambda: False
         self._doubtful: dict[str, int] = {}  # players who may come from a dead replica: when they left it
         self._turned_away: dict[str, dict[str, Refusal]] = {}  # by player and match
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from arbiter.games.contract import Seat
 from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, Started
@@ -21,6 +22,8 @@ from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.replicas import HandOver
 from arbiter.service.record.matches import end_of
 from arbiter.service.record.published import Published
+
+_BEGINS_TURN: Final = (Started, Moved, Resumed)
 
 
 @dataclass(init=False, slots=True)
@@ -75,16 +78,18 @@ class Delivery:
         match: its state after the last event.
         """
         if len(events) == 1 and type(events[0].event) is Moved:  # the usual case: only the opponent gets an item
+            kept = self._was_kept(match)
             session = self._sessions.get(match.created.players[match.turn - 1])
-            if session is not None:
+            if session is not None and not kept:
                 self.offer_turn(session, match)
             return
+        kept = any(type(each.event) in _BEGINS_TURN for each in events) and self._was_kept(match)
         for player in match.holders:
             session, seat = self._sessions.get(player), seat_of(match, player)
             if match.phase is Phase.ENDED:
                 self._catch_up.note_change(player)
             if session is not None and seat is not None:
-                self._put_events(session, match, seat, events)
+                self._put_events(session, match, seat, events, kept)
         if match.phase is Phase.ENDED:
             self._sent.pop(match.id, None)
             self._late.pop(match.id, None)
@@ -97,7 +102,23 @@ class Delivery:
                 self.put_state(session, match)
                 self.offer_turn(session, match)
 
-    def _put_events(self, session: Session, match: Match, seat: Seat, events: Sequence[Published]) -> None:
+    def _was_kept(self, match: Match) -> bool:
+        """Return whether this server could store the turn that has begun only long after: then it begins again, once.
+
+        Until then nobody could be told of it, on whichever server, and whether or not the player had a stream.
+        """
+        if match.phase is not Phase.ACTIVE or not self._matches.decided_here:
+            return False
+        late_ms = self._clock.now_ms() - match.since
+        match_id, ply = match.created.match, len(match.moves)
+        if late_ms < self._late_ms or self._late.get(match_id) == ply:
+            return False
+        self._late[match_id] = ply
+        self._matches.begin_again(match, match.created.players[match.turn - 1], late_ms)
+        return True
+
+    def _put_events(self, session: Session, match: Match, seat: Seat, events: Sequence[Published], kept: bool) -> None:
+        """kept: the turn is not offered, because it begins again."""
         turns = False
         for published in events:
             match published.event:
@@ -117,7 +138,7 @@ class Delivery:
                     session.put(
                         EndedItem(match.id, match.created.game, own, opponent, end_of(match), published.sequence)
                     )
-        if turns and seat == match.turn:
+        if turns and not kept and seat == match.turn:
             self.offer_turn(session, match)
 
     def put_state(self, session: Session, match: Match) -> None:
@@ -147,7 +168,7 @@ class Delivery:
         turn begins again. It does so once. A store that is always as slow would otherwise let nobody move.
         """
         now = self._clock.now_ms()
-        late_ms = now - max(match.since, session.asked_ms)
+        late_ms = self._waited_ms(session, match, now)
         if late_ms >= self._late_ms and self._begins_again(session, match):
             self._matches.begin_again(match, session.player, late_ms)
             return
@@ -155,6 +176,15 @@ class Delivery:
         session.put(TurnItem(match, seat, session.moves_sent.get(match.id, 0), listing, held_up_ms))
         session.moves_sent[match.id] = match.ply
         session.turns[match.id] = match.since
+
+    def _waited_ms(self, session: Session, match: Match, now: int) -> int:
+        """Return for how long a player has waited for its turn: since it began, or since the player asks for a stream.
+
+        A player who was told of the turn before, and has lost that stream, waits only since it has asked for this one.
+        """
+        asked = session.asked
+        asked_ms = asked.at_ms if asked.waits_since_ms < asked.at_ms and self._was_sent(match) else asked.waits_since_ms
+        return now - max(match.since, asked_ms)
 
     def _begins_again(self, session: Session, match: Match) -> bool:
         """Return whether a turn that is late begins again.
@@ -164,7 +194,7 @@ class Delivery:
         match_id, ply = match.created.match, len(match.moves)
         if session.turns.get(match_id) == match.since or self._late.get(match_id) == ply:
             return False
-        if self._was_sent(match) and self._sent[match_id].at >= session.asked_ms:
+        if self._was_sent(match) and self._sent[match_id].at >= session.asked.at_ms:
             return False
         self._late[match_id] = ply
         return True

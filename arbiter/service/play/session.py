@@ -173,20 +173,31 @@ Item = (
 )
 
 
+class Asked(NamedTuple):
+    """When a player asked for its stream, and since when it waits for one, in UTC epoch milliseconds.
+
+    While the log of a shared store does not answer, servers refuse streams, and players ask one server after the other.
+    So a player waits since the log fell silent, as far as the server knows that it asks at last.
+    """
+
+    at_ms: int
+    waits_since_ms: int
+
+
 class Session:
     """The Play stream of a player. An API takes the items of `outbox` and sends them, the first one first.
 
-    asked_ms, opened_ms, last_act_ms: when its player asked for it, when it was opened, and when the last message came
-    on it. ended: the reason why it is to end, or None. round_trip_ms: the network's round trip on this stream, or None
+    asked: when its player asked for it. opened_ms, last_act_ms: when it was opened, and when the last message came on
+    it. ended: the reason why it is to end, or None. round_trip_ms: the network's round trip on this stream, or None
     before the first pong. row: the replica and the epoch in its row of a shared store; '' and 0 without one. left: both
     sides have ended it, and messages that still arrive have no effect. closed: it is no longer its player's stream.
     """
 
-    def __init__(self, caller: Caller, hello: Hello, limits: Limits, asked_ms: int, now: int) -> None:
+    def __init__(self, caller: Caller, hello: Hello, limits: Limits, asked: Asked, now: int) -> None:
         self.caller = caller
         self.player = caller.player
         self.hello = hello
-        self.asked_ms = asked_ms
+        self.asked = asked
         self.opened_ms = now
         self.last_act_ms = now
         self.round_trip_ms: int | None = None

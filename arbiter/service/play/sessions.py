@@ -18,7 +18,7 @@ from arbiter.service.play.catch_up import PAGE, CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery, note_state
 from arbiter.service.play.membership import Membership
-from arbiter.service.play.session import ChallengeItem, Hello, Item, SeekItem, Session, StateItem
+from arbiter.service.play.session import Asked, ChallengeItem, Hello, Item, SeekItem, Session, StateItem
 from arbiter.service.play.stream_ends import StreamEnd, StreamEnds
 from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out
 from arbiter.service.ports.directory import Challenge, Directory
@@ -37,7 +37,8 @@ class Sessions:
     """All live Play streams, at most one for each player.
 
     first_items: called in order for the further items that each stream gets when it opens. membership: None if no other
-    server uses the store; otherwise a player has one stream on all servers together. cut_off: ends them all.
+    server uses the store; otherwise a player has one stream on all servers together. cut_off: ends them all. silence_s:
+    for how long the log of a shared store has not answered, in seconds (`Follower.silence_s`).
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Sessions:
         first_items: Iterable[FirstItems],
         membership: Membership | None,
         cut_off: CutOff,
+        silence_s: Callable[[], float],
         clock: Clock,
         limits: Limits,
     ) -> None:
@@ -63,6 +65,7 @@ class Sessions:
         self._first_items = first_items
         self._membership = membership
         self._cut_off = cut_off
+        self._silence_s = silence_s
         self._clock = clock
         self._limits = limits
         self._in_turn: OrderedDict[Session, None] = OrderedDict()  # an ordered set: the next one to ping is the first
@@ -125,29 +128,29 @@ class Sessions:
         self._connections.add_opening(caller.player)
         try:
             async with self._cut_off.waiting():
-                return await self._open(caller, hello, now)
+                return await self._open(caller, hello, Asked(now, now - round(1_000 * self._silence_s())))
         finally:
             self._connections.remove_opening(caller.player)
 
-    async def _open(self, caller: Caller, hello: Hello, asked_ms: int) -> Session:
+    async def _open(self, caller: Caller, hello: Hello, asked: Asked) -> Session:
         await self._matches.revive_of(caller.player)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
         if self._membership is None:
-            return self._opened(caller, hello, asked_ms, await self._catch_up.read(player, hello.seeks))
+            return self._opened(caller, hello, asked, await self._catch_up.read(player, hello.seeks))
         with self._membership.opening(caller.player):
             replica, taken = await self._membership.take(caller.player, hello)
             self._connections.doubt(caller.player, taken.left_ms)
             self.take_over(taken.hand_overs)
-            session = self._opened(caller, hello, asked_ms, await self._catch_up.read(player, hello.seeks))
+            session = self._opened(caller, hello, asked, await self._catch_up.read(player, hello.seeks))
             session.row = replica, taken.epoch
             if taken.left_ms == NOT_YET:
                 self._connections.doubt(caller.player, session.opened_ms)
                 self.note_arrival(session)
             return session
 
-    def _opened(self, caller: Caller, hello: Hello, asked_ms: int, missed: Iterable[Item]) -> Session:
+    def _opened(self, caller: Caller, hello: Hello, asked: Asked, missed: Iterable[Item]) -> Session:
         """Open a stream with its first items, among them `missed`.
 
         From now on, news of its player goes to this stream.
@@ -155,7 +158,7 @@ class Sessions:
         self._accounts.check(caller)
         if self._matches.draining:
             raise DRAINING
-        session = Session(caller, hello, self._limits, asked_ms, self._clock.now_ms())
+        session = Session(caller, hello, self._limits, asked, self._clock.now_ms())
         before = self._connections.of(caller.player)
         if before is not None:
             before.end(superseded(caller.player))

@@ -16,6 +16,7 @@ they come, listeners get all records in the order of the log, and none is left o
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NoReturn
@@ -29,6 +30,8 @@ MOST: Final = 1_000  #: records in one read; after a full one the next read foll
 ALONE_S: Final = 0.5  #: the same while no other server uses the store
 HURRY_S: Final = 0.004  #: least time between two reads
 CLOCK_S: Final = 0.001  #: the event loop's clock may go in such steps
+SILENCE_S: Final = 0.5  #: a log that answers only after so long was silent
+AFTER_S: Final = 5.0  #: a long silence counts for so long after its end: clients try again every few seconds
 GAP_S: Final = 0.002  #: with a bus: how long records that have arrived wait for those before them; then these are read
 
 Listener = Callable[[Sequence[StoredRecord]], None]
@@ -38,11 +41,13 @@ Listener = Callable[[Sequence[StoredRecord]], None]
 class Follower:
     """Reads new records, and calls `listeners` in order. place: the sequence number of the last record read.
 
-    news: the bus between the servers, or None. reads: how often the log was read. alone: whether no other server uses
-    the store now; whoever knows sets it.
+    long_s: how long the log is silent, in seconds, if it counts as an outage. news: the bus between the servers, or
+    None. reads: how often the log was read. alone: whether no other server uses the store now; whoever knows sets it.
     """
 
-    def __init__(self, journal: Journal, listeners: list[Listener], log: Logger, news: News | None = None) -> None:
+    def __init__(
+        self, journal: Journal, listeners: list[Listener], log: Logger, long_s: float, news: News | None = None
+    ) -> None:
         self.place = 0
         self.reads = 0
         self.alone = False
@@ -54,6 +59,10 @@ class Follower:
         self._blind = False  # the last read has failed
         self._found = -LOOK_S  # when there were last records of others, by the event loop's time
         self._level = 0.0  # when a read or a commit has last said what the log has
+        self._asked: float | None = None  # when the first read was begun that was not answered yet
+        self._answers_since = -math.inf  # the end of the last silence
+        self._outage = (-math.inf, -math.inf)  # from when to when the last long one lasted
+        self._long_s = long_s
         self._looking = asyncio.Lock()
         self._early: dict[int, StoredRecord] = {}  # by sequence number: records that came before earlier ones
         self._appending = 0  # appends of this server that are under way
@@ -119,9 +128,13 @@ class Follower:
                 self.reads += 1
                 wanted = min(most, min(self._early) - self.place - 1) if self._early else most
                 self._level = asyncio.get_running_loop().time()
+                if self._asked is None:  # else the last read has failed
+                    self._asked = self._level
                 try:
                     found = await self._journal.read_all(self.place, wanted)
+                    self._answered()
                 except StoreDamaged as damage:
+                    self._answered()
                     if most > 1:
                         most = 1  # one by one, up to the damaged one
                         continue
@@ -134,6 +147,33 @@ class Follower:
                     self._pass_on(self._next_early())
                 if len(found) < wanted or (wanted < most and not self._early):
                     return
+
+    def _answered(self) -> None:
+        """Note that a read has been answered, and for how long the log was silent before, if it was."""
+        now = asyncio.get_running_loop().time()
+        silent_s = now - self._asked if self._asked is not None else 0.0
+        self._asked = None
+        if silent_s >= SILENCE_S:
+            self._answers_since = now
+        if silent_s >= self._long_s:
+            self._outage = (now - silent_s, now)
+
+    def silence_s(self) -> float:
+        """Return for how long the log has not answered this server, in seconds; 0.0 if it does answer.
+
+        A long silence that was over only a few seconds ago counts too, from its beginning until now.
+        """
+        now = asyncio.get_running_loop().time()
+        began, ended = self._outage
+        if now - ended <= AFTER_S:
+            return now - began
+        return now - self._asked if self._asked is not None else 0.0
+
+    def is_silent(self) -> bool:
+        """Return whether the log does not answer, or does so again only for a moment: others may have used it."""
+        now = asyncio.get_running_loop().time()
+        asked_s = now - self._asked if self._asked is not None else 0.0
+        return asked_s >= SILENCE_S or now - self._answers_since < SILENCE_S
 
     def began(self) -> None:
         """Note that an append of this server is under way."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.directory import Challenge, Player
+from arbiter.service.ports.journal import StoredRecord
+from arbiter.service.record.following import AFTER_S
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -43,6 +46,20 @@ class KeepingDirectory(MemoryDirectory):
         """Store what is new about a player."""
         await self.free.wait()
         return await super().change_player(name, **changes)
+
+
+class KeepingJournal(MemoryJournal):
+    """A log that nobody can read, as long as it is locked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free = asyncio.Event()
+        self.free.set()
+
+    async def read_all(self, after: int, most: int) -> list[StoredRecord]:
+        """Return the records after a place."""
+        await self.free.wait()
+        return await super().read_all(after, most)
 
 
 async def replied(bot: StreamReader) -> None:
@@ -89,6 +106,16 @@ async def held(server: InMemoryArbiter, match: Match, alice: StreamReader, secon
     await settle()
 
 
+async def with_a_lock() -> tuple[InMemoryArbiter, InMemoryArbiter, KeepingJournal, KeepingDirectory]:
+    """Return two servers that share a store, and the parts of it that can be locked."""
+    journal, directory = KeepingJournal(), KeepingDirectory()
+    home = InMemoryArbiter(Store(journal, directory, replicas=MemoryReplicas()))
+    away = home.beside()
+    for server in (home, away):
+        await server.share()
+    return home, away, journal, directory
+
+
 def last_move(found: list[Event]) -> Moved:
     return next(event for event in reversed(found) if isinstance(event, Moved))
 
@@ -110,6 +137,63 @@ async def test_a_store_that_keeps_a_move_for_long_is_charged_to_nobody(time: str
     assert last_move(found).ledger.charged == 1_000 * THINKS_S
     turns = [item.match.ply for item in bob.received if isinstance(item, TurnItem)]
     assert turns == [1], "the turn that came late is not sent too"
+
+
+@pytest.mark.parametrize("comes", ["shortly before", "soon after", "elsewhere"])
+@virtually
+async def test_a_player_who_has_no_stream_is_not_charged_for_a_move_that_was_stored_late(comes: str) -> None:
+    """Servers that can't use the log send their players away, so that a player may ask again and again meanwhile."""
+    home, away = await servers(2)
+    alice, bob = await home.connect("alice"), await home.connect("bob")
+    match = await home.create("pondlife", time="1m", policy=AT_ONCE)
+    home.arbiter.sessions.close(bob.session)
+    home.journal.hold = True
+    await replied(alice)
+    await asyncio.sleep(2 * LATE_S)
+    if comes == "shortly before":
+        bob = await home.connect("bob")
+        await asyncio.sleep(READS_S)
+    home.journal.release()
+    if comes != "shortly before":
+        await asyncio.sleep(READS_S)
+        bob = await (home if comes == "soon after" else away).connect("bob")
+    await replied(bob)
+    await asyncio.sleep(READS_S)
+    moved = last_move(await events(home, match.id))
+    assert (moved.ply, moved.ledger.charged) == (1, 1_000 * THINKS_S)
+
+
+@pytest.mark.parametrize("comes", ["in vain", "in vain to another server", "too late"])
+@virtually
+async def test_a_player_waits_for_its_stream_as_long_as_the_log_is_silent_whom_it_asks(comes: str) -> None:
+    home, away, journal, directory = await with_a_lock()
+    alice, bob = await home.connect("alice"), await home.connect("bob")
+    match = await home.create("pondlife", time="1m", policy=AT_ONCE)
+    home.arbiter.sessions.close(bob.session)
+    await replied(alice)
+    journal.free.clear()
+    directory.free.clear()
+    await asyncio.sleep(READS_S)
+    for _ in range(3 if comes != "too late" else 0):
+        server = away if comes == "in vain to another server" else home
+        opening = asyncio.create_task(server.connect("bob"))
+        await asyncio.sleep(0.5 * LATE_S)
+        opening.cancel()
+    if comes == "too late":
+        await asyncio.sleep(1.5 * LATE_S)
+    journal.free.set()
+    directory.free.set()
+    since_s = AFTER_S if comes == "too late" else 0.5
+    await asyncio.sleep(READS_S + since_s)
+    bob = await home.connect("bob")
+    await replied(bob)
+    await asyncio.sleep(READS_S)
+    moved = last_move(await events(home, match.id))
+    assert moved.ply == 1
+    if comes == "too late":
+        assert moved.ledger.charged >= 1_000 * (1.5 * LATE_S + since_s), "it was away"
+    else:
+        assert moved.ledger.charged == 1_000 * THINKS_S
 
 
 @virtually
@@ -225,6 +309,47 @@ async def test_a_player_whose_stream_the_store_keeps_is_no_no_show() -> None:
     await opening
     await settle()
     assert [event.kind for event in await events(server, match.id)][-1] == "started"
+
+
+@virtually
+async def test_a_player_who_was_told_in_time_gains_nothing_by_a_new_stream_after_a_silence_of_the_log() -> None:
+    home, _, journal, _ = await with_a_lock()
+    alice, bob = await home.connect("alice"), await home.connect("bob")
+    match = await home.create("pondlife", time="1m", policy=AT_ONCE)
+    await replied(alice)
+    await bob.turn()
+    journal.free.clear()
+    await asyncio.sleep(2 * LATE_S)
+    journal.free.set()
+    home.arbiter.sessions.close(bob.session)
+    bob = await home.connect("bob")
+    await replied(bob)
+    await asyncio.sleep(READS_S)
+    moved = last_move(await events(home, match.id))
+    assert moved.ply == 1
+    assert moved.ledger.charged >= 1_000 * (2 * LATE_S + THINKS_S) - home.arbiter.policy.credit.hand_over_most_ms
+
+
+@pytest.mark.parametrize("comes", [True, False])
+@virtually
+async def test_nobody_is_absent_who_may_wait_elsewhere_for_a_log_that_does_not_answer(comes: bool) -> None:
+    home, away, journal, directory = await with_a_lock()
+    await home.connect("alice")
+    bob = await home.connect("bob")
+    match = await home.create("pondlife", time="1m", policy=replace(AT_ONCE, abandon_ms=3_000))
+    home.arbiter.sessions.close(bob.session)
+    await asyncio.sleep(READS_S)
+    journal.free.clear()
+    directory.free.clear()
+    opening = asyncio.create_task(away.connect("bob"))
+    await asyncio.sleep(2.5 * LATE_S)
+    if not comes:
+        opening.cancel()
+    assert (await events(home, match.id))[-1].kind == "left"
+    journal.free.set()
+    directory.free.set()
+    await asyncio.sleep(1)
+    assert ((await events(home, match.id))[-1].kind == "ended") is not comes
 
 
 @pytest.mark.parametrize("comes", ["with a stream", "in vain"])

@@ -45,7 +45,7 @@ class OneServer:
         self._brought: list[StoredRecord] = []
         self.passed: list[int | str] = []
         listeners = [lambda found: self.passed.extend(each.sequence for each in found)]
-        self.follower = Follower(cast(Journal, self), listeners, structlog.get_logger())
+        self.follower = Follower(cast(Journal, self), listeners, structlog.get_logger(), 2.0)
         self.journal = AnnouncingJournal(cast(Journal, self), self.follower, self.follower.stored)
 
     # -- the journal

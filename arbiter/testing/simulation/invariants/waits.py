@@ -19,6 +19,7 @@ from arbiter.testing.simulation.plan import Fault
 WAIT: Final = "The wait for the log is charged to nobody"
 SLACK_MS: Final = 50  #: so much longer a wait has to be: clocks differ, and messages take a moment
 MET_MS: Final = 1_000  #: for so much of a wait the log must have been locked
+AGAIN_MS: Final = 2_000  #: a player who asks for a stream so soon after its last one was ended has not been away
 WRONG_MS: Final = 20  #: a server whose clock is wrong by more can't measure a wait
 JUMPING: Final = {Fault.LEAP, Fault.CRASH, Fault.DRAIN}  #: with these faults, the clock of a server alone jumps
 
@@ -44,7 +45,8 @@ class Turn(NamedTuple):
 def waits_for_the_log_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]:
     """Check that a turn that its player got late, because the log was locked, began again before it was charged.
 
-    The wait begins with the turn, or when its player asks for the stream on which it gets it.
+    The wait begins with the turn, or when its player asks for the stream on which it gets it; with an earlier one, if
+    servers have sent the player away.
     """
     if not case.history.holds:
         return
@@ -118,7 +120,7 @@ def _late(case: RunEvidence, turn: Turn, got: list[SentTurn]) -> str:
         asked = _asked(case, sent)
         if asked is None or asked.asked_ms is None:
             continue
-        began_ms = max(sent.true_ms - (sent.at_ms - turn.since), asked.asked_ms)
+        began_ms = max(sent.true_ms - (sent.at_ms - turn.since), _first_asked_ms(case, asked))
         if (
             _is_long(case, began_ms, sent.true_ms)
             and not any(began_ms - SLACK_MS <= other.true_ms < sent.true_ms for other in got)
@@ -180,6 +182,24 @@ def _asked(case: RunEvidence, sent: SentTurn) -> AskedStream | None:
         and (each.over_ms is None or each.over_ms >= sent.true_ms)
     ]
     return max(streams, key=lambda each: each.asked_ms or 0.0, default=None)
+
+
+def _first_asked_ms(case: RunEvidence, asked: AskedStream) -> float:
+    """Return since when a player has asked for its stream: servers that could not use the log may have sent it away.
+
+    It has asked all the time if it has soon asked again, each time that a server had ended its stream. A stream that
+    the player has lost itself is left out.
+    """
+    assert asked.asked_ms is not None
+    first_ms = asked.asked_ms
+    earlier = [each for each in case.history.asked_streams if each.player == asked.player]
+    for each in sorted(earlier, key=lambda each: each.asked_ms or 0.0, reverse=True):
+        if each.asked_ms is None or each.over_ms is None or each.asked_ms >= first_ms:
+            continue
+        was_sent_away = each.cut_ms is None or each.over_ms < each.cut_ms
+        if was_sent_away and 0 <= first_ms - each.over_ms <= AGAIN_MS:
+            first_ms = each.asked_ms
+    return first_ms
 
 
 def _wrong_ms(sent: SentTurn) -> float:
