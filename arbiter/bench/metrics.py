@@ -1,18 +1,19 @@
 """The cost of metrics and traces: processor time for a move with metrics, with metrics and traces, and without.
 
-The servers play the same matches, and their rounds alternate. A scrape, once in many seconds, is not measured.
-Traces are sent to a collector in this process, which discards them.
+The servers play the same matches, and their rounds alternate. Two servers that do the same may differ by some percent
+as long as they run: so they are started anew several times, and a second one without metrics says how much that is. A
+scrape, once in many seconds, is not measured. Traces are sent to a collector in this process, which discards them.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from arbiter.bench.playing_server import playing
 from arbiter.bench.report import Bound, Progress, Report
@@ -24,42 +25,63 @@ WARM_UP_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class MetricsPlan:
-    """Matches at once; rounds of each server, and the seconds of each round; the folder of the databases."""
+    """Matches at once; starts of all servers; rounds of each server and start, and the seconds of each round.
+
+    folder: of the databases.
+    """
 
     matches: int = 64
-    rounds: int = 9
-    seconds: float = 3.0
+    starts: int = 12
+    rounds: int = 4
+    seconds: float = 1.0
     folder: Path | None = None
 
 
 def bench_metrics(plan: MetricsPlan, progress: Progress) -> Report:
     """Measure the processor time of a move without metrics, with metrics, and with metrics and traces, in turn."""
     report = Report("metrics", f"{plan.matches} matches of bots that answer at once, measured and not")
-    moves = FASTEST * (plan.rounds * plan.seconds + WARM_UP_S)
-    with (
-        _collector() as url,
-        playing(plan.matches, 1, moves, 0.0, plan.folder) as plain,
-        playing(plan.matches, 1, moves, 0.0, plan.folder, metrics=True) as measured,
-        playing(plan.matches, 1, moves, 0.0, plan.folder, metrics=True, traces=url) as traced,
-    ):
-        servers = (plain, measured, traced)
-        for server in servers:
-            server.round(min(WARM_UP_S, plan.seconds))
-        rounds = []
-        for number in range(1, plan.rounds + 1):
-            progress(f"round {number} of {plan.rounds}")
-            first = number % len(servers)
-            order = servers[first:] + servers[:first]
-            found = {server: server.round(plan.seconds).server_us for server in order}
-            rounds.append([found[server] for server in servers])
+    with _collector() as url:
+        starts = []
+        for number in range(1, plan.starts + 1):
+            progress(f"start {number} of {plan.starts}")
+            starts.append(_microseconds(plan, url, number))
     for column, (name, what) in enumerate(
         (("plain_us", "without metrics"), ("measured_us", "with metrics"), ("traced_us", "with metrics and traces"))
     ):
-        report.median(name, f"processor time {what}", (round_us[column] for round_us in rounds), "µs a move")
+        report.median(name, f"processor time {what}", (us[column] for us in starts), "µs a move")
     for column, (name, what) in enumerate((("more", "metrics"), ("traced", "metrics and traces")), start=1):
-        more = (100 * (round_us[column] / round_us[0] - 1) for round_us in rounds)
-        report.median(name, f"more with {what}, median of the rounds", more, "%", MOST_PERCENT, Bound.MOST)
+        more = (_percent(us[column], us) for us in starts)
+        report.median(name, f"more with {what}, median of the starts", more, "%", MOST_PERCENT, Bound.MOST)
+    noise = (abs(us[3] / us[0] - 1) * 100 for us in starts)
+    report.median("noise", "between two servers without metrics, median of the starts", noise, "%")
     return report
+
+
+def _percent(measured: float, us: Sequence[float]) -> float:
+    """Return how much more a server takes than the two without metrics, which are the first and the last one."""
+    return 100 * (2 * measured / (us[0] + us[-1]) - 1)
+
+
+def _microseconds(plan: MetricsPlan, url: str, number: int) -> list[float]:
+    """Return the processor time of a move, in microseconds, of newly started servers.
+
+    They are the one without metrics, the one with metrics, the one with metrics and traces, and another without. What
+    they do between their rounds counts too: traces are sent every few seconds.
+    """
+    moves = FASTEST * (plan.rounds * plan.seconds + WARM_UP_S)
+    kinds: tuple[dict[str, Any], ...] = ({}, {"metrics": True}, {"metrics": True, "traces": url}, {})
+    with ExitStack() as stack:
+        servers = [stack.enter_context(playing(plan.matches, 1, moves, 0.0, plan.folder, **kind)) for kind in kinds]
+        for server in servers:
+            server.round(min(WARM_UP_S, plan.seconds))
+        before = [server.server.cpu_s() for server in servers]
+        made = [0] * len(servers)
+        for turn in range(number, number + plan.rounds):
+            for place in range(len(servers)):
+                which = (turn + place) % len(servers)
+                made[which] += servers[which].round(plan.seconds).moves
+        spent = [server.server.cpu_s() - used for server, used in zip(servers, before, strict=True)]
+    return [1e6 * seconds / moves for seconds, moves in zip(spent, made, strict=True)]
 
 
 @contextmanager

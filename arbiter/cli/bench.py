@@ -232,19 +232,26 @@ def budget(
 
 @app.command
 def metrics(
-    *, matches: Count = 64, rounds: Count = 9, seconds: Seconds = 3.0, folder: Folder = None, json: Json = None
+    *,
+    matches: Count = 64,
+    starts: Count = 12,
+    rounds: Count = 4,
+    seconds: Seconds = 1.0,
+    folder: Folder = None,
+    json: Json = None,
 ) -> None:
     """Measure what metrics and traces cost: processor time of a move with and without. Goal: at most 3 % more.
 
     Of traces, the usual part of the moves is measured, or ARBITER_TRACES_SHARE.
 
     :param matches: Number of matches at the same time.
-    :param rounds: Rounds of each server: without both, with metrics, with metrics and traces.
+    :param starts: How often all servers are started: without both, with metrics, with metrics and traces, and without.
+    :param rounds: Rounds of each server after each start.
     :param seconds: Length of a round.
     """
     from arbiter.bench.metrics import MetricsPlan, bench_metrics
 
-    plan = MetricsPlan(matches, rounds, seconds, folder)
+    plan = MetricsPlan(matches, starts, rounds, seconds, folder)
     _measure(lambda progress: bench_metrics(plan, progress), json)
 
 

@@ -2,9 +2,9 @@
 
 The spans of a trace are `move` (from the arrival until the move is durable), in it `rules` (until it is decided) and
 `commit` (until it is stored), and `hand_over` (until the turn was written to the opponent's Play stream). A trace has
-its id from the match and the revision of the move, and so has its first span. So a server that hands over a turn adds
-to the trace of the server that decided the move, and nothing has to be sent from one to the other. The share of moves
-that are traced is drawn from the same numbers: all servers trace the same moves.
+its id from the match and the revision of the move, and so has its first span, which alone says what move it is. So a
+server that hands over a turn adds to the trace of the server that decided the move, and nothing has to be sent from one
+to the other. The share of moves that are traced is drawn from the same numbers: all servers trace the same moves.
 
 Nothing here is on the path of a move unless traces are on: `TracedJournal`, and the messages of `arbiter.bootstrap`,
 are put around the parts that they watch. Instants are those of the server's clock, which servers with one store share.
@@ -12,7 +12,7 @@ are put around the parts that they watch. Instants are those of the server's clo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
@@ -85,7 +85,6 @@ class _Awaited(NamedTuple):
     ply: int
     revision: int
     since_ns: int
-    attributes: Mapping[str, str | int]
 
 
 class Traces:
@@ -118,7 +117,7 @@ class Traces:
                 known = self.awaited.get(match_id)
                 drawn = is_drawn(match_id, published.revision, self.bound)
                 if drawn and (known is None or known.revision != published.revision):
-                    self.turn_begins(match_id, published.revision, event, self.now_ns())
+                    self.turn_begins(match_id, published.revision, event.ply + 1, self.now_ns())
             elif isinstance(event, Ended):
                 self.awaited.pop(match_id, None)
 
@@ -129,27 +128,32 @@ class Traces:
     def stored(self, decided: Decided, durable_ns: int) -> None:
         """Make the spans of a move that was stored at an instant."""
         match_id, revision, move, began_ns, decided_ns = decided
-        attributes = _attributes(match_id, revision, move)
         arrived_ns = move.ledger.arrived * MS
         if began_ns is None:  # it did not come on a Play stream: its instants are known in whole milliseconds
             began_ns = min(max(arrived_ns, move.at * MS), decided_ns)
         else:
             arrived_ns = max(arrived_ns, min(began_ns, arrived_ns + MS - 1))
         self._ids.first = ids_of(match_id, revision)
-        first = self._tracer.start_span("move", Context(), SpanKind.SERVER, attributes, start_time=arrived_ns)
+        about = {
+            "arbiter.match": match_id,
+            "arbiter.revision": revision,
+            "arbiter.command": move.request,
+            "arbiter.ply": move.ply,
+            "arbiter.seat": move.seat,
+        }
+        first = self._tracer.start_span("move", Context(), SpanKind.SERVER, about, start_time=arrived_ns)
         self._ids.first = None
         context = set_span_in_context(first, Context())
         for name, start_ns, end_ns in (("rules", began_ns, decided_ns), ("commit", decided_ns, durable_ns)):
-            self._tracer.start_span(name, context, attributes=attributes, start_time=start_ns).end(end_ns)
+            self._tracer.start_span(name, context, start_time=start_ns).end(end_ns)
         first.end(durable_ns)
 
-    def turn_begins(self, match_id: str, revision: int, move: Moved, now_ns: int) -> None:
-        """Note that the opponent is to get its turn after a move that is durable now."""
+    def turn_begins(self, match_id: str, revision: int, ply: int, now_ns: int) -> None:
+        """Note that the opponent is to get its turn, of this ply, after a move that is durable now."""
         self.awaited.pop(match_id, None)
         if len(self.awaited) >= MOST_AWAITED:
             del self.awaited[next(iter(self.awaited))]
-        attributes = _attributes(match_id, revision, move)
-        self.awaited[match_id] = _Awaited(move.ply + 1, revision, now_ns, attributes)
+        self.awaited[match_id] = _Awaited(ply, revision, now_ns)
 
     def handed_over(self, match_id: str, ply: int) -> None:
         """Make the span of a turn that was written to its player's stream now, if the move before it is traced."""
@@ -160,8 +164,7 @@ class Traces:
         ids = ids_of(match_id, turn.revision)
         first = NonRecordingSpan(SpanContext(ids.trace, ids.span, is_remote=True, trace_flags=TRACED))
         context = set_span_in_context(first, Context())
-        span = self._tracer.start_span("hand_over", context, attributes=turn.attributes, start_time=turn.since_ns)
-        span.end(self.now_ns())
+        self._tracer.start_span("hand_over", context, start_time=turn.since_ns).end(self.now_ns())
 
 
 class TracedJournal:
@@ -190,19 +193,9 @@ class TracedJournal:
     def _stored(self, move: Decided, goes_on: bool, then: Stored, last: int, error: BaseException | None) -> None:
         durable_ns = self._traces.now_ns()
         if error is None and goes_on:
-            self._traces.turn_begins(move.match_id, move.revision, move.event, durable_ns)
+            self._traces.turn_begins(move.match_id, move.revision, move.event.ply + 1, durable_ns)
         try:
             then(last, error)  # the players first
         finally:
             if error is None:  # else it was not played: the store failed, or another server was first
                 self._traces.stored(move, durable_ns)
-
-
-def _attributes(match_id: str, revision: int, move: Moved) -> Mapping[str, str | int]:
-    return {
-        "arbiter.match": match_id,
-        "arbiter.revision": revision,
-        "arbiter.command": move.request,
-        "arbiter.ply": move.ply,
-        "arbiter.seat": move.seat,
-    }
