@@ -134,7 +134,7 @@ class Traces:
         else:
             arrived_ns = max(arrived_ns, min(began_ns, arrived_ns + MS - 1))
         self._ids.first = ids_of(match_id, revision)
-        about = {
+        about: dict[str, str | int] = {
             "arbiter.match": match_id,
             "arbiter.revision": revision,
             "arbiter.command": move.request,
