@@ -161,16 +161,17 @@ class LiveMatches:
             ]
         )
 
-    def begin_again(self, match: Match, player: str, late_ms: int) -> None:
-        """Interrupt a turn of which its player, who is present here, could not be told for long, and begin it again.
+    def begin_again(self, match: Match, player: str, late_ms: int, then: AnswerCallback) -> None:
+        """Interrupt a turn of which its player could not be told for long, and begin it again once the player is here.
 
-        So nobody is charged for what kept the server from telling it. If it is no longer that turn, nothing happens.
+        So nobody is charged for what kept servers from telling it. If it is no longer that turn, nothing happens. `then`
+        gets the answer, as with `submit`, unless the match is interrupted anyway.
         """
         live = self._live.get(match.id)
         if live is None or live.failed or self._draining:
-            return  # it is interrupted anyway
+            return
         self._log.warning("turn_late", match=match.id, ply=match.ply, late_ms=late_ms)
-        self.submit(live, Interrupt(Interruption.RESTART, player, match.since), _forget)
+        self.submit(live, Interrupt(Interruption.RESTART, player, match.since), then)
         self.note_present_players(live)
 
     def stop(self) -> None:
@@ -573,10 +574,6 @@ def _is_known(live: LiveMatch) -> bool:
     """Return whether players can know the current turn of a match: the event that began it is durable."""
     now, durable = live.newest, live.durable
     return durable is not None and durable.ply == now.ply and durable.turn_started == now.turn_started
-
-
-def _forget(_answer: Answer) -> None:
-    """Take an answer for which nobody waits."""
 
 
 def _settle(answered: asyncio.Future[Answer], answer: Answer) -> None:

@@ -14,11 +14,13 @@ from arbiter.games.contract import Seat
 from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, Started
 from arbiter.matches.match import Match, Phase
 from arbiter.service.matches.live import LiveMatches, seat_of
+from arbiter.service.matches.live_match import Answer
 from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.move_lists import MoveLists
 from arbiter.service.play.session import EndedItem, OfferItem, Session, StateItem, TurnItem, TurnListing
 from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.replicas import HandOver
 from arbiter.service.record.matches import end_of
 from arbiter.service.record.published import Published
@@ -114,8 +116,17 @@ class Delivery:
         if late_ms < self._late_ms or self._late.get(match_id) == ply:
             return False
         self._late[match_id] = ply
-        self._matches.begin_again(match, match.created.players[match.turn - 1], late_ms)
+        self._begin_again(match, match.created.players[match.turn - 1], late_ms)
         return True
+
+    def _begin_again(self, match: Match, player: str, late_ms: int) -> None:
+        self._matches.begin_again(match, player, late_ms, partial(self._began_again, match, player))
+
+    def _began_again(self, match: Match, player: str, answer: Answer) -> None:
+        """Offer a turn after all if it could not begin again, because the store has failed."""
+        session = self._sessions.get(player)
+        if isinstance(answer, StoreFailed) and session is not None and self._matches.is_current(match):
+            self.offer_turn(session, match)
 
     def _put_events(self, session: Session, match: Match, seat: Seat, events: Sequence[Published], kept: bool) -> None:
         """kept: the turn is not offered, because it begins again."""
@@ -170,7 +181,7 @@ class Delivery:
         now = self._clock.now_ms()
         late_ms = self._waited_ms(session, match, now)
         if late_ms >= self._late_ms and self._begins_again(session, match):
-            self._matches.begin_again(match, session.player, late_ms)
+            self._begin_again(match, session.player, late_ms)
             return
         held_up_ms = session.held_up(now)
         session.put(TurnItem(match, seat, session.moves_sent.get(match.id, 0), listing, held_up_ms))

@@ -17,7 +17,7 @@ from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.directory import Challenge, Player
-from arbiter.service.ports.journal import StoredRecord
+from arbiter.service.ports.journal import StoredRecord, StoreFailed, Subject
 from arbiter.service.record.following import AFTER_S
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
@@ -49,12 +49,22 @@ class KeepingDirectory(MemoryDirectory):
 
 
 class KeepingJournal(MemoryJournal):
-    """A log that nobody can read, as long as it is locked."""
+    """A log that nobody can read, as long as it is locked. fails: whether the records of a match can't be read."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.fails = False
         self.free = asyncio.Event()
         self.free.set()
+
+    async def read(
+        self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
+    ) -> list[StoredRecord]:
+        """Return the records of a match after a revision."""
+        await asyncio.sleep(READS_S)
+        if self.fails:
+            raise StoreFailed("a fault was asked for")
+        return await super().read(match_id, after, most, subject)
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
         """Return the records after a place."""
@@ -309,6 +319,28 @@ async def test_a_player_whose_stream_the_store_keeps_is_no_no_show() -> None:
     await opening
     await settle()
     assert [event.kind for event in await events(server, match.id)][-1] == "started"
+
+
+@virtually
+async def test_a_turn_that_can_not_begin_again_is_offered_after_all() -> None:
+    """A match that may be behind the log decides nothing until it was read, and that fails."""
+    home, _, journal, directory = await with_a_lock()
+    alice, bob = await home.connect("alice"), await home.connect("bob")
+    match = await home.create("pondlife", time="1m", policy=AT_ONCE)
+    home.arbiter.sessions.close(bob.session)
+    await replied(alice)
+    directory.free.clear()
+    opening = asyncio.create_task(home.connect("bob"))
+    await asyncio.sleep(1.5 * LATE_S)
+    live = home.arbiter.matches.live.find(match.id)
+    assert live is not None
+    journal.fails = True
+    home.arbiter.matches.live.fall_behind(live, lost=False)
+    directory.free.set()
+    bob = await opening
+    await asyncio.sleep(2 * READS_S)
+    journal.fails = False
+    assert (await bob.turn()).match.ply == 1
 
 
 @virtually
