@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from arbiter.runtime.traces import Traces
 
 SEND_S: Final = 2.0  #: for one request to the collector, with its repetitions
+MAKE_S: Final = 1.0  #: between two times that the spans are made
 LAST_S: Final = 3.0  #: for the last spans, when the server stops
 PATH: Final = "/v1/traces"  #: of traces at a collector (OTLP over HTTP)
 
@@ -101,9 +102,23 @@ def tracing(settings: Settings, now_ns: Callable[[], int]) -> Iterator[Traces]:
     url = settings.traces.rstrip("/")
     exporter = OTLPSpanExporter(url if url.endswith(PATH) else url + PATH, timeout=SEND_S)
     processor = BatchSpanProcessor(Reporting(exporter))
+    traces = Traces(processor, now_ns, settings.traces_share, f"{socket.gethostname()} {settings.listen}")
+    ends = threading.Event()
+
+    def make_spans() -> None:
+        goes_on = True
+        while goes_on:
+            goes_on = not ends.wait(MAKE_S)
+            try:
+                traces.make_spans()
+            except Exception:  # our code has an error, or the library: the next ones may be made
+                log.exception("traces_not_made")
+        processor.shutdown()
+
+    thread = threading.Thread(target=make_spans, name="traces", daemon=True)
+    thread.start()
     try:
-        yield Traces(processor, now_ns, settings.traces_share, f"{socket.gethostname()} {settings.listen}")
-    finally:  # by a thread that a collector which does not answer can't keep from ending
-        last = threading.Thread(target=processor.shutdown, name="last-traces", daemon=True)
-        last.start()
-        last.join(LAST_S)
+        yield traces
+    finally:  # a collector that does not answer can't keep the server from ending
+        ends.set()
+        thread.join(LAST_S)

@@ -35,18 +35,34 @@ from tests.rpc.test_play import Stub, connected
 MOVES = 6
 
 
+class Spans(InMemorySpanExporter):
+    """The spans of some servers. traces: of each of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.traces: list[Traces] = []
+
+    def made(self) -> Sequence[ReadableSpan]:
+        """Return all spans, also of what was only noted."""
+        for traces in self.traces:
+            traces.make_spans()
+        return self.get_finished_spans()
+
+
 @asynccontextmanager
 async def traced_world(
-    settings: Settings, spans: InMemorySpanExporter, share: float = 1.0, shared: bool = False, name: str = "one"
+    settings: Settings, spans: Spans, share: float = 1.0, shared: bool = False, name: str = "one"
 ) -> AsyncIterator[World]:
     """Open the usual world, with traces that are collected here."""
     async with open_world(settings, shared=shared) as world:
         now_ns = world.clock.now_ns  # type: ignore[attr-defined]
-        yield world._replace(traces=Traces(SimpleSpanProcessor(spans), now_ns, share, name))
+        traces = Traces(SimpleSpanProcessor(spans), now_ns, share, name)
+        spans.traces.append(traces)
+        yield world._replace(traces=traces)
 
 
 @asynccontextmanager
-async def traced(tmp_path: Path, spans: InMemorySpanExporter, share: float = 1.0) -> AsyncIterator[Stubs]:
+async def traced(tmp_path: Path, spans: Spans, share: float = 1.0) -> AsyncIterator[Stubs]:
     world = partial(traced_world, spans=spans, share=share)
     async with served(world, store=f"sqlite:///{tmp_path / 'arbiter.db'}", rules_workers=1) as server:
         yield await Stubs(server).enter()
@@ -74,9 +90,9 @@ async def moves_of(server: Served, match_id: str) -> dict[int, Moved]:
     return {revision: event for revision, event in events.items() if isinstance(event, Moved)}
 
 
-def by_trace(spans: InMemorySpanExporter) -> dict[int, dict[str, ReadableSpan]]:
+def by_trace(spans: Spans) -> dict[int, dict[str, ReadableSpan]]:
     found: dict[int, dict[str, ReadableSpan]] = {}
-    for span in spans.get_finished_spans():
+    for span in spans.made():
         of_move = found.setdefault(span.context.trace_id, {})
         assert span.name not in of_move, "a span comes twice"
         of_move[span.name] = span
@@ -107,7 +123,7 @@ def check(trace: dict[str, ReadableSpan], match_id: str, revision: int, move: Mo
 
 @pytest.mark.long
 async def test_a_move_is_one_trace_from_its_arrival_to_the_opponents_turn(tmp_path: Path) -> None:
-    spans = InMemorySpanExporter()
+    spans = Spans()
     async with traced(tmp_path, spans) as stubs:
         bots = [await connected(stubs.served, name) for name in ("alice", "bob")]
         match = await stubs.match()
@@ -126,7 +142,7 @@ async def test_a_move_is_one_trace_from_its_arrival_to_the_opponents_turn(tmp_pa
 
 @pytest.mark.long
 async def test_a_unary_call_is_traced_until_it_is_durable_and_leaves_no_state(tmp_path: Path) -> None:
-    spans = InMemorySpanExporter()
+    spans = Spans()
     world: list[World] = []
 
     @asynccontextmanager
@@ -171,7 +187,7 @@ def _act(fields: dict[str, Any]) -> Any:
 
 @pytest.mark.long
 async def test_only_a_share_is_traced_and_every_server_chooses_the_same(tmp_path: Path) -> None:
-    spans = InMemorySpanExporter()
+    spans = Spans()
     async with traced(tmp_path, spans, share=0.5) as stubs:
         bots = [await connected(stubs.served, name) for name in ("alice", "bob")]
         match = await stubs.match()

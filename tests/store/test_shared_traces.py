@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from arbiter.runtime.traces import ids_of
 from arbiter.testing.server import served
 from tests.rpc.calls import Stubs
 from tests.rpc.test_play import connected
 from tests.runtime.test_metrics import read, value
-from tests.runtime.test_traces import MOVES, by_trace, check, moves_of, play, traced_world
+from tests.runtime.test_traces import MOVES, Spans, by_trace, check, moves_of, play, traced_world
 
 pytestmark = pytest.mark.long
 
 
 async def test_a_trace_continues_at_the_server_of_the_opponent(postgres: str, tmp_path: Path) -> None:
-    spans = InMemorySpanExporter()
+    spans = Spans()
     given: dict[str, Any] = {"store": postgres, "keys": tmp_path / "arbiter.keys", "rules_workers": 1}
     given["metrics"] = "127.0.0.1:0"
     one, other = (partial(traced_world, spans=spans, shared=True, name=name) for name in ("one", "other"))

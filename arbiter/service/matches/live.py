@@ -164,8 +164,8 @@ class LiveMatches:
     def begin_again(self, match: Match, player: str, late_ms: int, then: AnswerCallback) -> None:
         """Interrupt a turn of which its player could not be told for long, and begin it again once the player is here.
 
-        So nobody is charged for what kept servers from telling it. If it is no longer that turn, nothing happens. `then`
-        gets the answer, as with `submit`, unless the match is interrupted anyway.
+        So nobody is charged for what kept servers from telling it. If it is no longer that turn, nothing happens.
+        `then` gets the answer, as with `submit`, unless the match is interrupted anyway.
         """
         live = self._live.get(match.id)
         if live is None or live.failed or self._draining:
