@@ -266,7 +266,7 @@ class Settings(BaseSettings):
         description="URL of an OpenTelemetry collector for traces of moves (OTLP over HTTP), such as "
         "http://127.0.0.1:4318; empty: no traces",
     )
-    traces_share: float = Field(default=0.01, ge=0, le=1, description="the part of the moves that are traced")
+    traces_share: float = Field(default=0.002, ge=0, le=1, description="the part of the moves that are traced")
     store: str = Field(default="sqlite:///arbiter.db", description="URL of the database")
     processes: int = Field(
         default=1, ge=1, le=64, description="server processes that share the address and a PostgreSQL database"

@@ -113,7 +113,7 @@ def tracing(settings: Settings, now_ns: Callable[[], int]) -> Iterator[Traces]:
                 traces.make_spans()
             except Exception:  # our code has an error, or the library: the next ones may be made
                 log.exception("traces_not_made")
-        processor.shutdown()
+        processor.shutdown()  # type: ignore[no-untyped-call]
 
     thread = threading.Thread(target=make_spans, name="traces", daemon=True)
     thread.start()

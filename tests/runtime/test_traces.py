@@ -277,6 +277,23 @@ async def test_a_collector_that_does_not_answer_delays_nothing(tmp_path: Path, m
     assert (line["to"], line["spans"]) == (given["traces"], 8)
 
 
+def test_a_trace_that_can_not_be_made_is_logged_and_later_ones_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on, calls = threading.Event(), []
+
+    def make_spans(self: Traces) -> None:
+        calls.append(self)
+        if len(calls) == 1:
+            raise ZeroDivisionError
+        goes_on.set()
+
+    monkeypatch.setattr(tracing, "MAKE_S", 0.001)
+    monkeypatch.setattr(Traces, "make_spans", make_spans)
+    with structlog.testing.capture_logs() as logged:
+        with tracing.tracing(load(None, traces=f"http://127.0.0.1:{free_port()}"), lambda: 0):
+            assert goes_on.wait(60)
+    assert [each["event"] for each in logged] == ["traces_not_made"]
+
+
 def test_the_settings_of_the_page(tmp_path: Path) -> None:
     config = tmp_path / "arbiter.toml"
     config.write_text(block("deploy/METRICS.md", "traces_share"))
