@@ -227,7 +227,7 @@ def test_the_collector_of_traces_is_looked_at(arbiter: Arbiter, settings: Settin
         url = f"http://127.0.0.1:{collector.getsockname()[1]}"
         config.write_text(f'store = "{settings.store}"\ntraces = "{url}"')
         code, rows = found(arbiter, "--config", str(config))
-        assert (code, rows["traces"]) == (0, ("good", f"1 % of the moves are traced, and {url} answers", ""))
+        assert (code, rows["traces"]) == (0, ("good", f"0.2 % of the moves are traced, and {url} answers", ""))
     code, rows = found(arbiter, "--config", str(config))
     assert (code, rows["traces"][0]) == (0, "note")
     config.write_text(f'store = "{settings.store}"\ntraces = "collector"')
