@@ -288,9 +288,9 @@ def test_a_trace_that_can_not_be_made_is_logged_and_later_ones_are_made(monkeypa
 
     monkeypatch.setattr(tracing, "MAKE_S", 0.001)
     monkeypatch.setattr(Traces, "make_spans", make_spans)
-    with structlog.testing.capture_logs() as logged:
-        with tracing.tracing(load(None, traces=f"http://127.0.0.1:{free_port()}"), lambda: 0):
-            assert goes_on.wait(60)
+    settings = load(None, traces=f"http://127.0.0.1:{free_port()}")
+    with structlog.testing.capture_logs() as logged, tracing.tracing(settings, lambda: 0):
+        assert goes_on.wait(60)
     assert [each["event"] for each in logged] == ["traces_not_made"]
 
 
