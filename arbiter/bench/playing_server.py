@@ -22,11 +22,10 @@ BARE: Final = "arbiter.bench.bare"
 class RoundResult:
     """The results of one round: moves a second, processor time per move of both sides, latencies, commits, sizes.
 
-    moves: how many were made. lags, unanswered: of a round of offered moves, see `arbiter.bench.players`. durable:
-    match, revision and time of the commit (by the monotonic clock) of each event; of a bare path there are none.
+    lags, unanswered: of a round of offered moves, see `arbiter.bench.players`. durable: match, revision and time of the
+    commit (by the monotonic clock) of each event; of a bare path there are none.
     """
 
-    moves: int
     rate: float
     server_us: float
     players_us: float
@@ -63,7 +62,6 @@ class PlayingServer:
         moves = sum(side["moves"] for side in answers) or 1
         sent, received = ([sum(pair) for pair in zip(*(side[way] for side in answers), strict=True)] for way in _WAYS)
         return RoundResult(
-            moves=moves,
             rate=sum(side["in_time"] for side in answers) / answers[0]["seconds"],
             server_us=spent[0] / moves * 1e6,
             players_us=sum(spent[1:]) / moves * 1e6,

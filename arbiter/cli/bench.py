@@ -234,8 +234,8 @@ def budget(
 def metrics(
     *,
     matches: Count = 64,
-    starts: Count = 12,
-    rounds: Count = 4,
+    starts: Count = 6,
+    rounds: Count = 8,
     seconds: Seconds = 1.0,
     folder: Folder = None,
     json: Json = None,
