@@ -16,15 +16,16 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.rpc.play_stream import Messages
 from arbiter.service.play.session import Session, TurnItem
+from arbiter.service.ports.log import Logger
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
     from opentelemetry.sdk.trace.export import SpanExportResult
 
     from arbiter.runtime.traces import Traces
 
 SEND_S: Final = 2.0  #: for one request to the collector, with its repetitions
-MAKE_S: Final = 1.0  #: between two times that the spans are made
+MAKE_S: Final = 1.0  #: interval at which spans are made
 LAST_S: Final = 3.0  #: for the last spans, when the server stops
 PATH: Final = "/v1/traces"  #: of traces at a collector (OTLP over HTTP)
 
@@ -103,6 +104,13 @@ def tracing(settings: Settings, now_ns: Callable[[], int]) -> Iterator[Traces]:
     exporter = OTLPSpanExporter(url if url.endswith(PATH) else url + PATH, timeout=SEND_S)
     processor = BatchSpanProcessor(Reporting(exporter))
     traces = Traces(processor, now_ns, settings.traces_share, f"{socket.gethostname()} {settings.listen}")
+    with _making_spans(traces, processor, log):
+        yield traces
+
+
+@contextmanager
+def _making_spans(traces: Traces, processor: SpanProcessor, log: Logger) -> Iterator[None]:
+    """Make the spans of traces in a thread. A collector that does not answer can't keep the server from ending."""
     ends = threading.Event()
 
     def make_spans() -> None:
@@ -113,12 +121,12 @@ def tracing(settings: Settings, now_ns: Callable[[], int]) -> Iterator[Traces]:
                 traces.make_spans()
             except Exception:  # our code has an error, or the library: the next ones may be made
                 log.exception("traces_not_made")
-        processor.shutdown()  # type: ignore[no-untyped-call]
+        processor.shutdown()
 
     thread = threading.Thread(target=make_spans, name="traces", daemon=True)
     thread.start()
     try:
-        yield traces
-    finally:  # a collector that does not answer can't keep the server from ending
+        yield
+    finally:
         ends.set()
         thread.join(LAST_S)

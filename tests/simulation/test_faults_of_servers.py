@@ -217,10 +217,10 @@ def completes_no_challenge(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Challenges, "complete_always", idle)
 
 
-def counts_a_wait_from_when_it_is_asked_at_last(patch: pytest.MonkeyPatch) -> None:
+def counts_a_wait_from_the_last_request(patch: pytest.MonkeyPatch) -> None:
     """A server that charges players for the time in which it was asked in vain, or another one was."""
     patch.setattr(Follower, "silence_s", lambda self: 0.0)
-    patch.setattr(Delivery, "_was_kept", lambda self, match: False)
+    patch.setattr(Delivery, "_begins_again_as_stored_late", lambda self, match: False)
 
 
 def takes_who_waits_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
@@ -282,7 +282,7 @@ def challenges(plan: Plan) -> Plan | None:
         (pairs_only_its_own_players, {}, 128, {"Whoever is free is paired"}, free_play),
         (counts_a_stream_from_when_it_is_open, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 1, {WAIT}, anything),
         (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 1, {WAIT}, anything),
-        (counts_a_wait_from_when_it_is_asked_at_last, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 5, {WAIT}, anything),
+        (counts_a_wait_from_the_last_request, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 5, {WAIT}, anything),
         (takes_who_waits_elsewhere_for_absent, HELD, 71, {WAIT}, anything),
         (takes_who_has_come_elsewhere_for_absent, HELD, 21, {WAIT}, anything),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 1, {"A challenge ends in one way"}, challenges),

@@ -80,12 +80,12 @@ class Delivery:
         match: its state after the last event.
         """
         if len(events) == 1 and type(events[0].event) is Moved:  # the usual case: only the opponent gets an item
-            kept = self._was_kept(match)
+            kept = self._begins_again_as_stored_late(match)
             session = self._sessions.get(match.created.players[match.turn - 1])
             if session is not None and not kept:
                 self.offer_turn(session, match)
             return
-        kept = any(type(each.event) in _BEGINS_TURN for each in events) and self._was_kept(match)
+        kept = any(type(each.event) in _BEGINS_TURN for each in events) and self._begins_again_as_stored_late(match)
         for player in match.holders:
             session, seat = self._sessions.get(player), seat_of(match, player)
             if match.phase is Phase.ENDED:
@@ -104,10 +104,11 @@ class Delivery:
                 self.put_state(session, match)
                 self.offer_turn(session, match)
 
-    def _was_kept(self, match: Match) -> bool:
-        """Return whether this server could store the turn that has begun only long after: then it begins again, once.
+    def _begins_again_as_stored_late(self, match: Match) -> bool:
+        """Let a turn begin again, once, if this server could store its beginning only late; return whether it does.
 
-        Until then nobody could be told of it, on whichever server, and whether or not the player had a stream.
+        Until it was stored, no server could tell the player of it, and it does not matter whether the player had a
+        stream.
         """
         if match.phase is not Phase.ACTIVE or not self._matches.decided_here:
             return False
@@ -120,9 +121,9 @@ class Delivery:
         return True
 
     def _begin_again(self, match: Match, player: str, late_ms: int) -> None:
-        self._matches.begin_again(match, player, late_ms, partial(self._began_again, match, player))
+        self._matches.begin_again(match, player, late_ms, partial(self._offer_if_failed, match, player))
 
-    def _began_again(self, match: Match, player: str, answer: Answer) -> None:
+    def _offer_if_failed(self, match: Match, player: str, answer: Answer) -> None:
         """Offer a turn after all if it could not begin again, because the store has failed."""
         session = self._sessions.get(player)
         if isinstance(answer, StoreFailed) and session is not None and self._matches.is_current(match):
@@ -179,10 +180,11 @@ class Delivery:
         turn begins again. It does so once. A store that is always as slow would otherwise let nobody move.
         """
         now = self._clock.now_ms()
-        late_ms = self._waited_ms(session, match, now)
-        if late_ms >= self._late_ms and self._begins_again(session, match):
-            self._begin_again(match, session.player, late_ms)
-            return
+        if now - match.since >= self._late_ms:
+            waited_ms = self._waited_ms(session, match, now)
+            if waited_ms >= self._late_ms and self._begins_again(session, match):
+                self._begin_again(match, session.player, waited_ms)
+                return
         held_up_ms = session.held_up(now)
         session.put(TurnItem(match, seat, session.moves_sent.get(match.id, 0), listing, held_up_ms))
         session.moves_sent[match.id] = match.ply
@@ -193,8 +195,7 @@ class Delivery:
 
         A player who was told of the turn before, and has lost that stream, waits only since it has asked for this one.
         """
-        asked = session.asked
-        asked_ms = asked.at_ms if asked.waits_since_ms < asked.at_ms and self._was_sent(match) else asked.waits_since_ms
+        asked_ms = session.asked.at_ms if self._was_sent(match) else session.asked.waits_since_ms
         return now - max(match.since, asked_ms)
 
     def _begins_again(self, session: Session, match: Match) -> bool:

@@ -177,7 +177,7 @@ class Asked(NamedTuple):
     """When a player asked for its stream, and since when it waits for one, in UTC epoch milliseconds.
 
     While the log of a shared store does not answer, servers refuse streams, and players ask one server after the other.
-    So a player waits since the log fell silent, as far as the server knows that it asks at last.
+    So a player waits since the log fell silent, as far as the server that opens the stream can know.
     """
 
     at_ms: int

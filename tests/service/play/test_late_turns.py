@@ -175,7 +175,7 @@ async def test_a_player_who_has_no_stream_is_not_charged_for_a_move_that_was_sto
 
 @pytest.mark.parametrize("comes", ["in vain", "in vain to another server", "too late"])
 @virtually
-async def test_a_player_waits_for_its_stream_as_long_as_the_log_is_silent_whom_it_asks(comes: str) -> None:
+async def test_a_player_who_asks_again_and_again_waits_since_the_log_fell_silent(comes: str) -> None:
     home, away, journal, directory = await with_a_lock()
     alice, bob = await home.connect("alice"), await home.connect("bob")
     match = await home.create("pondlife", time="1m", policy=AT_ONCE)
