@@ -83,7 +83,7 @@ def test_progress_is_counted_from_the_record() -> None:
     assert progress.number_of("m3") == (2, 2)
     assert unusual(progress) == ["  hop-it: ben 0–1 ann, extinction, 0 plies"]
     assert elapsed(progress, 75_500) == "1:05"
-    said = "2 games and 2 moves in 1:05. 1 match ended without a result, 1 played again. 1 ended by a clock"
+    said = "2 games and 2 moves in 1:05. 1 match ended without a result: 1 played again. 1 ended by a clock"
     assert remarks(progress, 75_500).startswith(said)
 
 
@@ -92,7 +92,7 @@ def test_matches_that_a_closed_tournament_stops_are_not_played_again() -> None:
         *(created("m1", "ann", "ben"), begun(1, "m1"), created("m2", "ben", "ann"), begun(2, "m2")),
         *(of_tournament(arb.GameVoided(number, f"m{number}", 1, "aborted")) for number in (1, 2)),
     )
-    assert void_matches([progress]) == "2 matches ended without a result, none played again."
+    assert void_matches([progress]) == "2 matches ended without a result: 2 stopped when the tournament ended."
     assert void_matches([progress_of()]) == ""
 
 

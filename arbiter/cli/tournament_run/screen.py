@@ -110,14 +110,16 @@ def unusual(progress: Progress) -> list[str]:
 
 
 def void_matches(progresses: Iterable[Progress]) -> str:
-    """Return a sentence on the matches without a result, or "" if there are none.
+    """Return a sentence on the matches without a result, or "" if there are none; for tournaments that have ended.
 
-    A tournament that is closed stops the matches that are under way; they are not played again.
+    Such a match is played again, unless its tournament has ended meanwhile: who closes one stops its matches.
     """
     void, replays = map(sum, zip(*((progress.void, progress.replays) for progress in progresses), strict=True))
     if not void:
         return ""
-    return f"{counted(void, 'match', 'matches')} ended without a result, {replays or 'none'} played again."
+    again = f"{replays} played again" if replays else ""
+    stopped = f"{void - replays} stopped when the tournament ended" if void > replays else ""
+    return f"{counted(void, 'match', 'matches')} ended without a result: {', '.join(filter(None, (again, stopped)))}."
 
 
 def limits_hit(hits: Mapping[tuple[str, Hit], int]) -> list[str]:
