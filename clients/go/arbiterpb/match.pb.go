@@ -3038,7 +3038,8 @@ func (x *SeatEvent) GetVersion() string {
 // The match was interrupted; nobody is charged for the interrupted turn.
 type Interrupted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "restart" (the server was down or stood still) or "drain" (the server is being stopped).
+	// "restart" (the server was down or stood still, or could store the turn's start only late) or "drain" (the server is
+	// being stopped).
 	Reason        string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

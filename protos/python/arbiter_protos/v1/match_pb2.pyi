@@ -1505,7 +1505,9 @@ class Interrupted(_message.Message):
 
     REASON_FIELD_NUMBER: _builtins.int
     reason: _builtins.str
-    """"restart" (the server was down or stood still) or "drain" (the server is being stopped)."""
+    """"restart" (the server was down or stood still, or could store the turn's start only late) or "drain" (the server is
+    being stopped).
+    """
     def __init__(
         self,
         *,

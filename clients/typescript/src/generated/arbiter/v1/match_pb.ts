@@ -1557,7 +1557,8 @@ export const SeatEventSchema: GenMessage<SeatEvent> = /*@__PURE__*/
  */
 export type Interrupted = Message<"arbiter.v1.Interrupted"> & {
   /**
-   * "restart" (the server was down or stood still) or "drain" (the server is being stopped).
+   * "restart" (the server was down or stood still, or could store the turn's start only late) or "drain" (the server is
+   * being stopped).
    *
    * @generated from field: string reason = 1;
    */
