@@ -85,12 +85,13 @@ OF_MODULES := tests/boards tests/games tests/matches tests/wire tests/service/ma
   tests/service/play tests/service/record tests/service/test_token_bucket.py tests/runtime/test_build.py \
   tests/runtime/test_clock_and_ids.py tests/runtime/test_seals.py tests/store/test_arrays.py \
   tests/store/test_numbering.py tests/store/test_seals.py tests/rpc/test_play.py $(COMMITS)
-COMPILED_MODULES := $(OF_MODULES) tests/simulation tests/rpc/test_unread.py
+OF_MEASUREMENTS := tests/runtime/test_metrics.py tests/runtime/test_traces.py
+COMPILED_MODULES := $(OF_MODULES) $(OF_MEASUREMENTS) tests/simulation tests/rpc/test_unread.py
 SHORT_COMPILED := $(OF_MODULES) tests/testing/test_transcripts.py --ignore tests/service/matches/test_exactly_once.py \
   --ignore tests/games/test_console.py --ignore tests/games/test_registry.py --ignore tests/matches/test_canonical.py
 LONG_COMPILED := --kills 4 --seeds 8 tests/simulation tests/service/matches/test_exactly_once.py \
   tests/service/matches/test_exactly_once_machine.py tests/e2e/test_kill.py tests/e2e/test_dist.py \
-  tests/rpc/test_unread.py tests/store/test_shared_servers.py --ignore tests/simulation/test_servers.py \
+  tests/rpc/test_unread.py tests/store/test_shared_servers.py $(OF_MEASUREMENTS) --ignore tests/simulation/test_servers.py \
   --deselect tests/simulation/test_seeds.py::test_everything_happens
 test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import structlog
 
-from arbiter.bootstrap.tracing import TracedMessages
+from arbiter.bootstrap.traced_messages import TracedMessages
 from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Settings
@@ -90,7 +90,7 @@ def api_servers(settings: Settings, world: World, arbiter: Arbiter) -> ApiServer
     gate, limits = gate_of(settings, world, arbiter), settings.limits
     messages: Messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
     if world.traces is not None:
-        messages = TracedMessages(messages, world.traces)
+        messages = TracedMessages(messages, world.traces.moves)
     log, meter = structlog.get_logger("arbiter.rpc"), world.metrics or NO_METER
     unread = Unread(limits, close_soon, log)
     servicers = Servicers(

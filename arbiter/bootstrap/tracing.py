@@ -1,4 +1,4 @@
-"""Traces, if the settings ask for them: where they are sent, and the messages of Play streams as they watch them."""
+"""Traces, if the settings ask for them, and where they are sent."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import structlog
-from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
-from arbiter.rpc.play_stream import Messages
-from arbiter.service.play.session import Session, TurnItem
 from arbiter.service.ports.log import Logger
 
 if TYPE_CHECKING:
@@ -28,35 +25,6 @@ SEND_S: Final = 2.0  #: for one request to the collector, with its repetitions
 MAKE_S: Final = 1.0  #: interval at which spans are made
 LAST_S: Final = 3.0  #: for the last spans, when the server stops
 PATH: Final = "/v1/traces"  #: of traces at a collector (OTLP over HTTP)
-
-
-class TracedMessages:
-    """The messages of Play streams, with the instants at which traced moves arrive, and their turns are written."""
-
-    def __init__(self, messages: Messages, traces: Traces) -> None:
-        self._act = messages.act
-        self._message = messages.message
-        self._traces = traces
-        self._now_ns = traces.now_ns
-
-    def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
-        """Do what a bot's message asks; a move among it begins now."""
-        self._traces.acting_since = self._now_ns()
-        try:
-            self._act(session, act, arrived)
-        finally:
-            self._traces.acting_since = None
-
-    def message(self, session: Session) -> tuple[bytes, int]:
-        """Make a message of a stream's first items; the turns among them are handed over now."""
-        if not self._traces.awaited:
-            return self._message(session)
-        before = list(session.outbox)
-        made = self._message(session)
-        for item in before[: len(before) - len(session.outbox)]:
-            if isinstance(item, TurnItem):
-                self._traces.handed_over(item.match.created.match, item.match.ply)
-        return made
 
 
 @contextmanager

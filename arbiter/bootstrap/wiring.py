@@ -103,7 +103,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     connections.is_outdated = follower.is_silent
     secret = CommentKeys(world.signer).of
     matches = MatchRegistry(
-        world.traces.journal(journal) if world.traces is not None else journal,
+        world.traces.moves.journal(journal) if world.traces is not None else journal,
         clock,
         world.ids,
         limits,
@@ -175,7 +175,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         count = world.metrics.listener(clock)
         match_listeners.append(_own(count, matches.live) if world.store.shared else count)
     if world.traces is not None and world.store.shared:
-        match_listeners.append(world.traces.match_changed)
+        match_listeners.append(world.traces.moves.match_changed)
     match_listeners += [feed.subscribers.match_changed, delivery.match_changed, tournaments.match_changed]
     adoption_listeners += [delivery.match_adopted]
     revival_listeners += [tournaments.match_revived]

@@ -235,7 +235,7 @@ def metrics(
     *,
     matches: Count = 64,
     starts: Count = 6,
-    rounds: Count = 8,
+    rounds: Count = 12,
     seconds: Seconds = 1.0,
     folder: Folder = None,
     json: Json = None,

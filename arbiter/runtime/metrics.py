@@ -1,20 +1,17 @@
 """Metrics for Prometheus: what a running server counts and measures, and the small HTTP server that shows it.
 
-The path of a move pays for its measurements, so they are plain numbers in lists here: an observation of the library's
-own histogram takes 4 microseconds. The library reads them when somebody asks, in a thread of its own, which answers
-even while the event loop stands still. Two figures of one answer may be a few events apart.
+What is counted on the path of a move is in `arbiter.runtime.counts`. The library reads it when somebody asks, in a
+thread of its own, which answers even while the event loop stands still. Two figures of one answer may be a few events
+apart.
 """
 
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge, GCCollector, ProcessCollector, start_http_server
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
@@ -23,40 +20,11 @@ from prometheus_client.registry import Collector
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Reason, Refusal
-from arbiter.matches.events import Cause, Ended, Moved
-from arbiter.matches.match import Match
+from arbiter.matches.events import Cause
+from arbiter.runtime.counts import LONG_SECONDS, SIZES, Distribution, MatchCounter
 from arbiter.service.gate.addresses import host_and_port
 from arbiter.service.matches.live_match import MatchListener
 from arbiter.service.ports.environment import Clock
-from arbiter.service.record.published import Published
-
-SECONDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Upper bounds of the buckets of durations. Instants of the record are whole milliseconds."""
-LONG_SECONDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0)
-"""The same for jobs in worker processes."""
-SIZES: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0)
-"""Upper bounds of the buckets of numbers of things."""
-
-
-class Distribution:
-    """How often values came in each bucket. Observed on one thread, read on any."""
-
-    __slots__ = ("_bounds", "_counts", "_sum")
-
-    def __init__(self, bounds: Sequence[float] = SECONDS) -> None:
-        self._bounds = bounds
-        self._counts = [0] * (len(bounds) + 1)
-        self._sum = 0.0
-
-    def observe(self, value: float) -> None:
-        """Count a value."""
-        self._counts[bisect_left(self._bounds, value)] += 1
-        self._sum += value
-
-    def buckets(self) -> tuple[list[tuple[str, float]], float]:
-        """Return the upper bounds with the number of values up to each, and the sum of all values."""
-        names = [*(f"{bound:g}" for bound in self._bounds), "+Inf"]
-        return list(zip(names, accumulate(map(float, list(self._counts))), strict=True)), self._sum
 
 
 class Metrics(Collector):
@@ -115,24 +83,7 @@ class Metrics(Collector):
 
     def listener(self, clock: Clock) -> MatchListener:
         """Return a listener that counts the events of matches. A clock tells when they have become durable."""
-        moves, ends, now_ms = self._moves, self._ends, clock.now_ms
-        acknowledge, hand_over, network = (self._stages[name] for name in ("acknowledge", "hand_over", "network"))
-
-        def match_changed(match: Match, events: Sequence[Published]) -> None:
-            for published in events:
-                event = published.event
-                if isinstance(event, Moved):
-                    ledger = event.ledger
-                    moves[_name(match)] += 1
-                    acknowledge.observe((now_ms() - ledger.arrived) / 1_000)
-                    if ledger.handed_over is not None:
-                        hand_over.observe((ledger.handed_over - ledger.started) / 1_000)
-                    if ledger.round_trip is not None:
-                        network.observe(ledger.round_trip / 1_000)
-                elif isinstance(event, Ended):
-                    ends[event.cause.value] += 1
-
-        return match_changed
+        return MatchCounter(self._moves, self._ends, self._stages, clock).match_changed
 
     def collect(self) -> Iterator[Metric]:
         """Yield what was counted, for the library."""
@@ -210,11 +161,6 @@ def shown(metrics: Metrics, settings: Settings) -> Iterator[int]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def _name(match: Match) -> str:
-    """Return the game of a match without its parameters, of which there may be any number."""
-    return match.created.game.partition("(")[0]
 
 
 def _counter(name: str, text: str, label: str, counts: Counter[str]) -> Metric:

@@ -24,7 +24,7 @@ from arbiter.errors import OperatorError
 from arbiter.games.registry import game
 from arbiter.matches.events import Moved
 from arbiter.matches.record import read
-from arbiter.runtime import traces as traces_module
+from arbiter.runtime import traced_moves
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.traces import MS, Traces, ids_of
 from arbiter.testing.server import Served, served
@@ -159,19 +159,19 @@ async def test_a_unary_call_is_traced_until_it_is_durable_and_leaves_no_state(tm
         ((revision, moved),) = (await moves_of(server, match.match_id)).items()
         traces = world[0].traces
         assert traces is not None
-        assert set(traces.awaited) == {match.match_id}  # bob has no stream
+        assert set(traces.moves.awaited) == {match.match_id}  # bob has no stream
         bob = await connected(server, "bob")
         await bob.next("turn")
         trace = by_trace(spans)[ids_of(match.match_id, revision).trace]
         assert set(trace) == {"move", "rules", "commit", "hand_over"}
         assert (trace["rules"].start_time or 0) // MS == moved.at
-        assert not traces.awaited
+        assert not traces.moves.awaited
         await stubs.move(2, match.match_id, 1, min(game("circle-of-life").moves(_after(move))))
-        assert set(traces.awaited) == {match.match_id}
+        assert set(traces.moves.awaited) == {match.match_id}
         act = {"resign": {}, "match_id": match.match_id, "request_id": "enough"}
         await bob.say(_act(act))
         await bob.next("ended")
-        assert not traces.awaited
+        assert not traces.moves.awaited
 
 
 def _after(move: str) -> Any:
@@ -196,15 +196,15 @@ async def test_only_a_share_is_traced_and_every_server_chooses_the_same(tmp_path
     drawn = {
         ids_of(match.match_id, revision).trace
         for revision in moves
-        if traces_module.is_drawn(match.match_id, revision, traces_module.DRAWS // 2)
+        if traced_moves.is_drawn(match.match_id, revision, traced_moves.DRAWS // 2)
     }
     assert set(by_trace(spans)) == drawn
 
 
 def test_a_hundredth_of_the_moves_is_chosen() -> None:
-    bound = round(0.01 * traces_module.DRAWS)
+    bound = round(0.01 * traced_moves.DRAWS)
     matches = [f"01JD3K5Q8Z7Y6X5W4V3T2{number:05X}" for number in range(1_000)]
-    drawn = sum(traces_module.is_drawn(match, revision, bound) for match in matches for revision in range(1, 101))
+    drawn = sum(traced_moves.is_drawn(match, revision, bound) for match in matches for revision in range(1, 101))
     assert 800 < drawn < 1_200  # of 100,000; the standard deviation of independent draws is 32
 
 
