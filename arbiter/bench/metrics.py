@@ -1,9 +1,9 @@
 """The cost of metrics and traces: processor time for a move with metrics, with metrics and traces, and without.
 
 The servers play the same matches, and their rounds alternate. The processor time of a move differs by a tenth from one
-second to the next, so it takes many rounds to show one percent. How much the answer may be off by chance is measured as
-well: by a second server without metrics, and by the spread of the rounds. All servers are started several times, since
-two that do the same may differ as long as they run. A scrape, once in many seconds, is not measured. Traces are sent to
+second to the next, so it takes many rounds to show one percent. Two more figures say how exact the answer is: the 95 %
+confidence interval of the median, and a second server without metrics. All servers are started several times, since two
+that do the same may differ as long as they run. A scrape, once in many seconds, is not measured. Traces are sent to
 a collector in this process, which discards them.
 """
 
@@ -55,7 +55,7 @@ def bench_metrics(plan: MetricsPlan, progress: Progress) -> Report:
     for column, (name, what) in enumerate((("more", "metrics"), ("traced", "metrics and traces")), start=1):
         more = [_percent(us[column], us) for us in rounds]
         report.median(name, f"more with {what}", more, "%", MOST_PERCENT, Bound.MOST)
-        report.add(f"{name}_chance", "this may be off by chance, in 95 of 100 runs, by at most", _by_chance(more), "%")
+        report.add(f"{name}_interval", "95 % confidence interval of this: plus or minus", _half_interval(more), "%")
     noise = (100 * (us[3] / us[0] - 1) for us in rounds)
     report.median("noise", "more in the second server without metrics", noise, "%")
     return report
@@ -66,7 +66,7 @@ def _percent(measured: float, us: Sequence[float]) -> float:
     return 100 * (2 * measured / (us[0] + us[-1]) - 1)
 
 
-def _by_chance(values: Sequence[float]) -> float:
+def _half_interval(values: Sequence[float]) -> float:
     """Return half of the 95 % confidence interval of a median, between order statistics (normal approximation)."""
     ordered, apart = sorted(values), 0.98 * sqrt(len(values))
     middle = len(values) / 2

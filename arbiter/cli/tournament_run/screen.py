@@ -112,7 +112,7 @@ def unusual(progress: Progress) -> list[str]:
 def void_matches(progresses: Iterable[Progress]) -> str:
     """Return a sentence on the matches without a result, or "" if there are none; for tournaments that have ended.
 
-    Such a match is played again, unless its tournament has ended meanwhile: who closes one stops its matches.
+    Such a match is played again, unless its tournament ends first: closing a tournament stops its matches.
     """
     void, replays = map(sum, zip(*((progress.void, progress.replays) for progress in progresses), strict=True))
     if not void:
