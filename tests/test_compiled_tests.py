@@ -17,6 +17,7 @@ from tests.documents import ROOT
 OTHER_NAMES = {
     "arbiter/bench/bare_path.py": "tests/runtime/test_build.py",
     "arbiter/bootstrap/traced_messages.py": "tests/runtime/test_traces.py",
+    "arbiter/rpc/live_events.py": "tests/rpc/test_streams.py",
     "arbiter/rpc/play_messages.py": "tests/rpc/test_play.py",
     "arbiter/runtime/clock.py": "tests/runtime/test_clock_and_ids.py",
     "arbiter/runtime/counts.py": "tests/runtime/test_metrics.py",

@@ -18,8 +18,9 @@ from arbiter.errors import OperatorError
 from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.match_service import MatchServicer
 from arbiter.rpc.play_messages import PlayMessages
+from arbiter.rpc.play_sender import Messages
 from arbiter.rpc.play_service import PlayServicer
-from arbiter.rpc.play_stream import Messages, PlayStreams
+from arbiter.rpc.play_stream import PlayStreams
 from arbiter.rpc.player_service import PlayerServicer
 from arbiter.rpc.rating_service import RatingServicer
 from arbiter.rpc.server import RpcServer, Servicers

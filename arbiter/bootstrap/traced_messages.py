@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arbiter_protos.v1 import play_pb2 as pb
 
-from arbiter.rpc.play_stream import Messages
+from arbiter.rpc.play_sender import Messages
 from arbiter.runtime.traced_moves import TracedMoves
 from arbiter.service.play.session import Session, TurnItem
 

@@ -6,8 +6,11 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
-from arbiter.rpc.servicing import Context, MessageWriter, call_of, unread
+from arbiter.matches.match import Match
+from arbiter.rpc.live_events import LiveEvents
+from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
+from arbiter.rpc.writes import unread
 from arbiter.service.gate.matches import MatchGate, OfAll, OfMatch, Watched
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.ports.journal import Subject
@@ -38,30 +41,44 @@ class Observations:
 
     async def _write(self, stream: Stream, writer: MessageWriter, with_tokens: bool, with_record: bool) -> None:
         """Write all events of a stream."""
-        kind = with_tokens, with_record
-        async for batch in stream:
-            if isinstance(batch, Reached):
-                await writer.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]).SerializeToString())
-                continue
-            for event in batch:
-                if kind not in event.forms:
-                    event.forms[kind] = await self._form(event, *kind)
-            # Serialized messages with repeated fields can be concatenated: the result is one message with all items.
-            await writer.write(b"".join([event.forms[kind] for event in batch]))
+        writes, form = await writer.begun(), (with_tokens, with_record)
+        stream.relay_to(LiveEvents(writes, form, self._made).write)
+        try:
+            async for batch in stream:
+                if isinstance(batch, Reached):
+                    await writer.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]).SerializeToString())
+                    continue
+                for event in batch:
+                    if form not in event.forms and self._made(event, form) is None:
+                        event.forms[form] = _form(event, await self._matches.of_event(event.match_id), *form)
+                await writer.write(b"".join([event.forms[form] for event in batch]))  # one message with all items
+        finally:
+            writes.cancel()
 
-    async def _form(self, published: Published, with_token: bool, with_record: bool) -> bytes:
-        """Serialize a response that holds one event, for all readers who want this form."""
-        item = pb.ObserveItem(token=str(published.sequence) if with_token else "")
-        event: pb.MatchEvent | pb.TournamentEvent
-        if published.subject is Subject.TOURNAMENT:
-            event = item.tournament_event
-            event.CopyFrom(tournament_event_message(published))
-        else:
-            event = item.event
-            event.CopyFrom(event_message(published, await self._matches.of_event(published.match_id)))
-        if with_record:
-            event.record = published.body
-        return pb.ObserveResponse(items=[item]).SerializeToString()
+    def _made(self, published: Published, form: tuple[bool, bool]) -> bytes | None:
+        """Return an event in a form, for all readers who want it; None if its match has to be read for that."""
+        match = None
+        if published.subject is Subject.MATCH:
+            match = self._matches.known(published.match_id)
+            if match is None:
+                return None
+        made = published.forms[form] = _form(published, match, *form)
+        return made
+
+
+def _form(published: Published, match: Match | None, with_token: bool, with_record: bool) -> bytes:
+    """Serialize a response that holds one event. match: its match, None for an event of a tournament."""
+    item = pb.ObserveItem(token=str(published.sequence) if with_token else "")
+    event: pb.MatchEvent | pb.TournamentEvent
+    if match is None:
+        event = item.tournament_event
+        event.CopyFrom(tournament_event_message(published))
+    else:
+        event = item.event
+        event.CopyFrom(event_message(published, match))
+    if with_record:
+        event.record = published.body
+    return pb.ObserveResponse(items=[item]).SerializeToString()
 
 
 def _watched(request: pb.ObserveRequest) -> Watched | None:

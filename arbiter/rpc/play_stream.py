@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
+from typing import Any
 
 import grpc
 from arbiter_protos.v1 import play_pb2 as pb
@@ -11,6 +11,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal, argument_invalid
+from arbiter.rpc.play_sender import Messages, PlaySender
 from arbiter.rpc.servicing import AT_ONCE, Context, MessageWriter, call_of, let_end, next_message, readable
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.play import PlayGate
@@ -22,16 +23,6 @@ from arbiter.wire.play import hello_of
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 
 FAREWELL_S = 2.0  #: time to send the queued items when a stream ends
-
-
-class Messages(Protocol):
-    """Reads and builds the messages of Play streams: `arbiter.rpc.play_messages.PlayMessages`."""
-
-    def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
-        """Do what a bot's message asks; it arrived at the given instant."""
-
-    def message(self, session: Session) -> tuple[bytes, int]:
-        """Make a serialized `PlayResponse` of a stream's first items; return it with the instant of sending."""
 
 
 class PlayStreams:
@@ -131,13 +122,14 @@ class PlayStreams:
             now_ms=self._clock.now_ms(),
             silence_most_ms=self._limits.silence_ms,
         )
-        message, now = pb.PlayResponse(items=[pb.PlayItem(hello=hello)]).SerializeToString(), hello.now_ms
-        while True:
-            session.write_began(now)
-            await writer.write(message)
-            session.write_ended(self._clock.now_ms())
-            while (idle := session.idle()) is not None:
-                await idle
-            if not session.outbox:
-                return
-            message, now = self._messages.message(session)
+        message = pb.PlayResponse(items=[pb.PlayItem(hello=hello)]).SerializeToString()
+        session.write_began(hello.now_ms)
+        await writer.write(message)
+        session.write_ended(self._clock.now_ms())
+        writes = await writer.begun()
+        sender = PlaySender(session, writes, self._messages, self._clock)
+        try:
+            await sender.run()
+        finally:
+            sender.stop()
+            writes.cancel()

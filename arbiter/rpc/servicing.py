@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import grpc
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Refusal
 from arbiter.rpc.unread import Unread
+from arbiter.rpc.writes import Writes
 from arbiter.service.gate.admission import Call
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
@@ -37,46 +39,37 @@ def call_of(context: Context) -> Call:
 
 
 class MessageWriter:
-    """Writes messages on a call, one after the other and all in one task, and counts those that are not read yet.
-
-    A write whose message is not read for `silence_ms` is abandoned, and refused with READER_TOO_SLOW, unless `patient`.
-    A write may be cancelled: gRPC still sends its message, and the call can end with a status after it. For that, the
-    headers have to be sent first, completely, and nobody else may write.
-    """
+    """Writes messages on a call, one after the other, after its headers; see `arbiter.rpc.writes`."""
 
     def __init__(self, context: Context, unread: Unread, limits: Limits, *, patient: bool = False) -> None:
         self._context = context
-        self._unread = unread
-        self._limits = limits
-        self._peer = context.peer()
+        self._writes = Writes(context, unread, limits, patient)
         self._begun = False
-        self._task: asyncio.Task[Any] | None = None  # that writes, once it has begun to
-        self._is_writing = self._too_late = False
-        self._overdue = None if patient else self._give_up
+
+    async def begun(self) -> Writes:
+        """Send the headers, if that was not done yet; return the writes that can follow."""
+        if not self._begun:
+            self._begun = True
+            await _completed(self._context.send_initial_metadata(()))
+        return self._writes
 
     async def write(self, message: Any) -> None:
-        """Write a message. Raises Refusal READER_TOO_SLOW."""
-        if not self._begun:
-            self._begun, self._task = True, asyncio.current_task()
-            await _completed(self._context.send_initial_metadata(()))
-        size = len(message) if isinstance(message, bytes) else message.ByteSize()
-        pending = self._unread.began(self._peer, size, self._overdue)
-        self._is_writing = True
+        """Write a message. Raises Refusal READER_TOO_SLOW. If it is cancelled, gRPC still sends the message."""
+        writes = await self.begun()
+        written = asyncio.get_running_loop().create_future()
+        writes.begin(message, partial(_tell, written))
         try:
-            await self._context.write(message)
-        except asyncio.CancelledError:
-            self._unread.end_began(self._context, size)
-            if self._too_late and self._task is not None and not self._task.uncancel():
-                raise unread(self._limits) from None
-            raise
+            await written
         finally:
-            self._is_writing = False
-            self._unread.ended(pending)
+            writes.cancel()
 
-    def _give_up(self) -> None:
-        if self._is_writing and self._task is not None:
-            self._too_late = True
-            self._task.cancel()
+
+def _tell(written: asyncio.Future[None], error: BaseException | None) -> None:
+    if not written.done():
+        if error is None:
+            written.set_result(None)
+        else:
+            written.set_exception(error)
 
 
 async def _completed(work: Awaitable[None]) -> None:
@@ -96,13 +89,6 @@ async def _completed(work: Awaitable[None]) -> None:
         if not task.cancelled():
             task.exception()  # the client has left
         raise
-
-
-def unread(limits: Limits, resume_from: object = "") -> Refusal:
-    """Return the refusal for a reader that has not read for too long."""
-    then = f"resume after {resume_from}" if resume_from != "" else "ask again, and read it"
-    message = f"nothing of this answer was read for {limits.silence_ms} ms: {then}"
-    return Refusal(Reason.READER_TOO_SLOW, message, resume_from=resume_from)
 
 
 def let_end(reading: asyncio.Task[Any]) -> None:

@@ -168,8 +168,10 @@ class InMemoryArbiter:
 
 async def items_of(session: Session) -> list[Item]:
     """Wait for items on a stream, and take all of them; none once the stream has ended."""
-    while (idle := session.idle()) is not None:
-        await idle
+    while not session.outbox and not session.is_done:
+        more = asyncio.Event()
+        session.call_with_items(more.set)
+        await more.wait()
     items = list(session.outbox)
     session.outbox.clear()
     return items

@@ -242,7 +242,7 @@ def overrun(stubs: Stubs) -> bool:
 
 def most_waiting(stubs: Stubs) -> int:
     """Return how many events wait for the slowest observer."""
-    return max(len(subscription._items) for subscription in subscriptions(stubs))
+    return max(len(subscription.items) for subscription in subscriptions(stubs))
 
 
 def subscriptions(stubs: Stubs) -> list[Any]:

@@ -359,6 +359,10 @@ class MatchGate:
             case _:
                 raise argument_invalid("nothing", "of", "a match or all")
 
+    def known(self, match_id: str) -> Match | None:
+        """Return the match of an event that an observer gets, as `of_event` does, or None if it has to be read."""
+        return self._matches.known(match_id)
+
     async def of_event(self, match_id: str) -> Match:
         """Return the match of an event that an observer gets: as it began, or in a later state."""
         return await self._matches.begun(match_id)

@@ -341,15 +341,19 @@ class MatchRegistry:
             self._ended.keep(match)
         return match
 
+    def known(self, match_id: str) -> Match | None:
+        """Return a match after its first event, or in a later state, if it is in memory."""
+        live = self._live.find(match_id)
+        if live is not None and live.durable is not None:
+            return live.durable
+        return self._ended.get(match_id) or self._begun.get(match_id)
+
     async def begun(self, match_id: str) -> Match:
         """Return a match after its first event, or in a later state. Only its first record is read.
 
         Raises Refusal MATCH_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
         """
-        live = self._live.find(match_id)
-        if live is not None and live.durable is not None:
-            return live.durable
-        match = self._ended.get(match_id) or self._begun.get(match_id)
+        match = self.known(match_id)
         if match is None:
             records = await self._journal.read(match_id, 0, 1) if findable(match_id) else []
             if not records:

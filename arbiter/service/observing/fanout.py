@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from arbiter.service.token_bucket import TokenBucket
@@ -81,19 +83,21 @@ class WakeOrder:
 class Subscription(Generic[T]):
     """The items that one reader has not read yet, at most `most`. Further items are dropped, and `overrun` is set.
 
-    A reader waits for a bare future, and for one timer, which is set again if it fires too early. An asyncio.Event and
-    a timer for each item would double the cost of an item.
+    A reader gives a function, or waits for a bare future, and has one timer, which is set again if it fires too early.
+    An asyncio.Event and a timer for each item would double the cost of an item.
+
+    items: those that wait.
     """
 
     __slots__ = (
         "_alarm",
         "_idle_s",
         "_is_due",
-        "_items",
         "_loop",
         "_since",
         "_turns",
         "_waiting",
+        "items",
         "missing",
         "most",
         "overrun",
@@ -107,8 +111,8 @@ class Subscription(Generic[T]):
         self.most = most
         self._idle_s = idle_s
         self._loop = asyncio.get_running_loop()
-        self._items: list[T] = []
-        self._waiting: asyncio.Future[bool] | None = None
+        self.items: list[T] = []
+        self._waiting: Callable[[bool], object] | None = None
         self._is_due = False  # queued to be woken
         self._since = 0.0  # when the wait began
         self._alarm: asyncio.TimerHandle | None = None
@@ -122,8 +126,8 @@ class Subscription(Generic[T]):
 
     def put(self, item: T) -> None:
         """Add an item."""
-        if len(self._items) < self.most:
-            self._items.append(item)
+        if len(self.items) < self.most:
+            self.items.append(item)
         else:
             self.overrun = True
         self._be_due()
@@ -135,24 +139,35 @@ class Subscription(Generic[T]):
 
     def take(self) -> list[T]:
         """Return the items, and empty the queue."""
-        taken, self._items = self._items, []
+        taken, self.items = self.items, []
         return taken
 
-    def wait(self) -> asyncio.Future[bool]:
-        """Return a future: True as soon as there are items, False if none arrive for `idle_s` seconds."""
-        waiting = self._waiting = self._loop.create_future()
-        if self._items or self.overrun or self.missing:
+    def call(self, waiting: Callable[[bool], object] | None) -> None:
+        """Have a function called once: with True as soon as there are items, with False if none arrive for `idle_s`.
+
+        None: the function that was given before is no longer called.
+        """
+        self._waiting = waiting
+        if waiting is None:
+            return
+        if self.items or self.overrun or self.missing:
             self._is_due = True
             self._turns.add(self)
         else:
             self._since = self._loop.time()
             if self._alarm is None:
                 self._alarm = self._loop.call_at(self._since + self._idle_s, self._ring)
+
+    def wait(self) -> asyncio.Future[bool]:
+        """Return a future: True as soon as there are items, False if none arrive for `idle_s` seconds."""
+        waiting: asyncio.Future[bool] = self._loop.create_future()
+        self.call(partial(_wake, waiting))
         return waiting
 
     def turn(self) -> asyncio.Future[bool]:
         """Return a future that is done when this reader may send one more message of items that it has taken."""
-        waiting = self._waiting = self._loop.create_future()
+        waiting: asyncio.Future[bool] = self._loop.create_future()
+        self._waiting = partial(_wake, waiting)
         self._is_due = True
         self._turns.add(self)
         return waiting
@@ -161,8 +176,8 @@ class Subscription(Generic[T]):
         """End the wait with a result, if the reader waits. something: whether there are items."""
         waiting, self._waiting = self._waiting, None
         self._is_due = False
-        if waiting is not None and not waiting.done():
-            waiting.set_result(something)
+        if waiting is not None:
+            waiting(something)
 
     def close(self) -> None:
         """Remove the reader, and cancel its timer."""
@@ -178,3 +193,8 @@ class Subscription(Generic[T]):
                 self._alarm = self._loop.call_at(due, self._ring)
             else:
                 self.wake(False)
+
+
+def _wake(waiting: asyncio.Future[bool], something: bool) -> None:
+    if not waiting.done():
+        waiting.set_result(something)

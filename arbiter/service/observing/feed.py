@@ -23,13 +23,13 @@ from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, WakeOrder
 from arbiter.service.observing.history import History, ReadingTurn
+from arbiter.service.observing.relay import MOST_IN_MESSAGE, Relay, Write
 from arbiter.service.observing.subscribers import ALL, Subscribers
 from arbiter.service.ports.journal import Journal
 from arbiter.service.record.matches import event_of
 from arbiter.service.record.published import Published
 
 LAST_REVISION: Final = 2**31 - 1  #: the highest one that a store can look for
-MOST_IN_MESSAGE: Final = 200  #: published events in one message, so that an unread message takes little memory
 
 
 class Reached(NamedTuple):
@@ -75,11 +75,17 @@ class Stream:
         self._has_caught_up = new  # a bookmark is due
         self._too_slow = False
         self._ready: deque[Published] = deque()  # taken from the subscription, not returned yet
+        self._relay = Relay(subscription, source.ends)
+        self._write: Write | None = None  # where the relay passes events on to
 
     @property
     def place(self) -> int:
         """The position of the stream: the revision or sequence number of the last event that it has returned."""
         return self._last
+
+    def relay_to(self, write: Write) -> None:
+        """Pass published events on to a writer, whenever nothing else is due, instead of returning them."""
+        self._write = write
 
     def __aiter__(self) -> Self:
         return self
@@ -102,7 +108,7 @@ class Stream:
                 raise StopAsyncIteration
             if self._too_slow:
                 raise _too_slow(self._subscription.most, self._last)
-            if not await self._subscription.wait():
+            if not await self._fresh():
                 return Reached(self._last)
             overrun = self._subscription.overrun
             fresh = self._next(self._subscription.take())
@@ -116,6 +122,16 @@ class Stream:
                 if fresh:
                     return self._passed(fresh)
         return await self._stored()
+
+    async def _fresh(self) -> bool:
+        """Wait for events that the relay does not pass on. Return False if no event has come for a while."""
+        if self._write is None:
+            return await self._subscription.wait()
+        try:
+            return await self._relay.run(self._last, self._write)
+        finally:
+            self._last = self._relay.last
+            self._relay.stop()
 
     def _some(self) -> Batch:
         """Return the first of the events that are ready, at most MOST_IN_MESSAGE."""
@@ -189,6 +205,9 @@ class _Labelled(Stream):
         self._often_s = often_s
         self._now = asyncio.get_running_loop().time
         self._sent_at = self._now()
+
+    def relay_to(self, write: Write) -> None:
+        """Do nothing: each event's label has to be looked at."""
 
     async def __anext__(self) -> Batch:
         wanted: Batch | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -207,7 +207,7 @@ class Session:
         self._limits = limits
         self.outbox: deque[Item] = deque()
         self._loop = asyncio.get_running_loop()
-        self._idle: asyncio.Future[None] | None = None  # awaited by the sender
+        self._waiting: Callable[[], object] | None = None  # of the sender
         self._pings: dict[int, int] = {}  # number: when it was sent
         self._next_ping = 1
         self._round_trips: deque[int] = deque(maxlen=ROUND_TRIPS_KEPT)
@@ -297,11 +297,14 @@ class Session:
         self._wake()
 
     def _wake(self) -> None:
-        if self._idle is not None and not self._idle.done():
-            self._idle.set_result(None)
+        waiting = self._waiting
+        if waiting is not None:
+            self._waiting = None
+            self._loop.call_soon(waiting)
 
     @property
-    def _done(self) -> bool:
+    def is_done(self) -> bool:
+        """Whether nothing more will be put on the stream."""
         return self.ended is not None or (self._half_closed and not self._unanswered)
 
     @property
@@ -309,16 +312,13 @@ class Session:
         """How many items wait to be sent."""
         return len(self.outbox)
 
-    def idle(self) -> asyncio.Future[None] | None:
-        """Return a future to await, or None if there are items to send or the stream has ended.
+    def call_with_items(self, waiting: Callable[[], object] | None) -> None:
+        """Have a function called once, when items are put on the stream from now on, or when it ends.
 
-        Whoever has awaited it asks again.
+        It is called in the next turn of the event loop: items that are put in the same turn go into one message. None:
+        the function that was given before is no longer called.
         """
-        if self.outbox or self._done:
-            return None
-        # A bare future: an asyncio.Event would take several times as long, and every move wakes two streams.
-        self._idle = self._loop.create_future()
-        return self._idle
+        self._waiting = waiting
 
     def end(self, refusal: Refusal) -> None:
         """End the stream with a refusal. Items in the queue are sent before it, unless the bot does not read."""

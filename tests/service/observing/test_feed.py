@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 
 import pytest
@@ -17,6 +18,7 @@ from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.requests import Receipt
 from arbiter.service.matches.live_match import Answer
 from arbiter.service.observing.feed import Batch, Reached, Stream
+from arbiter.service.observing.relay import Then
 from arbiter.service.record.published import Published
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.guarantees import Bookmarked, Item, Received, bookmarked, kept, resumable
@@ -26,8 +28,21 @@ AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 LONGEST = 40  #: moves in a match of these tests, before a player resigns
 
 
+@pytest.fixture(scope="module", params=[False, True], autouse=True)
+def relayed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run each test twice: the task reads all events, and published ones come from the relay."""
+    Reader.relayed = request.param
+    yield
+    Reader.relayed = False
+
+
 class Reader:
-    """Reads a stream to its end, or until it is stopped, and keeps the items."""
+    """Reads a stream to its end, or until it is stopped, and keeps the items.
+
+    relayed: published events are passed on to `_write`. They are written a turn of the event loop later.
+    """
+
+    relayed = False
 
     def __init__(self, opening: AbstractAsyncContextManager[Stream]) -> None:
         self.items: list[Item] = []
@@ -38,8 +53,15 @@ class Reader:
 
     async def _read(self, opening: AbstractAsyncContextManager[Stream]) -> None:
         async with opening as stream:
+            if self.relayed:
+                stream.relay_to(self._write)
             async for batch in stream:
                 self._keep(batch)
+
+    def _write(self, events: Sequence[Published], then: Then) -> bool:
+        self._keep(list(events))
+        asyncio.get_running_loop().call_soon(then, None)
+        return True
 
     def _keep(self, batch: Batch) -> None:
         if isinstance(batch, Reached):
@@ -350,7 +372,7 @@ class TestSlowReaders:
             for _ in range(30):
                 await move(server, match.id)  # nobody reads
             waiting = next(iter(server.arbiter.feed.subscribers._of[match.id]))
-            assert len(waiting._items) == 10
+            assert len(waiting.items) == 10
             refusal, late = await too_slow(stream)
         got += late
         assert server.arbiter.feed.subscribers._of == {}
