@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -29,7 +29,8 @@ from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.revival import Revival
-from arbiter.service.observing.feed import Batch, Feed, Reached, Stream
+from arbiter.service.observing.feed import Feed, Reached, Stream
+from arbiter.service.observing.relay import Relay
 from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
@@ -115,15 +116,32 @@ def repeats_an_event(patch: pytest.MonkeyPatch) -> None:
 
 
 def runs_ahead_with_its_bookmarks(patch: pytest.MonkeyPatch) -> None:
-    """A stream of all matches with bookmarks beyond what was sent."""
-    of_all = Feed.of_all
+    """A stream with bookmarks beyond what was sent."""
+    reached = Stream._reached
+    patch.setattr(Stream, "_reached", lambda self: Reached(reached(self).place + 1))
 
-    @asynccontextmanager
-    async def ahead(self: Feed, after: int | None, label: str, reader: str) -> AsyncIterator[AsyncIterator[Batch]]:
-        async with of_all(self, after, label, reader) as stream:
-            yield (Reached(batch.place + 1) if isinstance(batch, Reached) else batch async for batch in stream)
 
-    patch.setattr(Feed, "of_all", ahead)
+def forgets_what_was_passed_on(patch: pytest.MonkeyPatch) -> None:
+    """A stream that goes on where its relay began."""
+    fresh = Stream._fresh
+
+    async def forgetful(self: Stream) -> bool:
+        began = self._last
+        something = await fresh(self)
+        self._last = began
+        return something
+
+    patch.setattr(Stream, "_fresh", forgetful)
+
+
+def passes_on_what_does_not_follow(patch: pytest.MonkeyPatch) -> None:
+    """A relay that does not look whether an event follows the one before."""
+
+    def unseen(self: Relay) -> int | None:
+        events = self._subscription.items
+        return (events[-1].revision if self._of_match else events[-1].sequence) if events else None
+
+    patch.setattr(Relay, "_plain", unseen)
 
 
 def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
@@ -295,6 +313,8 @@ def builds_on_what_was_not_stored(patch: pytest.MonkeyPatch) -> None:
         (skips_an_event, 1, {"Gap-free", "Resumable"}),
         (repeats_an_event, 1, {"Unique"}),
         (runs_ahead_with_its_bookmarks, 4, {"Bookmarked"}),
+        (forgets_what_was_passed_on, 1, {"Unique"}),
+        (passes_on_what_does_not_follow, 1, {"Unique", "Gap-free"}),
         (charges_the_outage, 1, {"The outage is charged to nobody"}),
         (stops_without_a_word, 21, {"A stop stops the clocks"}),
         (gives_too_much_time, 1, {"Fair clocks"}),

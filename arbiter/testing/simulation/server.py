@@ -8,7 +8,7 @@ is recorded in the history.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 import structlog
@@ -22,6 +22,7 @@ from arbiter.rpc.play_stream import PlayStreams
 from arbiter.rpc.servicing import Context
 from arbiter.rpc.unread import Unread
 from arbiter.service.observing.feed import Reached
+from arbiter.service.observing.relay import Then
 from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import Clock
@@ -94,6 +95,7 @@ class Server:
         self._links: dict[Link, None] = {}  # to this process
         self.disk: Disk
         self.clock: VirtualClock
+        self._observed = 0  # streams of events
         self._crashed: list[Disk] = []  # keeps their tasks from garbage collection
         self.arbiter: Arbiter
         self.is_up = False
@@ -273,8 +275,12 @@ class Server:
             link.cut(above_after_s=None)
 
     async def _observe(self, calls: GateCalls, match_id: str, label: str, after: int | None, link: Link) -> None:
+        self._observed += 1
+        writer = _LinkWriter(self, link)
         try:
             async with calls.observe(match_id, label, after) as stream:
+                if self._observed % 2:  # the others have the events from the task alone
+                    stream.relay_to(writer.write)
                 async for batch in stream:
                     link.down.send((self.head, _items(batch)))
                     await link.down.room()
@@ -282,6 +288,27 @@ class Server:
             link.down.send((self.head, [refusal]))
         else:
             link.down.send((self.head, [None]))
+        finally:
+            writer.stop()
+
+
+class _LinkWriter:
+    """Sends on a link what the relay of a stream passes on, as `arbiter.rpc.live_events` does on a call."""
+
+    def __init__(self, server: Server, link: Link) -> None:
+        self._server = server
+        self._down = link.down
+        self._waiting: asyncio.Task[None] | None = None
+
+    def write(self, events: Sequence[Published], then: Then) -> bool:
+        self._down.send((self._server.head, _items(list(events))))
+        self._waiting = asyncio.create_task(self._down.room())
+        self._waiting.add_done_callback(lambda waiting: None if waiting.cancelled() else then(None))
+        return True
+
+    def stop(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
 
 
 def _data_of_one(chance: Chance, history: RunObservations) -> StoredData:
