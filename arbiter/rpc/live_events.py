@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from arbiter.rpc.writes import Writes
+from arbiter.rpc.writes import Then, Writes
 from arbiter.service.record.published import Published
 
 
 class LiveEvents:
     """Writes the published events of one call, in a form: with token or not, with record or not.
 
-    made: makes an event in a form, for all readers who want it; it returns None if something must be read for that.
+    make: makes an event in a form, for all readers who want it; it returns None if something must be read for that.
     """
 
     def __init__(
-        self, writes: Writes, form: tuple[bool, bool], made: Callable[[Published, tuple[bool, bool]], bytes | None]
+        self, writes: Writes, form: tuple[bool, bool], make: Callable[[Published, tuple[bool, bool]], bytes | None]
     ) -> None:
         self._writes = writes
         self._form = form
-        self._made = made
+        self._make = make
 
-    def write(self, events: Sequence[Published], then: Callable[[BaseException | None], None]) -> bool:
+    def write(self, events: Sequence[Published], then: Then) -> bool:
         """Begin to write events as one message, and return True; or return False if one of them can't be made now.
 
         then: called as by `Writes.begin`.
@@ -30,7 +30,7 @@ class LiveEvents:
         for event in events:
             part = event.forms.get(self._form)
             if part is None:
-                part = self._made(event, self._form)
+                part = self._make(event, self._form)
                 if part is None:
                     return False
             parts.append(part)

@@ -42,20 +42,20 @@ class Observations:
     async def _write(self, stream: Stream, writer: MessageWriter, with_tokens: bool, with_record: bool) -> None:
         """Write all events of a stream."""
         writes, form = await writer.begun(), (with_tokens, with_record)
-        stream.relay_to(LiveEvents(writes, form, self._made).write)
+        stream.relay_to(LiveEvents(writes, form, self._make).write)
         try:
             async for batch in stream:
                 if isinstance(batch, Reached):
                     await writer.write(pb.ObserveResponse(items=[_bookmark(batch, with_tokens)]).SerializeToString())
                     continue
                 for event in batch:
-                    if form not in event.forms and self._made(event, form) is None:
+                    if form not in event.forms and self._make(event, form) is None:
                         event.forms[form] = _form(event, await self._matches.of_event(event.match_id), *form)
                 await writer.write(b"".join([event.forms[form] for event in batch]))  # one message with all items
         finally:
             writes.cancel()
 
-    def _made(self, published: Published, form: tuple[bool, bool]) -> bytes | None:
+    def _make(self, published: Published, form: tuple[bool, bool]) -> bytes | None:
         """Return an event in a form, for all readers who want it; None if its match has to be read for that."""
         match = None
         if published.subject is Subject.MATCH:

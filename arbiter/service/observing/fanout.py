@@ -142,7 +142,7 @@ class Subscription(Generic[T]):
         taken, self.items = self.items, []
         return taken
 
-    def call(self, waiting: Callable[[bool], object] | None) -> None:
+    def call_with_items(self, waiting: Callable[[bool], object] | None) -> None:
         """Have a function called once: with True as soon as there are items, with False if none arrive for `idle_s`.
 
         None: the function that was given before is no longer called.
@@ -161,7 +161,7 @@ class Subscription(Generic[T]):
     def wait(self) -> asyncio.Future[bool]:
         """Return a future: True as soon as there are items, False if none arrive for `idle_s` seconds."""
         waiting: asyncio.Future[bool] = self._loop.create_future()
-        self.call(partial(_wake, waiting))
+        self.call_with_items(partial(_wake, waiting))
         return waiting
 
     def turn(self) -> asyncio.Future[bool]:

@@ -75,8 +75,7 @@ class Stream:
         self._has_caught_up = new  # a bookmark is due
         self._too_slow = False
         self._ready: deque[Published] = deque()  # taken from the subscription, not returned yet
-        self._relay = Relay(subscription, source.ends)
-        self._write: Write | None = None  # where the relay passes events on to
+        self._relay: Relay | None = None
 
     @property
     def place(self) -> int:
@@ -85,7 +84,7 @@ class Stream:
 
     def relay_to(self, write: Write) -> None:
         """Pass published events on to a writer, whenever nothing else is due, instead of returning them."""
-        self._write = write
+        self._relay = Relay(self._subscription, self._source.ends, write)
 
     def __aiter__(self) -> Self:
         return self
@@ -125,13 +124,14 @@ class Stream:
 
     async def _fresh(self) -> bool:
         """Wait for events that the relay does not pass on. Return False if no event has come for a while."""
-        if self._write is None:
+        relay = self._relay
+        if relay is None:
             return await self._subscription.wait()
         try:
-            return await self._relay.run(self._last, self._write)
+            return await relay.run(self._last)
         finally:
-            self._last = self._relay.last
-            self._relay.stop()
+            self._last = relay.last
+            relay.stop()
 
     def _some(self) -> Batch:
         """Return the first of the events that are ready, at most MOST_IN_MESSAGE."""

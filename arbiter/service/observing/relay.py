@@ -23,42 +23,42 @@ class Relay:
 
     The task has to go on when events are missing, when too many wait, when the match has ended, when the writer can't
     write, and when no event has come for a while. A task that wakes up for each event costs a server with a thousand
-    observers a fifth of its processor time.
+    observers a sixth of its processor time.
 
     of_match: the events are those of one match, and follow each other by revision; otherwise by sequence number.
     """
 
-    def __init__(self, subscription: Subscription[Published], of_match: bool) -> None:
+    def __init__(self, subscription: Subscription[Published], of_match: bool, write: Write) -> None:
         self._subscription = subscription
         self._of_match = of_match
-        self._write: Write | None = None
+        self._write = write
         self._stopped: asyncio.Future[bool] | None = None  # awaited by the task
         self.last = 0  #: the revision or sequence number of the last event that was passed on
 
-    def run(self, last: int, write: Write) -> asyncio.Future[bool]:
+    def run(self, last: int) -> asyncio.Future[bool]:
         """Pass events after a revision or sequence number on. Call `stop` if the future is no longer awaited.
 
         Return a future with the result of `Subscription.wait`: True if the task has to look at the events, False if
         none has come for a while. It raises what the writer failed with.
         """
-        self.last, self._write = last, write
+        self.last = last
         self._stopped = asyncio.get_running_loop().create_future()
-        self._subscription.call(self._woken)
+        self._subscription.call_with_items(self._woken)
         return self._stopped
 
     def stop(self) -> None:
         """Pass nothing on any more."""
         self._stopped = None
-        self._subscription.call(None)
+        self._subscription.call_with_items(None)
 
     def _woken(self, something: bool) -> None:
-        if self._stopped is None:
+        stopped, subscription = self._stopped, self._subscription
+        if stopped is None or stopped.done():
             return
-        subscription = self._subscription
-        last, write = self._plain(), self._write
+        last = self._plain()
         try:
-            if not something or last is None or write is None or not write(subscription.items, self._written):
-                self._go_on(something)
+            if not something or last is None or not self._write(subscription.items, self._written):
+                stopped.set_result(something)
                 return
         except Exception as error:  # for the task; the readers that are woken after this one must not miss their turn
             self._written(error)
@@ -79,13 +79,10 @@ class Relay:
         return None if of_match and isinstance(events[-1].event, Ended) else last
 
     def _written(self, error: BaseException | None) -> None:
-        if self._stopped is None:
+        stopped = self._stopped
+        if stopped is None or stopped.done():
             return
         if error is None:
-            self._subscription.call(self._woken)
-        elif not self._stopped.done():
-            self._stopped.set_exception(error)
-
-    def _go_on(self, something: bool) -> None:
-        if self._stopped is not None and not self._stopped.done():
-            self._stopped.set_result(something)
+            self._subscription.call_with_items(self._woken)
+        else:
+            stopped.set_exception(error)

@@ -51,8 +51,8 @@ class Place:
     def __init__(self, of_match: bool = False, turns: WakeOrder | None = None) -> None:
         self.writer = Writer()
         self.subscription = Subscription[Published](turns or WakeOrder(1_000), "", MOST, IDLE_S)
-        self.relay = Relay(self.subscription, of_match)
-        self.stopped = self.relay.run(10, self.writer.write)
+        self.relay = Relay(self.subscription, of_match, self.writer.write)
+        self.stopped = self.relay.run(10)
 
     def publish(self, *places: int, event: Event = OFFER) -> None:
         for place in places:
