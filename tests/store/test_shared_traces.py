@@ -39,6 +39,6 @@ async def test_a_trace_continues_at_the_server_of_the_opponent(postgres: str, tm
     assert len(traces) == len(moves) == MOVES
     for revision, move in moves.items():
         trace = traces[ids_of(match.match_id, revision).trace]
-        check(trace, match.match_id, revision, move)
+        check(trace, match.match_id, revision, move, is_elsewhere=True)
         decided, sent = (trace[name].resource.attributes["service.instance.id"] for name in ("move", "hand_over"))
         assert (decided, sent) == (("one", "other") if move.seat == 1 else ("other", "one"))
