@@ -99,7 +99,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     if world.store.shared:
         report = follower.stored if news is None else news.stored
         journal = cast(Journal, AnnouncingJournal(journal, follower, report))
-    connections = Connections()
+    connections = Connections(clock)
     connections.is_outdated = follower.is_silent
     secret = CommentKeys(world.signer).of
     matches = MatchRegistry(

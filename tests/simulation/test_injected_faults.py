@@ -35,6 +35,7 @@ from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Asked, Hello, Session
+from arbiter.service.play.waits import Waits
 from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append
@@ -338,6 +339,25 @@ def builds_on_what_was_not_stored(patch: pytest.MonkeyPatch) -> None:
 def test_the_fault_is_found(inject: Inject, first: int, invariants: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     inject(monkeypatch)
     assert found(invariants, first)
+
+
+def charges_a_player_for_requests_in_vain(patch: pytest.MonkeyPatch) -> None:
+    """A server that knows only of the last request for a stream."""
+    patch.setattr(Waits, "_latest", lambda self, player, now: None)
+
+
+def expects_nobody_back(patch: pytest.MonkeyPatch) -> None:
+    """A server that takes a player for absent who may make a request again that was in vain."""
+    patch.setattr(Waits, "is_waiting", lambda self, player: player in self._under_way)
+
+
+@pytest.mark.parametrize(("inject", "first"), [(charges_a_player_for_requests_in_vain, 1), (expects_nobody_back, 76)])
+def test_a_player_who_pays_for_requests_in_vain_is_found(
+    inject: Inject, first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inject(monkeypatch)
+    faults = {Fault.LOCKED: 10.0, Fault.CUT: 20.0}
+    assert any(WAIT in promises_broken(replace(draw(seed, 8), faults=faults)) for seed in range(first, first + SEEDS))
 
 
 @pytest.mark.interpreted

@@ -14,7 +14,7 @@ class Presence(Protocol):
         """Return whether a player has a stream here."""
 
     def is_opening(self, player: str) -> bool:
-        """Return whether a player waits here for a Play stream that it has asked for."""
+        """Return whether a player waits here for a Play stream, or may soon ask again for one that it could not get."""
 
     def is_judged_elsewhere(self, player: str) -> bool:
         """Return whether another server, which may be dead, has the player's Play stream or has just had it."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 from arbiter.errors import Refusal
 from arbiter.service.play.session import Session
+from arbiter.service.play.waits import Waits
+from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.replicas import PlaySession
 
 
@@ -14,16 +16,16 @@ class Connections:
     """The open streams. It is the `Presence` that matches use.
 
     by_player: the Play stream of each player who has one. others: the number of other streams that make a player
-    present. openings: the number of Play streams that each player waits for. elsewhere: the Play streams on other
-    replicas, as of the last heartbeat. nowhere: players without a stream on any replica, who come from one that may be
-    dead, with the instant at which they left it, as of then. is_outdated: whether this server may not know what other
-    replicas have stored.
+    present. waits: the players who have asked for a Play stream that is not open yet. elsewhere: the Play streams on
+    other replicas, as of the last heartbeat. nowhere: players without a stream on any replica, who come from one that
+    may be dead, with the instant at which they left it, as of then. is_outdated: whether this server may not know what
+    other replicas have stored.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
         self.by_player: dict[str, Session] = {}
         self.others: Counter[str] = Counter()
-        self.openings: Counter[str] = Counter()
+        self.waits = Waits(clock)
         self.elsewhere: dict[str, PlaySession] = {}
         self.nowhere: dict[str, int] = {}
         self.is_outdated: Callable[[], bool] = lambda: False
@@ -42,8 +44,8 @@ class Connections:
         return player in self.by_player or player in self.others
 
     def is_opening(self, player: str) -> bool:
-        """Return whether a player waits here for a Play stream that it has asked for."""
-        return player in self.openings
+        """Return whether a player waits here for a Play stream, or may soon ask again for one that it could not get."""
+        return self.waits.is_waiting(player)
 
     def doubt(self, player: str, left_ms: int | None) -> None:
         """Note when a player left the last replica that may be dead.
@@ -105,16 +107,6 @@ class Connections:
         """Raise the refusal of a player who has been turned away."""
         for refusal in self._turned_away.get(player, {}).values():
             raise refusal
-
-    def add_opening(self, player: str) -> None:
-        """Note that a player has asked for a Play stream here."""
-        self.openings[player] += 1
-
-    def remove_opening(self, player: str) -> None:
-        """Note that such a stream is open, or could not be opened."""
-        self.openings[player] -= 1
-        if not self.openings[player]:
-            del self.openings[player]
 
     def add_other(self, player: str) -> None:
         """Count a stream that makes a player present but is no Play stream."""

@@ -176,7 +176,8 @@ Item = (
 class Asked(NamedTuple):
     """When a player asked for its stream, and since when it waits for one, in UTC epoch milliseconds.
 
-    While the log of a shared store does not answer, servers refuse streams, and players ask one server after the other.
+    at_ms: if earlier requests failed because of the store, the instant of the first one (`Waits`). waits_since_ms:
+    while the log of a shared store does not answer, servers refuse streams, and players ask one server after the other.
     So a player waits since the log fell silent, as far as the server that opens the stream can know.
     """
 

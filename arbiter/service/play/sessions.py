@@ -125,12 +125,10 @@ class Sessions:
         self._check(hello)
         self._connections.check(caller.player)
         self._cut_off.check()
-        self._connections.add_opening(caller.player)
-        try:
+        with self._connections.waits.asking(caller.player) as asked_ms:
             async with self._cut_off.waiting():
-                return await self._open(caller, hello, Asked(now, now - round(1_000 * self._silence_s())))
-        finally:
-            self._connections.remove_opening(caller.player)
+                asked = Asked(asked_ms, min(asked_ms, now - round(1_000 * self._silence_s())))
+                return await self._open(caller, hello, asked)
 
     async def _open(self, caller: Caller, hello: Hello, asked: Asked) -> Session:
         await self._matches.revive_of(caller.player)

@@ -18,7 +18,7 @@ from arbiter.matches.policy import Policy
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.directory import Challenge, Player
 from arbiter.service.ports.journal import StoredRecord, StoreFailed, Subject
-from arbiter.service.record.following import AFTER_S
+from arbiter.service.record.following import AFTER_S, SILENCE_S
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -30,10 +30,11 @@ READS_S = 0.2
 
 
 class KeepingDirectory(MemoryDirectory):
-    """A directory that answers nobody who connects, as long as it keeps them."""
+    """A directory that answers nobody who connects, as long as it keeps them. fails: it answers with an error."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.fails = False
         self.free = asyncio.Event()
         self.free.set()
 
@@ -44,6 +45,8 @@ class KeepingDirectory(MemoryDirectory):
 
     async def change_player(self, name: str, **changes: Any) -> Player | None:
         """Store what is new about a player."""
+        if self.fails:
+            raise StoreFailed("a fault was asked for")
         await self.free.wait()
         return await super().change_player(name, **changes)
 
@@ -402,12 +405,71 @@ async def test_a_player_at_another_server_that_can_store_nothing_is_no_no_show(c
     assert ended is (comes == "in vain")
 
 
+async def in_vain(server: InMemoryArbiter, seconds: float) -> None:
+    """Have bob ask for a stream that he does not get, and give up after so long if he has no answer."""
+    opening = asyncio.create_task(server.connect("bob"))
+    await asyncio.sleep(seconds)
+    opening.cancel()
+    await asyncio.gather(opening, return_exceptions=True)
+
+
+@pytest.mark.parametrize("was_told", [True, False])
+@pytest.mark.parametrize("store", ["hangs", "fails"])
 @virtually
-async def test_a_flag_falls_soon_after_a_stream_that_could_not_be_opened() -> None:
+async def test_a_player_whom_the_store_keeps_from_its_stream_waits_since_its_first_request(
+    store: str, was_told: bool
+) -> None:
+    server, directory, match = await turn_of_one_who_has_left("1s/move", was_told)
+    directory.free.clear()
+    directory.fails = store == "fails"
+    for _ in range(4):
+        await in_vain(server, 0.25 * LATE_S)
+        await asyncio.sleep(0.5 * AFTER_S)
+    directory.fails = False
+    directory.free.set()
+    await replied(await server.connect("bob"))
+    moved = last_move(await events(server, match.id))
+    assert (moved.ply, moved.ledger.charged) == (1, 1_000 * THINKS_S), "the turn began again"
+
+
+@pytest.mark.parametrize("why", ["it gave up what was answered in time", "it came back late"])
+@virtually
+async def test_a_player_whom_the_store_does_not_keep_is_charged(why: str) -> None:
+    server, directory, match = await turn_of_one_who_has_left("1m")
+    directory.free.clear()
+    tries, each_s, then_s = (4, 0.9 * SILENCE_S, 1.0) if why != "it came back late" else (1, LATE_S, AFTER_S + 1)
+    for _ in range(tries):
+        await in_vain(server, each_s)
+    directory.free.set()
+    await asyncio.sleep(then_s)
+    await replied(await server.connect("bob"))
+    moved = last_move(await events(server, match.id))
+    assert (moved.ply, moved.ledger.charged) == (1, 1_000 * (THINKS_S + tries * each_s + then_s + THINKS_S))
+
+
+@virtually
+async def test_a_player_who_has_got_its_stream_waits_no_longer() -> None:
+    server, directory, match = await turn_of_one_who_has_left("1m")
+    directory.free.clear()
+    await in_vain(server, LATE_S)
+    directory.free.set()
+    bob = await server.connect("bob")
+    await bob.turn()
+    await asyncio.sleep(LATE_S)
+    server.arbiter.sessions.close(bob.session)
+    await replied(await server.connect("bob"))
+    moved = last_move(await events(server, match.id))
+    assert (moved.ply, moved.ledger.charged) == (1, 1_000 * (LATE_S + THINKS_S))
+
+
+@virtually
+async def test_a_flag_falls_once_a_player_does_not_ask_again_for_a_stream_that_could_not_be_opened() -> None:
     server, directory, match = await turn_of_one_who_has_left("1s/move")
     opening = await coming_back(server, directory)
     opening.cancel()
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(AFTER_S - 0.1)
+    assert not isinstance((await events(server, match.id))[-1], Ended)
+    await asyncio.sleep(0.3)
     assert isinstance((await events(server, match.id))[-1], Ended)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from arbiter.config import Limits
+from arbiter.service.play.waits import SILENCE_MS
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.simulation.invariants.clocks import Control
 from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
@@ -20,6 +21,7 @@ WAIT: Final = "The wait for the log is charged to nobody"
 SLACK_MS: Final = 50  #: so much longer a wait has to be: clocks differ, and messages take a moment
 MET_MS: Final = 1_000  #: for so much of a wait the log must have been locked
 AGAIN_MS: Final = 2_000  #: a player who asks for a stream so soon after its last one was ended has not been away
+KEPT_MS: Final = SILENCE_MS + SLACK_MS  #: a request that was given up after so long was in vain
 WRONG_MS: Final = 20  #: a server whose clock is wrong by more can't measure a wait
 JUMPING: Final = {Fault.LEAP, Fault.CRASH, Fault.DRAIN}  #: with these faults, the clock of a server alone jumps
 
@@ -164,9 +166,10 @@ def _waiting(case: RunEvidence, player: str, since_ms: float, due_ms: float, unt
     asked = max(streams, key=lambda each: each.asked_ms or 0.0, default=None)
     if asked is None or asked.asked_ms is None:
         return None
-    if any(end_ms is not None and end_ms < until_ms + SLACK_MS for end_ms in (asked.over_ms, asked.cut_ms)):
+    has_ended = any(end_ms is not None and end_ms < until_ms + SLACK_MS for end_ms in (asked.over_ms, asked.cut_ms))
+    if has_ended and not (case.plan.replicas == 1 and _may_come_back(asked, until_ms)):
         return None  # it has left, or was sent away
-    began_ms = max(since_ms, asked.asked_ms)
+    began_ms = max(since_ms, _first_asked_ms(case, asked))
     is_long = _is_long(case, began_ms, min(due_ms, until_ms))
     return Waiting(began_ms, asked) if is_long and not _had_other_reasons(case, asked, began_ms, until_ms) else None
 
@@ -187,8 +190,8 @@ def _asked(case: RunEvidence, sent: SentTurn) -> AskedStream | None:
 def _first_asked_ms(case: RunEvidence, asked: AskedStream) -> float:
     """Return since when a player has asked for its stream: servers that could not use the log may have sent it away.
 
-    It has asked all the time if it has soon asked again, each time that a server had ended its stream. A stream that
-    the player has lost itself is left out.
+    It has asked all the time if it has soon asked again, each time that a server had ended its stream, or that it had
+    given up a request which the same server kept for long. A stream that the player has lost itself is left out.
     """
     assert asked.asked_ms is not None
     first_ms = asked.asked_ms
@@ -197,9 +200,22 @@ def _first_asked_ms(case: RunEvidence, asked: AskedStream) -> float:
         if each.asked_ms is None or each.over_ms is None or each.asked_ms >= first_ms:
             continue
         was_sent_away = each.cut_ms is None or each.over_ms < each.cut_ms
-        if was_sent_away and 0 <= first_ms - each.over_ms <= AGAIN_MS:
+        is_over = was_sent_away or (each.process == asked.process and _was_in_vain(each))
+        if is_over and 0 <= first_ms - each.over_ms <= AGAIN_MS:
             first_ms = each.asked_ms
     return first_ms
+
+
+def _was_in_vain(asked: AskedStream) -> bool:
+    """Return whether a player has given up a request for a stream that a server kept for long."""
+    assert asked.asked_ms is not None
+    assert asked.over_ms is not None
+    return asked.begun_ms is None and asked.over_ms - asked.asked_ms >= KEPT_MS
+
+
+def _may_come_back(asked: AskedStream, until_ms: float) -> bool:
+    """Return whether a player, whose request was in vain, was expected to make another one at an instant."""
+    return asked.over_ms is not None and until_ms - asked.over_ms <= AGAIN_MS and _was_in_vain(asked)
 
 
 def _wrong_ms(sent: SentTurn) -> float:

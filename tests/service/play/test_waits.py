@@ -1,0 +1,100 @@
+"""Since when a player waits for its stream, and how long its server expects it to come back."""
+
+from __future__ import annotations
+
+from asyncio import CancelledError
+from contextlib import suppress
+
+import pytest
+
+from arbiter.errors import Reason, Refusal
+from arbiter.service.play.waits import AFTER_MS, SILENCE_MS, Waits
+from arbiter.service.ports.journal import StoreFailed
+
+
+class Requests:
+    """Makes requests of a player that end in a given way. now: the time, in ms."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+        self.waits = Waits(self)
+
+    def now_ms(self) -> int:
+        """Return the time, as a clock does."""
+        return self.now
+
+    def in_vain(self, took_ms: int, error: BaseException, player: str = "bob") -> int:
+        """Make a request that ends with an error; return since when the player waits."""
+        since: list[int] = []
+        with suppress(type(error)), self.waits.asking(player) as since_ms:
+            since.append(since_ms)
+            self.now += took_ms
+            raise error
+        return since[0]
+
+    def answered(self, player: str = "bob") -> int:
+        """Make a request that is answered; return since when the player has waited."""
+        with self.waits.asking(player) as since_ms:
+            assert self.waits.is_waiting(player)
+        return since_ms
+
+
+@pytest.mark.parametrize(("took_ms", "error"), [(0, StoreFailed()), (SILENCE_MS, CancelledError())])
+def test_a_player_waits_since_the_first_request_that_failed_because_of_the_store(
+    took_ms: int, error: BaseException
+) -> None:
+    requests = Requests()
+    began = requests.now
+    for _ in range(3):
+        assert requests.in_vain(took_ms, error) == began
+        requests.now += AFTER_MS
+        assert requests.waits.is_waiting("bob")
+    assert requests.answered() == began
+
+
+def test_the_wait_ends_with_an_answer() -> None:
+    requests = Requests()
+    requests.in_vain(0, StoreFailed())
+    requests.answered()
+    assert not requests.waits.is_waiting("bob")
+    assert requests.answered() == requests.now
+
+
+def test_the_wait_ends_if_the_player_does_not_come_back() -> None:
+    requests = Requests()
+    requests.in_vain(0, StoreFailed())
+    requests.now += AFTER_MS + 1
+    assert not requests.waits.is_waiting("bob")
+    assert requests.answered() == requests.now
+
+
+def test_requests_that_were_given_up_at_once_do_not_prolong_a_wait() -> None:
+    requests = Requests()
+    requests.in_vain(SILENCE_MS, CancelledError())
+    for _ in range(3):
+        requests.now += AFTER_MS // 2
+        requests.in_vain(0, CancelledError())
+    assert requests.answered() == requests.now
+
+
+def test_a_refusal_that_came_at_once_is_no_wait() -> None:
+    requests = Requests()
+    requests.in_vain(0, Refusal(Reason.GAME_UNKNOWN, "no such game"))
+    assert not requests.waits.is_waiting("bob")
+
+
+def test_a_player_waits_as_long_as_one_of_its_requests_is_under_way() -> None:
+    requests = Requests()
+    with requests.waits.asking("bob"):
+        requests.answered()
+        assert requests.waits.is_waiting("bob")
+        assert not requests.waits.is_waiting("alice")
+    assert not requests.waits.is_waiting("bob")
+
+
+def test_players_who_did_not_come_back_are_forgotten() -> None:
+    requests = Requests()
+    for number in range(100):
+        requests.in_vain(0, StoreFailed(), f"player {number}")
+        requests.now += AFTER_MS // 10
+    assert len(requests.waits.failed) <= 11
