@@ -7,6 +7,7 @@ loses on time nor by its absence.
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,7 +56,7 @@ class Waits:
         except StoreFailed:
             self._note_failed(player, since_ms)
             raise
-        except BaseException:  # it was given up, or refused for another reason
+        except CancelledError:
             if self._clock.now_ms() - asked_ms >= SILENCE_MS:
                 self._note_failed(player, since_ms)
             raise
