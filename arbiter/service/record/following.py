@@ -31,7 +31,7 @@ ALONE_S: Final = 0.5  #: the same while no other server uses the store
 HURRY_S: Final = 0.004  #: least time between two reads
 CLOCK_S: Final = 0.001  #: the event loop's clock may go in such steps
 SILENCE_S: Final = 0.5  #: a log that answers only after so long was silent
-AFTER_S: Final = 5.0  #: a long silence counts for so long after its end: clients try again every few seconds
+AFTER_S: Final = 8.0  #: a long silence counts for so long after its end: a client asks again after 6 seconds at most
 GAP_S: Final = 0.002  #: with a bus: how long records that have arrived wait for those before them; then these are read
 
 Listener = Callable[[Sequence[StoredRecord]], None]

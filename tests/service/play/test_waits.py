@@ -6,6 +6,7 @@ from asyncio import CancelledError
 from contextlib import suppress
 
 import pytest
+from arbiter_client.backoff import Backoff
 
 from arbiter.errors import Reason, Refusal
 from arbiter.service.play.waits import AFTER_MS, SILENCE_MS, Waits
@@ -99,3 +100,8 @@ def test_players_who_did_not_come_back_are_forgotten() -> None:
         requests.in_vain(0, StoreFailed(), f"player {number}")
         requests.now += AFTER_MS // 10
     assert len(requests.waits.failed) <= 11
+
+
+def test_a_client_comes_back_before_it_is_forgotten() -> None:
+    refusal = StoreFailed()
+    assert 1_000 * Backoff().most_s + int(refusal.facts["retry_after_ms"]) < AFTER_MS
