@@ -193,7 +193,7 @@ class Delivery:
     def _waited_ms(self, session: Session, match: Match, now: int) -> int:
         """Return for how long a player has waited for its turn: since it began, or since the player asks for a stream.
 
-        A player who was told of the turn before, and has lost that stream, waits only since it has asked for this one.
+        A player who was told of the turn before, and has lost that stream, waits only since it asks for a new one.
         """
         asked_ms = session.asked.at_ms if self._was_sent(match) else session.asked.waits_since_ms
         return now - max(match.since, asked_ms)
