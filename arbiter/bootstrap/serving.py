@@ -154,9 +154,9 @@ async def serving(
             metrics_port = stack.enter_context(shown(opened_world.metrics, settings))
             metrics = f"{_scheme(settings)}://{settings.metrics.rpartition(':')[0]}:{metrics_port}/metrics"
         reading = asyncio.create_task(arbiter.matches.revive_rest())
-        meter, stalls = opened_world.metrics or NO_METER, structlog.get_logger("arbiter.stalls")
+        meter, stalls_log = opened_world.metrics or NO_METER, structlog.get_logger("arbiter.stalls")
         stall_detector = asyncio.create_task(
-            watch_for_stalls(arbiter.sessions, arbiter.matches, settings.limits, stalls, meter)
+            watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, settings.limits, stalls_log, meter)
         )
         completing = asyncio.create_task(arbiter.challenges.complete_always())
         sharing += [asyncio.create_task(duty) for duty in sharing_duties(arbiter, opened_world)]

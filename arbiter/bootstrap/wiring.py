@@ -20,6 +20,7 @@ from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import AdoptionListener, MatchListener
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.revival import RevivalListener
+from arbiter.service.matches.stalls import StallDetector
 from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.observing.feed import Feed
 from arbiter.service.play.acts import PlayActs
@@ -72,6 +73,7 @@ class Arbiter(NamedTuple):
     follower: Follower
     replica: Replica | None
     news: News | None
+    stalls: StallDetector
 
 
 def wire(settings: Settings, world: World) -> Arbiter:
@@ -102,6 +104,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     connections = Connections(clock)
     connections.is_outdated = follower.is_silent
     secret = CommentKeys(world.signer).of
+    stalls = StallDetector(limits.held_up_ms)
     matches = MatchRegistry(
         world.traces.moves.journal(journal) if world.traces is not None else journal,
         clock,
@@ -113,6 +116,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         adoption_listeners,
         revival_listeners,
         world.store.shared,
+        stalls,
         log("arbiter.matches"),
     )
     feed = Feed(journal, limits, matches, world.store.shared)
@@ -209,6 +213,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         follower=follower,
         replica=replica,
         news=news,
+        stalls=stalls,
     )
 
 

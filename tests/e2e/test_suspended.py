@@ -25,7 +25,8 @@ async def no_answer(server: Server) -> None:
         assert refused.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
-async def test_the_time_of_a_suspension_is_charged_to_no_player(server: Server) -> None:
+@pytest.mark.parametrize("plays", ["after it", "during it"])
+async def test_the_time_of_a_suspension_is_charged_to_no_player(server: Server, plays: str) -> None:
     async with connected(server) as (anna, ben):
         match_id = await new_match(server)
         await anna.first_item("turn")
@@ -33,11 +34,14 @@ async def test_the_time_of_a_suspension_is_charged_to_no_player(server: Server) 
         await ben.first_item("turn")
         server.signal(signal.SIGSTOP)
         try:
+            if plays == "during it":
+                await ben.move()
             await no_answer(server)
         finally:
             server.signal(signal.SIGCONT)
-        await ben.until(lambda: sum(item.HasField("turn") for item in ben.items) == 2)  # ben has the same turn again
-        await ben.move()
+        if plays == "after it":
+            await ben.until(lambda: sum(item.HasField("turn") for item in ben.items) == 2)  # the same turn again
+            await ben.move()
         await ben.until(lambda: ben.receipts == 1)
         events = await record(server, match_id)
     after = [event for event in events if event["kind"] in ("moved", "interrupted", "resumed")]

@@ -14,6 +14,9 @@ def promises_broken(plan: Plan) -> set[str]:
     return {violation.promise for violation in violations(RunEvidence(play_out(plan)))}
 
 
-def without_locks(plan: Plan) -> Plan:
-    """Return what a seed stood for before there were locks on the log: the errors that it found are found there."""
-    return replace(plan, faults={fault: rate for fault, rate in plan.faults.items() if fault is not Fault.LOCKED})
+LATER = (Fault.LOCKED, Fault.STANDSTILL)  #: faults that came after seeds that are remembered
+
+
+def without_later_faults(plan: Plan) -> Plan:
+    """Return what a seed stood for before there were some of the faults: the errors that it found are found there."""
+    return replace(plan, faults={fault: rate for fault, rate in plan.faults.items() if fault not in LATER})

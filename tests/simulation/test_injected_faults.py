@@ -29,6 +29,7 @@ from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.revival import Revival
+from arbiter.service.matches.stalls import StallDetector
 from arbiter.service.observing.feed import Feed, Reached, Stream
 from arbiter.service.observing.relay import Relay
 from arbiter.service.play.catch_up import CatchUp
@@ -42,6 +43,7 @@ from arbiter.service.ports.journal import Append
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.disk import Disk, Job
+from arbiter.testing.simulation.invariants.standstills import STANDSTILL
 from arbiter.testing.simulation.invariants.waits import WAIT
 from arbiter.testing.simulation.plan import Fault, draw
 from arbiter.testing.simulation.summary import simulate
@@ -358,6 +360,21 @@ def test_a_player_who_pays_for_requests_in_vain_is_found(
     inject(monkeypatch)
     faults = {Fault.LOCKED: 10.0, Fault.CUT: 20.0}
     assert any(WAIT in promises_broken(replace(draw(seed, 8), faults=faults)) for seed in range(first, first + SEEDS))
+
+
+@pytest.mark.interpreted
+def test_a_standstill_that_is_noticed_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that decides by clocks that have run out, and reads moves, before it looks at the time."""
+
+    def look(self: StallDetector) -> None:
+        notice(self)
+        self._looked_s = asyncio.get_running_loop().time()
+
+    notice = StallDetector.notice
+    monkeypatch.setattr(StallDetector, "look", look)
+    monkeypatch.setattr(StallDetector, "notice", lambda self: None)
+    plans = (replace(draw(seed, 8), faults={Fault.STANDSTILL: 10.0}) for seed in range(1, 1 + SEEDS))
+    assert any(STANDSTILL in promises_broken(plan) for plan in plans)
 
 
 @pytest.mark.interpreted

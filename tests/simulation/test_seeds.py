@@ -11,7 +11,7 @@ import pytest
 
 from arbiter.testing.simulation.plan import AMONG_SERVERS, Fault, draw
 from arbiter.testing.simulation.summary import RunSummary, simulate
-from tests.simulation.plans import promises_broken, without_locks
+from tests.simulation.plans import promises_broken, without_later_faults
 
 pytestmark = pytest.mark.long
 
@@ -42,7 +42,7 @@ def test_every_invariant_holds(outcomes: list[RunSummary]) -> None:
 
 @pytest.mark.parametrize(("seed", "matches"), FIXED)
 def test_fixed_errors_stay_fixed(seed: int, matches: int) -> None:
-    assert promises_broken(without_locks(draw(seed, matches))) == set()
+    assert promises_broken(without_later_faults(draw(seed, matches))) == set()
 
 
 def test_everything_happens(outcomes: list[RunSummary]) -> None:

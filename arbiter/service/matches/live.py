@@ -47,6 +47,7 @@ from arbiter.service.matches.live_match import (
     PendingAppend,
 )
 from arbiter.service.matches.presence import Presence
+from arbiter.service.matches.stalls import StallDetector
 from arbiter.service.matches.timers import Timers, cancel
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import (
@@ -81,7 +82,7 @@ class LiveMatches:
     secret: returns the key of a match's comments, from the first event of the match. ended: the cache that ended
     matches go to. listeners: called in order with each match and its events, once these are durable. failure_listeners:
     called with each match whose append has failed, or which another server may have changed. shared: other servers may
-    use the store.
+    use the store. stalls: is asked before anything is decided.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class LiveMatches:
         listeners: list[MatchListener],
         failure_listeners: list[FailureListener],
         shared: bool,
+        stalls: StallDetector,
         log: Logger,
     ) -> None:
         self._journal = journal
@@ -104,6 +106,7 @@ class LiveMatches:
         self._listeners = listeners
         self._failure_listeners = failure_listeners
         self._shared = shared
+        self._stalls = stalls
         self._live: dict[str, LiveMatch] = {}
         self._of_player: dict[str, dict[str, None]] = {}  # ids in order of creation
         self._timers = Timers(clock, self._timer_rang)
@@ -359,6 +362,7 @@ class LiveMatches:
         If servers share a store, a refusal without an event may come from an outdated state. So a refused command is
         decided again on the stored state, unless the match is known to be current (`level`).
         """
+        self._stalls.notice()
         if live.failed:
             then(StoreFailed())
             return

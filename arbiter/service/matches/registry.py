@@ -27,6 +27,7 @@ from arbiter.service.matches.live_match import AdoptionListener, Answer, Failure
 from arbiter.service.matches.presence import Presence
 from arbiter.service.matches.recovery import RETRY_S, Recovery
 from arbiter.service.matches.revival import Revival, RevivalListener
+from arbiter.service.matches.stalls import StallDetector
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import (
     Filter,
@@ -71,6 +72,7 @@ class MatchRegistry:
         adoption_listeners: list[AdoptionListener],
         revival_listeners: list[RevivalListener],
         shared: bool,
+        stalls: StallDetector,
         log: Logger,
     ) -> None:
         self._journal = journal
@@ -83,7 +85,7 @@ class MatchRegistry:
         self._begun = EndedMatches()  # matches after their first event
         failure_listeners: list[FailureListener] = []
         self._live = LiveMatches(
-            journal, clock, secret, presence, self._ended, listeners, failure_listeners, shared, log
+            journal, clock, secret, presence, self._ended, listeners, failure_listeners, shared, stalls, log
         )
         self._recovery = Recovery(journal, self._live, adoption_listeners, log)
         self._revival = Revival(journal, self._live, revival_listeners, shared, log)
@@ -148,15 +150,15 @@ class MatchRegistry:
         for live in self._live:
             self._live.watch(live)
 
-    async def interrupt_for_stall(self) -> None:
+    def interrupt_for_stall(self) -> None:
         """Interrupt all matches because the server itself stood still, and resume those whose players are present.
 
         If the store is shared, only those matches are interrupted in which a player who is present here is to move.
         """
         if self._shared:
-            await self._live.interrupt_turns(Interruption.RESTART, self._presence.is_present)
+            self._live.interrupt_turns(Interruption.RESTART, self._presence.is_present)
         else:
-            await self._live.interrupt_all(Interruption.RESTART)
+            self._live.interrupt_all(Interruption.RESTART)
         for player in self._live.players():
             if self._presence.is_present(player):
                 self.player_present(player)

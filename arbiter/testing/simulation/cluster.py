@@ -186,7 +186,8 @@ class SharingServer(Server):
         heard = [self.run(self.arbiter.news.run())] if self.arbiter.news is not None else []
         await started(self.arbiter)
         log = structlog.get_logger("arbiter.stalls")
-        self.run(watch_for_stalls(self.arbiter.sessions, self.arbiter.matches, self.settings.limits, log))
+        arbiter, limits = self.arbiter, self.settings.limits
+        self.run(watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, limits, log))
         self.run(self.arbiter.challenges.complete_always())
         self._duties = heard + [self.run(work) for work in sharing_duties(self.arbiter, world)]
 

@@ -13,6 +13,7 @@ from arbiter.testing.simulation.plan import HAPPENING, Fault, Plan
 from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.server import Server
 
+STANDSTILLS_S: Final = (0.5, 1.9, 2.5, 6.0, 20.0)  #: how long a server stands still; for two seconds, players pay
 LOCKED_S: Final = (0.3, 1.5, 2.5, 4.0, 8.0)  #: how long the log is locked; for two seconds, players are charged
 
 
@@ -105,6 +106,22 @@ class ServerFaults(FaultInjector):
     """The faults of a plan with one server. Set `server` before `inject`."""
 
     server: Server
+
+    async def inject(self, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
+        """Inject faults until `faulty_ms` have passed."""
+        standing = asyncio.create_task(self._stand_still())
+        await super().inject(players, observers)
+        standing.cancel()
+
+    async def _stand_still(self) -> None:
+        """Let the server stand still now and then: besides the other faults, so that these stay what they are."""
+        rate, dice = self._plan.faults.get(Fault.STANDSTILL), self._plan.dice("standstills")
+        while rate is not None:
+            await asyncio.sleep(dice.expovariate(rate / 60))
+            seconds = dice.choice(STANDSTILLS_S)
+            if self.server.is_up:
+                self._history.faults[Fault.STANDSTILL] += 1
+                self.server.stand_still(seconds)
 
     async def _strike(self, fault: Fault, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
         match fault:

@@ -174,6 +174,14 @@ class LogHold(NamedTuple):
     ended_ms: float
 
 
+class Standstill(NamedTuple):
+    """A server stood still: from when to when by its own clock, in UTC epoch milliseconds; of which process."""
+
+    process: int
+    began_at: int
+    ended_at: int
+
+
 @dataclass(slots=True)
 class AskedStream:
     """A player has asked for a Play stream. Times are virtual, in milliseconds; None: never.
@@ -245,6 +253,7 @@ class RunObservations:
     """When the last Play call of a player reached a server, in virtual time."""
     asked_streams: list[AskedStream] = field(default_factory=list)
     holds: list[LogHold] = field(default_factory=list)
+    standstills: list[Standstill] = field(default_factory=list)
     lost: list[LostServer] = field(default_factory=list)
     calm: list[LostServer] = field(default_factory=list)
     """Those that were killed while nothing happened to the others, neither shortly before nor for a while after."""

@@ -54,6 +54,7 @@ OPEN_ENDED: Final = 0.25  #: the chance that they have one of another format, wh
 ALONE: Final = 0.05  #: the chance that a match is one of a player against itself
 OPENED: Final = 0.2  #: the chance that a match begins with an opening
 LOCKED: Final = 0.4  #: the chance that the log is locked in a run with faults
+STANDS: Final = 0.3  #: the chance that a server alone on its store stands still now and then, in a run with faults
 
 
 class Fault(StrEnum):
@@ -84,6 +85,7 @@ class Fault(StrEnum):
     OVERTAKEN = "overtaken append"  #: another server has interrupted the match first
     # now and then, besides the others:
     LOCKED = "log locked"  #: nobody can use the log for a while; a server alone on its store can't use its disk
+    STANDSTILL = "standstill"  #: a server alone on its store stands still for a while, with all its clients
     # where several servers share the store:
     STOP = "stop"  #: a server's process is stopped for a while, and continued
     CUT_OFF = "cut off"  #: a server can't reach the store for a while
@@ -131,7 +133,8 @@ HAPPENING: Final = (
     Fault.BUS_AWAY,
     Fault.PACE,
 )
-"""Faults that happen now and then, one after the other; the rates of the others are chances, except `LOCKED`."""
+"""Faults that happen now and then, one after the other; the rates of the others are chances, except those of
+`LOCKED` and `STANDSTILL`, which happen besides the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +263,7 @@ def _draw(seed: int, matches: int) -> Plan:
         players,
         tuple(_match(dice, seed, n, names, faulty_ms, calm) for n in range(matches)),
         (dice.randint(3, 8), dice.randint(0, 2), dice.randint(0, 1)),
-        {} if calm else _faults(dice) | _races(seed) | _locks(seed),
+        {} if calm else _faults(dice) | _races(seed) | _locks(seed) | _standstills(seed),
         faulty_ms,
         {
             "observer_items": dice.choice((10, 40, 2_000)),
@@ -350,6 +353,12 @@ def _locks(seed: int) -> dict[Fault, float]:
     return {Fault.LOCKED: dice.choice((2.0, 6.0))} if dice.random() < LOCKED else {}
 
 
+def _standstills(seed: int) -> dict[Fault, float]:
+    """Return how often the server stands still in a run, if ever: from a generator of its own, as for locks."""
+    dice = Random(f"{seed} standstills")
+    return {Fault.STANDSTILL: dice.choice((1.0, 4.0))} if dice.random() < STANDS else {}
+
+
 def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:
     """Return the faults of a run with several servers, from those of the same seed with one."""
     dice = Random(f"{seed} servers")
@@ -364,7 +373,8 @@ def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:
         Fault.PACE: (1.0, 6.0),
     }
     drawn = {fault: dice.choice(rates) for fault, rates in often.items() if dice.random() < 0.5}
-    return {fault: rate for fault, rate in faults.items() if fault is not Fault.LEAP} | (drawn or {Fault.MOVE: 10.0})
+    alone = (Fault.LEAP, Fault.STANDSTILL)
+    return {fault: rate for fault, rate in faults.items() if fault not in alone} | (drawn or {Fault.MOVE: 10.0})
 
 
 def _bus(seed: int, faulty: bool) -> BusPlan | None:

@@ -23,6 +23,7 @@ from arbiter.rpc.servicing import Context
 from arbiter.rpc.unread import Unread
 from arbiter.service.observing.feed import Reached
 from arbiter.service.observing.relay import Then
+from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import Clock
@@ -30,15 +31,22 @@ from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.record.published import Published
 from arbiter.service.tournaments.ports import InProcessPairing
-from arbiter.testing.clock import VirtualClock
+from arbiter.testing.clock import VirtualClock, VirtualLoop
 from arbiter.testing.guarantees import Bookmarked, Received
 from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRules
 from arbiter.testing.simulation.disk import Chance, Disk, FaultyDirectory
 from arbiter.testing.simulation.gate_calls import OBSERVER, SCOPES, Answer, GateCalls
 from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.network import Link
-from arbiter.testing.simulation.observations import AskedStream, CreatedMatch, Outage, Request, RunObservations
-from arbiter.testing.simulation.plan import ORGANISER, Plan
+from arbiter.testing.simulation.observations import (
+    AskedStream,
+    CreatedMatch,
+    Outage,
+    Request,
+    RunObservations,
+    Standstill,
+)
+from arbiter.testing.simulation.plan import ORGANISER, Fault, Plan
 from arbiter.testing.simulation.play_calls import ENDED, PlayCall, RecordedMessages
 
 T = TypeVar("T")
@@ -89,6 +97,7 @@ class Server:
         self.stored = data.journal
         self.history = history
         self.chance = chance
+        self._stands_still = Fault.STANDSTILL in plan.faults
         self._dice = plan.dice(name)
         self._wiring = wiring
         self._tasks: dict[asyncio.Task[Any], None] = {}  # of this process, in order of creation
@@ -156,13 +165,23 @@ class Server:
             else:
                 self.is_up = True
         self.run(self.arbiter.matches.revive_rest())
-        self.run(self._sweep(self.arbiter))
+        self.run(self._watch(self.arbiter) if self._stands_still else self._sweep(self.arbiter))
         self.run(self.arbiter.challenges.complete_always())
 
     async def _sweep(self, arbiter: Arbiter) -> None:
         while True:
             await asyncio.sleep(self.settings.limits.ping_ms / 1000)
             arbiter.sessions.sweep()
+
+    async def _watch(self, arbiter: Arbiter) -> None:
+        log = structlog.get_logger("arbiter.stalls")
+        await watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, self.settings.limits, log)
+
+    def stand_still(self, seconds: float) -> None:
+        """Let time pass while nothing runs here. What is due meanwhile, also elsewhere, is done afterwards."""
+        began_at = self.clock.now_ms()
+        cast(VirtualLoop, asyncio.get_running_loop()).hold_up(seconds)
+        self.history.standstills.append(Standstill(self._process, began_at, self.clock.now_ms()))
 
     def _break_off(self) -> None:
         self.disk.crash()

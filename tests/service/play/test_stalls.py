@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import cast
 
 import pytest
 import structlog
 
-from arbiter.config import Limits
-from arbiter.matches.events import Interrupted, Moved, Resumed
-from arbiter.matches.record import check_chain
+from arbiter.matches.events import Ended, Interrupted, Moved, Resumed
+from arbiter.matches.policy import Policy
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.testing.clock import VirtualLoop, settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
+from tests.service.play.sharing import events
 
 LOG = structlog.get_logger()
 
@@ -23,49 +25,89 @@ def hold_up(seconds: float) -> None:
     cast("VirtualLoop", asyncio.get_running_loop()).hold_up(seconds)
 
 
+@asynccontextmanager
+async def watched(server: InMemoryArbiter) -> AsyncIterator[None]:
+    """Let a server watch for stalls. At the beginning of the context, it has just looked at the time."""
+    arbiter = server.arbiter
+    watching = asyncio.create_task(
+        watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, server.settings.limits, LOG)
+    )
+    await asyncio.sleep(1.001)
+    yield
+    watching.cancel()
+    await settle()
+
+
+@pytest.mark.parametrize("plays", ["after it", "during it"])
 @virtually
-async def test_a_suspension_of_the_process_is_charged_to_nobody_and_ends_no_stream() -> None:
+async def test_a_suspension_of_the_process_is_charged_to_nobody_and_ends_no_stream(plays: str) -> None:
     server = InMemoryArbiter()
     alice, bob = await server.connect("alice"), await server.connect("bob")
     match = await server.create(time="10s")
-    await alice.receive()
-    arbiter = server.arbiter
-    beating = asyncio.create_task(watch_for_stalls(arbiter.sessions, arbiter.matches, Limits(), LOG))
-    await asyncio.sleep(1)
-    hold_up(60)  # more than the clock has, and more than the silence after which a stream counts as lost
-    await asyncio.sleep(1)
     turn = await alice.turn()
-    played = alice.reply(turn)
-    await alice.receive()
-    assert alice.receipt(played).kind is not None
-    await bob.turn()
-    beating.cancel()
-    events = check_chain([record.body for record in await arbiter.matches.record(match.id, 0, 100)])
-    assert sum(isinstance(event, Interrupted) for event in events) == 1
-    resumed = next(event for event in events if isinstance(event, Resumed))
-    moved = next(event for event in events if isinstance(event, Moved))
+    async with watched(server):
+        hold_up(60)  # more than the clock has, and more than the silence after which a stream counts as lost
+        if plays == "after it":
+            await asyncio.sleep(1)
+            turn = await alice.turn()
+        played = alice.reply(turn)  # if it has arrived during the suspension, before anything else is done
+        await alice.receive()
+        assert alice.receipt(played).kind is not None
+        await bob.turn()
+    found = await events(server, match.id)
+    assert sum(isinstance(event, Interrupted) for event in found) == 1
+    resumed = next(event for event in found if isinstance(event, Resumed))
+    moved = next(event for event in found if isinstance(event, Moved))
     assert moved.ledger.started == resumed.at
-    assert moved.ledger.charged == 900  # the second since the outage, less the credit for the hand-over
+    assert moved.ledger.charged == (900 if plays == "after it" else 0)  # a second less the credit for the hand-over
     assert alice.session.ended is None
     assert bob.session.ended is None
+
+
+@pytest.mark.parametrize("comes", [True, False])
+@virtually
+async def test_nobody_is_absent_because_the_process_was_suspended(comes: bool) -> None:
+    server = InMemoryArbiter()
+    await server.connect("alice")
+    match = await server.create(policy=Policy(no_show_ms=5_000))
+    async with watched(server):
+        hold_up(60)
+        await asyncio.sleep(4)
+        if comes:
+            await server.connect("bob")
+        await asyncio.sleep(2)
+    last = (await events(server, match.id))[-1]
+    assert last.kind == ("started" if comes else "ended")
+
+
+@virtually
+async def test_a_flag_that_falls_soon_after_a_suspension_falls_as_late_as_it_would_have_without() -> None:
+    server = InMemoryArbiter()
+    await server.connect("alice")
+    await server.connect("bob")
+    match = await server.create(time="10s")
+    async with watched(server):
+        hold_up(60)
+        await asyncio.sleep(9.9)
+        assert not isinstance((await events(server, match.id))[-1], Ended)
+        await asyncio.sleep(1)
+    assert isinstance((await events(server, match.id))[-1], Ended)
 
 
 @virtually
 async def test_the_time_to_interrupt_matches_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     server = InMemoryArbiter()
-    borne: list[float] = []
+    began: list[float] = []
 
-    async def slowly() -> None:
-        borne.append(asyncio.get_running_loop().time())
+    def slowly() -> None:
+        began.append(asyncio.get_running_loop().time())
         hold_up(5)  # thousands of matches are interrupted
 
     monkeypatch.setattr(server.arbiter.matches, "interrupt_for_stall", slowly)
-    beating = asyncio.create_task(watch_for_stalls(server.arbiter.sessions, server.arbiter.matches, Limits(), LOG))
-    await asyncio.sleep(1)
-    hold_up(10)
-    await asyncio.sleep(30)
-    beating.cancel()
-    assert len(borne) == 1
+    async with watched(server):
+        hold_up(10)
+        await asyncio.sleep(30)
+    assert len(began) == 1
 
 
 @virtually
@@ -74,11 +116,20 @@ async def test_a_short_delay_is_no_outage() -> None:
     alice, _ = await server.connect("alice"), await server.connect("bob")
     match = await server.create()
     await alice.receive()
-    beating = asyncio.create_task(watch_for_stalls(server.arbiter.sessions, server.arbiter.matches, Limits(), LOG))
+    async with watched(server):
+        hold_up(1.5)
+        await asyncio.sleep(1)
+    assert not any(isinstance(event, Interrupted) for event in await events(server, match.id))
+
+
+@virtually
+async def test_a_server_that_stops_watches_no_longer() -> None:
+    server = InMemoryArbiter()
+    await server.connect("alice")
+    await server.connect("bob")
+    match = await server.create(time="10s")
+    async with watched(server):
+        pass
+    hold_up(60)
     await asyncio.sleep(1)
-    hold_up(1.5)
-    await asyncio.sleep(1)
-    beating.cancel()
-    await settle()
-    records = await server.arbiter.matches.record(match.id, 0, 100)
-    assert not any(isinstance(event, Interrupted) for event in check_chain([record.body for record in records]))
+    assert isinstance((await events(server, match.id))[-1], Ended)

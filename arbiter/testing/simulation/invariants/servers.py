@@ -58,8 +58,7 @@ def lost_servers_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]
     """Check that no thought is charged for the time between the loss of a player's server and its next stream.
 
     A match in which the player was to move is interrupted before anything is charged. Once others have cleaned up after
-    the server, its players are known to be away. Who moves by a unary call instead needs no stream. A server that was
-    stopped may read a move before it notices (`arbiter.service.play.stalls`), if no other server was there to notice.
+    the server, its players are known to be away. Who moves by a unary call instead needs no stream.
     """
     for lost in case.history.lost:
         if lost.until_s is not None and lost.until_s - lost.at_s < NOTICED_S:
@@ -69,7 +68,7 @@ def lost_servers_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]
             for match_id in case.matches:
                 known_s = case.history.forgotten_s.get(lost.replica, float("inf"))
                 for charged_ms, what in _charges(case, player, match_id, began, ended, known_s):
-                    if charged_ms > SLACK_MS and not _read_at_once(lost, what):
+                    if charged_ms > SLACK_MS:
                         yield Violation(
                             OUTAGE, f"{match_id}: {player} is charged {charged_ms:.0f} ms of {lost}: {what}"
                         )
@@ -107,14 +106,6 @@ def moves_before_it_is_known(case: RunEvidence, lost: LostServer) -> Iterator[tu
 def _answers(case: RunEvidence, event: dict[str, Any], asked: ReceivedRequest) -> bool:
     """Return whether an event with a request is the answer to one."""
     return event["request"] == asked.ask.request and case.player(asked.ask.match_id, event["seat"]) == asked.player
-
-
-def _read_at_once(lost: LostServer, event: dict[str, Any]) -> bool:
-    """Return whether a server read a move in the moment in which it was continued."""
-    ledger = event.get("ledger") or event.get("late", {}).get("ledger")
-    return (
-        ledger is not None and lost.until_s is not None and abs(ledger["arrived"] - _instant(lost.until_s)) < SLACK_MS
-    )
 
 
 def _instant(at_s: float) -> float:

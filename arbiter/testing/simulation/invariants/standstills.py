@@ -1,0 +1,47 @@
+"""Standstills: nobody is charged for the time in which a server alone on its store stood still, or loses by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from arbiter.config import Limits
+from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
+from arbiter.testing.simulation.observations import Standstill
+from arbiter.testing.simulation.plan import Fault
+
+STANDSTILL: Final = "A standstill is charged to nobody"
+NOTICED_MS: Final = 30  #: a standstill that is longer than it must be to count by this is noticed
+JUMPING: Final = {Fault.LEAP, Fault.CRASH, Fault.DRAIN}  #: with these faults, the order of instants says little
+BY_TIME: Final = ("time", "absence")  #: causes of an end
+
+
+def standstills_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]:
+    """Check that each match is interrupted after a standstill, before a move is charged or an end comes by the time."""
+    if JUMPING & case.plan.faults.keys():
+        return
+    most_ms = case.plan.limits.get("held_up_ms", Limits().held_up_ms)
+    for stood in case.history.standstills:
+        if stood.ended_at - stood.began_at >= most_ms + NOTICED_MS:
+            for match_id, entries in case.matches.items():
+                event = _charged(entries, stood)
+                if event is not None:
+                    yield Violation(STANDSTILL, f"{match_id}: {stood} is charged in {event}")
+
+
+def _charged(entries: list[RecordedEvent], stood: Standstill) -> dict[str, Any] | None:
+    """Return the event that charges a player of a match for a standstill, or None."""
+    if entries[0].event["at"] > stood.began_at:
+        return None
+    for entry in entries:
+        event = entry.event
+        if event["at"] < stood.ended_at:
+            continue
+        if entry.kind == "interrupted":
+            return None
+        if entry.kind == "moved" or (entry.kind == "ended" and event["cause"] in BY_TIME):
+            return event
+    return None
+
+
+CHECKS = (standstills_are_charged_to_nobody,)
