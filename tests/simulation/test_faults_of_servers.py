@@ -283,7 +283,7 @@ def challenges(plan: Plan) -> Plan | None:
         (counts_a_stream_from_when_it_is_open, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 1, {WAIT}, anything),
         (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 1, {WAIT}, anything),
         (counts_a_wait_from_the_last_request, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 5, {WAIT}, anything),
-        (takes_who_waits_elsewhere_for_absent, HELD, 71, {WAIT}, anything),
+        (takes_who_waits_elsewhere_for_absent, HELD, 30, {WAIT}, anything),
         (takes_who_has_come_elsewhere_for_absent, HELD, 21, {WAIT}, anything),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 1, {"A challenge ends in one way"}, challenges),
     ],
