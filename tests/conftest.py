@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,10 @@ sys.dont_write_bytecode = False
 
 # As in the product: some tests start a program as another user from a process in which gRPC runs.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", GRPC_ENVIRONMENT["GRPC_ENABLE_FORK_SUPPORT"])
+
+# Programs that tests start can be interrupted: a shell runs background jobs with SIGINT ignored.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The collected tests live until the end: the garbage collector need not visit them again and again.
 gc.disable()

@@ -60,6 +60,9 @@ async def test_play_goes_on_whichever_process_is_killed(own_postgres: None, fold
     await asyncio.to_thread(server.start)
     try:
         await asyncio.wait_for(play_through(server), 2 * WAIT_S)
+    except TimeoutError:
+        print(server.log.read_text())
+        raise
     finally:
         assert server.process is not None
         parts = descendants(server.process.pid)

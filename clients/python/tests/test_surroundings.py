@@ -102,8 +102,8 @@ async def test_a_missing_server_is_waited_for_with_a_line_and_given_up_with_anot
     process = await program(address, token, "0.2")
     _, said = await asyncio.wait_for(process.communicate(), 240)
     assert process.returncode == 1
-    waited, given_up = said.decode().splitlines()
-    assert "; trying for 0.2 s" in waited
+    *waited, given_up = said.decode().splitlines()
+    assert all("; trying for 0.2 s" in line for line in waited)  # none, if the first attempt took longer
     assert given_up.startswith(f"-c: no arbiter answers at {address}")
 
 
