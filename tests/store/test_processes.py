@@ -34,6 +34,8 @@ from tests.store.test_shared_servers import Observer, Slow
 PLAYERS = ("anna", "ben", "cleo", "dan")
 MATCHES = 4
 MOVES = 12
+GAME = "pods(size=9)"  #: played as these bots do, it lasts for 2,000 plies
+THINKS_S = 0.2  #: so a match lasts for 400 s: on a busy machine, all of them must outlive what is killed
 
 
 @pytest.fixture
@@ -79,12 +81,12 @@ async def test_play_goes_on_whichever_process_is_killed(own_postgres: None, fold
 async def play_through(server: Server) -> None:
     """Play while a server and the database are killed, and while all stop and start again."""
     async with arb.Client(server.address, token=server.admin_token) as client:
-        bots = {name: Slow() for name in PLAYERS}
+        bots = {name: Slow(THINKS_S) for name in PLAYERS}
         tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
         tasks = [asyncio.create_task(arb.play(bot, server.address, token=tokens[name])) for name, bot in bots.items()]
         observer = Observer(server.address, server.admin_token)
         pairs = [(PLAYERS[number % 4], PLAYERS[(number + 1) % 4]) for number in range(MATCHES)]
-        made = [(await client.create_match("pondlife", pair, time_control="5m+1s")).match_id for pair in pairs]
+        made = [(await client.create_match(GAME, pair, time_control="5m+1s")).match_id for pair in pairs]
         await observer.moves(MOVES)
         await kill_a_server(server, observer)
         await kill_the_database(server, observer)

@@ -31,12 +31,13 @@ class Slow(arb.Bot):
 
     extras = arb.Extras(legal_moves_up_to=1_000)
 
-    def __init__(self) -> None:
+    def __init__(self, thinks_s: float = 0.05) -> None:
+        self.thinks_s = thinks_s
         self.results: Counter[str] = Counter()  # by match: how often its end was received
         self.tired = False
 
     async def choose(self, turn: arb.Turn) -> arb.Choice:
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(self.thinks_s)
         if self.tired:
             return arb.Resign()
         moves = turn.legal_moves or await self.client.legal_moves(arb.MatchPly(turn.match.match_id, turn.ply))
