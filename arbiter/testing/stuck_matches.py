@@ -2,7 +2,8 @@
 
 An unfinished match must be making progress (a record of it is being stored, or it is being loaded) or waiting for a
 clock (a deadline in the future, and a timer that fires in time). The checker computes the deadline again from the
-match's published policy, because the state machine's own value could not show that the state machine is wrong.
+match's published policy, because the state machine's own value could not show that the state machine is wrong. What
+waits for a player whose stream the store keeps waits for a moment at a time; that it ends is not checked here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from arbiter.matches.clock import available
 from arbiter.matches.match import Match, Phase
+from arbiter.service.matches.certainty import OPENS_MS
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
 
@@ -68,6 +70,8 @@ def standing(live: LiveMatch, now_ms: int) -> NextStep | str:
     if live.durable is not match and (live.durable is None or live.durable.revision != match.revision):
         return "what it has done is neither stored nor being stored"
     due_ms = latest(match)
+    if live.waited == match.since:  # for a player who may ask for its stream again: it is looked at again and again
+        due_ms = max(due_ms, now_ms + OPENS_MS)
     if due_ms + GRACE_MS < now_ms:
         return f"it was due at {due_ms}, {now_ms - due_ms} ms ago"
     return _timer(live, due_ms, now_ms) or NextStep.WAITING
