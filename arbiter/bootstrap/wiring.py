@@ -20,7 +20,7 @@ from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import AdoptionListener, MatchListener
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.revival import RevivalListener
-from arbiter.service.matches.stalls import StallDetector
+from arbiter.service.matches.stall_detector import StallDetector
 from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.observing.feed import Feed
 from arbiter.service.play.acts import PlayActs

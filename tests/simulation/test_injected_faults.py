@@ -29,7 +29,7 @@ from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.revival import Revival
-from arbiter.service.matches.stalls import StallDetector
+from arbiter.service.matches.stall_detector import StallDetector
 from arbiter.service.observing.feed import Feed, Reached, Stream
 from arbiter.service.observing.relay import Relay
 from arbiter.service.play.catch_up import CatchUp
@@ -382,7 +382,7 @@ def test_a_flag_that_falls_while_the_store_keeps_the_stream_of_its_player_is_fou
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """In runs in which hardly anything else happens: the clock has to run out just then."""
-    monkeypatch.setattr(Connections, "is_opening", lambda self, player: False)
+    monkeypatch.setattr(Connections, "is_waiting", lambda self, player: False)
     faults = {Fault.LOCKED: 10.0, Fault.CUT: 20.0, Fault.SUPERSEDE: 20.0}
     plans = (replace(draw(seed, MATCHES), faults=faults) for seed in range(1, 1 + SEEDS))
     assert any(WAIT in promises_broken(plan) for plan in plans)

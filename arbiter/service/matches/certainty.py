@@ -56,7 +56,7 @@ def flag_waits_ms(match: Match, presence: Presence, waited: bool, shared: bool) 
     players = match.created.players
     mover = players[match.turn - 1] if match.phase is Phase.ACTIVE else None
     awaited = [player for player, there in zip(players, match.present, strict=True) if not there or player == mover]
-    if any(presence.is_opening(player) for player in awaited):
+    if any(presence.is_waiting(player) for player in awaited):
         return OPENS_MS
     if shared and any(presence.is_judged_elsewhere(player) for player in awaited):
         return ELSEWHERE_MS  # that server decides, unless it is dead

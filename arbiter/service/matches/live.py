@@ -47,7 +47,7 @@ from arbiter.service.matches.live_match import (
     PendingAppend,
 )
 from arbiter.service.matches.presence import Presence
-from arbiter.service.matches.stalls import StallDetector
+from arbiter.service.matches.stall_detector import StallDetector
 from arbiter.service.matches.timers import Timers, cancel
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import (

@@ -13,7 +13,7 @@ class Presence(Protocol):
     def is_present(self, player: str) -> bool:
         """Return whether a player has a stream here."""
 
-    def is_opening(self, player: str) -> bool:
+    def is_waiting(self, player: str) -> bool:
         """Return whether a player waits here for a Play stream, or may soon ask again for one that it could not get."""
 
     def is_judged_elsewhere(self, player: str) -> bool:

@@ -27,7 +27,7 @@ from arbiter.service.matches.live_match import AdoptionListener, Answer, Failure
 from arbiter.service.matches.presence import Presence
 from arbiter.service.matches.recovery import RETRY_S, Recovery
 from arbiter.service.matches.revival import Revival, RevivalListener
-from arbiter.service.matches.stalls import StallDetector
+from arbiter.service.matches.stall_detector import StallDetector
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import (
     Filter,

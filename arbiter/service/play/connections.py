@@ -43,7 +43,7 @@ class Connections:
         """Return whether a player has a stream here: a Play stream, or another stream on which it can move."""
         return player in self.by_player or player in self.others
 
-    def is_opening(self, player: str) -> bool:
+    def is_waiting(self, player: str) -> bool:
         """Return whether a player waits here for a Play stream, or may soon ask again for one that it could not get."""
         return self.waits.is_waiting(player)
 

@@ -1,7 +1,7 @@
 """What the server does about a time in which it stood still. Between its looks at the time it pings streams in turn.
 
-Such a time is an outage: matches are interrupted and resumed, and nobody is charged for it. That happens before any
-clock that has run out meanwhile, and any move that has arrived, is looked at (`arbiter.service.matches.stalls`).
+Such a time is an outage: matches are interrupted and resumed, and nobody is charged for it. That happens before
+anything else is decided (`arbiter.service.matches.stall_detector`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 
 from arbiter.config import Limits
 from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.matches.stalls import StallDetector
+from arbiter.service.matches.stall_detector import StallDetector
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import NO_METER, Meter

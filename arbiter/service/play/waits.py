@@ -22,7 +22,7 @@ SILENCE_MS: Final = round(SILENCE_S * SECOND_MS)
 AFTER_MS: Final = round(AFTER_S * SECOND_MS)
 
 
-class Failed(NamedTuple):
+class FailedRequests(NamedTuple):
     """Requests in a row that failed because of the store: when the first one began, and when the last one ended."""
 
     since_ms: int
@@ -36,7 +36,7 @@ class Waits:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.failed: dict[str, Failed] = {}
+        self.failed: dict[str, FailedRequests] = {}
         self._clock = clock
         self._under_way: Counter[str] = Counter()
 
@@ -71,7 +71,7 @@ class Waits:
         """Return whether a player waits for its stream, or may soon ask again after a request that failed."""
         return player in self._under_way or self._latest(player, self._clock.now_ms()) is not None
 
-    def _latest(self, player: str, now: int) -> Failed | None:
+    def _latest(self, player: str, now: int) -> FailedRequests | None:
         """Return the last requests of a player if they failed, and only a moment ago."""
         failed = self.failed.get(player)
         return failed if failed is not None and now - failed.until_ms <= AFTER_MS else None
@@ -79,6 +79,6 @@ class Waits:
     def _note_failed(self, player: str, since_ms: int) -> None:
         now = self._clock.now_ms()
         self.failed.pop(player, None)
-        self.failed[player] = Failed(since_ms, now)
+        self.failed[player] = FailedRequests(since_ms, now)
         while now - next(iter(self.failed.values())).until_ms > AFTER_MS:
             del self.failed[next(iter(self.failed))]

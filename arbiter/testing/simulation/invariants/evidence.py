@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.testing.simulation.observations import Request
+from arbiter.testing.simulation.plan import Fault
 from arbiter.testing.simulation.run import Evidence
 
 ANSWERS = ("moved", "refused", "rejected", "draw_offered", "draw_declined")
@@ -38,6 +39,9 @@ class RecordedEvent(NamedTuple):
         return kind
 
 
+JUMPING: Final = {Fault.LEAP, Fault.CRASH, Fault.DRAIN}  #: with these faults, the clock of a server alone jumps
+
+
 class RunEvidence:
     """A run's evidence. `matches`, `tournaments`: the records of each, in order.
 
@@ -46,6 +50,8 @@ class RunEvidence:
 
     def __init__(self, evidence: Evidence) -> None:
         self.plan = evidence.plan
+        #: whether instants of the record can't be compared with virtual time, or with each other
+        self.has_jumps = self.plan.replicas == 1 and bool(JUMPING & self.plan.faults.keys())
         self.history = evidence.history
         self.records = evidence.records
         self.matches: dict[str, list[RecordedEvent]] = {}

@@ -8,17 +8,15 @@ from typing import Any, Final
 from arbiter.config import Limits
 from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.observations import Standstill
-from arbiter.testing.simulation.plan import Fault
 
 STANDSTILL: Final = "A standstill is charged to nobody"
 NOTICED_MS: Final = 30  #: a standstill that is longer than it must be to count by this is noticed
-JUMPING: Final = {Fault.LEAP, Fault.CRASH, Fault.DRAIN}  #: with these faults, the order of instants says little
 BY_TIME: Final = ("time", "absence")  #: causes of an end
 
 
 def standstills_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]:
     """Check that each match is interrupted after a standstill, before a move is charged or an end comes by the time."""
-    if JUMPING & case.plan.faults.keys():
+    if case.has_jumps:
         return
     most_ms = case.plan.limits.get("held_up_ms", Limits().held_up_ms)
     for stood in case.history.standstills:

@@ -15,7 +15,6 @@ from arbiter.testing.clock import NOON_MS
 from arbiter.testing.simulation.invariants.clocks import Control
 from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.observations import AskedStream, SentTurn
-from arbiter.testing.simulation.plan import Fault
 
 WAIT: Final = "The wait for the log is charged to nobody"
 SLACK_MS: Final = 50  #: so much longer a wait has to be: clocks differ, and messages take a moment
@@ -23,7 +22,6 @@ MET_MS: Final = 1_000  #: for so much of a wait the log must have been locked
 AGAIN_MS: Final = 2_000  #: a player who asks for a stream so soon after its last one was ended has not been away
 KEPT_MS: Final = SILENCE_MS + SLACK_MS  #: a request that was given up after so long was in vain
 WRONG_MS: Final = 20  #: a server whose clock is wrong by more can't measure a wait
-JUMPING: Final = {Fault.LEAP, Fault.CRASH, Fault.DRAIN}  #: with these faults, the clock of a server alone jumps
 
 
 class Turn(NamedTuple):
@@ -65,7 +63,7 @@ def waits_for_the_log_are_charged_to_nobody(case: RunEvidence) -> Iterator[Viola
 
 def nobody_is_absent_whom_the_log_keeps(case: RunEvidence) -> Iterator[Violation]:
     """Check that no match ended by the absence of a player who waited for its stream, because the log was locked."""
-    if not case.history.holds or _jumps(case):
+    if not case.history.holds or case.has_jumps:
         return
     for match_id, entries in case.matches.items():
         event = entries[-1].event
@@ -135,18 +133,13 @@ def _late(case: RunEvidence, turn: Turn, got: list[SentTurn]) -> str:
 
 def _never(case: RunEvidence, turn: Turn, got: list[SentTurn]) -> str:
     """Return which stream a player waited for, or for a turn on it, until its flag fell, or ''."""
-    if turn.ledger is not None or _jumps(case):
+    if turn.ledger is not None or case.has_jumps:
         return ""
     due_ms, until_ms = turn.due - NOON_MS, turn.until - NOON_MS
     found = _waiting(case, turn.player, turn.since - NOON_MS, due_ms, until_ms)
     if found is None or any(found.began_ms - SLACK_MS <= sent.true_ms < due_ms for sent in got):
         return ""
     return f"loses on time, and waits {found}"
-
-
-def _jumps(case: RunEvidence) -> bool:
-    """Return whether instants of the record can't be compared with virtual time."""
-    return case.plan.replicas == 1 and bool(JUMPING & case.plan.faults.keys())
 
 
 class Waiting(NamedTuple):
@@ -200,8 +193,8 @@ def _first_asked_ms(case: RunEvidence, asked: AskedStream) -> float:
         if each.asked_ms is None or each.over_ms is None or each.asked_ms >= first_ms:
             continue
         was_sent_away = each.cut_ms is None or each.over_ms < each.cut_ms
-        is_over = was_sent_away or (each.process == asked.process and _was_in_vain(each))
-        if is_over and 0 <= first_ms - each.over_ms <= AGAIN_MS:
+        got_none = was_sent_away or (each.process == asked.process and _was_in_vain(each))
+        if got_none and 0 <= first_ms - each.over_ms <= AGAIN_MS:
             first_ms = each.asked_ms
     return first_ms
 

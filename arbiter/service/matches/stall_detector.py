@@ -1,7 +1,7 @@
 """Notices when the whole server stood still: a stopped process, a paused virtual machine, a machine that swaps.
 
-Time goes on meanwhile. When the process runs again, it finds clocks that have run out and moves that have waited to be
-read, in any order with the next look at the time. So whatever is decided by the time calls `notice` first.
+Time goes on meanwhile. When the process runs again, it finds clocks that have run out and moves that have arrived, and
+may come to them before it looks at the time. So whatever decides a command calls `notice` first.
 """
 
 from __future__ import annotations
