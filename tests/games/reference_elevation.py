@@ -5,21 +5,28 @@ Squares are pairs (file, rank); the board is a dict of heights and a dict of pie
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import product
+
+Square = tuple[int, int]
+Heights = dict[Square, int]
+Men = dict[Square, str]
+After = Iterator[tuple[str, Heights, Men, Square]]
+Operation = Callable[[Heights, Men, Square], After]
 
 SQUARES = [(file, rank) for file in range(6) for rank in range(6)]
 DIAGONALS = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 
 
-def name(square):
+def name(square: Square) -> str:
     return "abcdef"[square[0]] + "123456"[square[1]]
 
 
-def seat_of(letter):
+def seat_of(letter: str) -> int:
     return 1 if letter.isupper() else 2
 
 
-def adjacent(square):
+def adjacent(square: Square) -> list[Square]:
     return [
         (square[0] + df, square[1] + dr)
         for df, dr in product((-1, 0, 1), repeat=2)
@@ -30,9 +37,10 @@ def adjacent(square):
 class Reference:
     """A game: a state that every play replaces, and the list of all states so far."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         board, turn, plies = text.split(" ")
-        self.heights, self.men = {}, {}
+        self.heights: Heights = {}
+        self.men: Men = {}
         for rank, row in zip((5, 4, 3, 2, 1, 0), board.split("/"), strict=True):
             for file, cell in enumerate(row.split(",")):
                 digits = "".join(c for c in cell if c in "0123456789")
@@ -43,10 +51,10 @@ class Reference:
         self.states = [self.state()]
         self.outcome = self.find_outcome()
 
-    def state(self):
+    def state(self) -> tuple[Heights, Men, int]:
         return dict(self.heights), dict(self.men), self.turn
 
-    def text(self):
+    def text(self) -> str:
         rows = [
             ",".join(str(self.heights[file, rank]) + self.men.get((file, rank), "") for file in range(6))
             for rank in (5, 4, 3, 2, 1, 0)
@@ -55,7 +63,7 @@ class Reference:
 
     # Operations change one state (heights, men) and yield the new states, each with the operation's text.
 
-    def digs(self, heights, men, at):
+    def digs(self, heights: Heights, men: Men, at: Square) -> After:
         for taken, put in product(adjacent(at), repeat=2):
             if taken == put or heights[taken] < 1 or put in men:
                 continue
@@ -66,7 +74,13 @@ class Reference:
             after[put] += 1
             yield f"d{name(taken)}{name(put)}", after, men, at
 
-    def step(self, heights, men, at, to):
+    def step(
+        self,
+        heights: Heights,
+        men: Men,
+        at: Square,
+        to: Square,
+    ) -> Men | None:
         if to in men:
             if seat_of(men[to]) == self.turn or heights[at] - heights[to] < 2:
                 return None
@@ -76,13 +90,13 @@ class Reference:
         after[to] = men[at]
         return after
 
-    def single_moves(self, heights, men, at):
+    def single_moves(self, heights: Heights, men: Men, at: Square) -> After:
         for to in adjacent(at):
             after = self.step(heights, men, at, to)
             if after is not None:
                 yield f"m{name(to)}", heights, after, to
 
-    def double_moves(self, heights, men, at):
+    def double_moves(self, heights: Heights, men: Men, at: Square) -> After:
         for df, dr in DIAGONALS:
             middle, to = (at[0] + df, at[1] + dr), (at[0] + 2 * df, at[1] + 2 * dr)
             if to not in SQUARES or middle in men:
@@ -92,20 +106,20 @@ class Reference:
             if after:
                 yield f"m{name(to)}", heights, after, to
 
-    def turns(self):
+    def turns(self) -> dict[str, tuple[Heights, Men]]:
         """Return the legal turns: text to (heights, men)."""
-        found = {}
+        found: dict[str, tuple[Heights, Men]] = {}
         for at, letter in self.men.items():
             if seat_of(letter) != self.turn:
                 continue
-            orders = [(self.digs, self.single_moves), (self.single_moves, self.digs)]
+            orders: list[tuple[Operation, Operation]] = [(self.digs, self.single_moves), (self.single_moves, self.digs)]
             if letter in "Ff":
                 orders += [(self.digs, self.double_moves), (self.double_moves, self.digs)]
             if letter in "Dd":
                 orders += [(self.digs, self.digs), (self.single_moves, self.single_moves)]
             for first, second in orders:
-                for text1, *state1 in first(self.heights, self.men, at):
-                    for text2, heights, men, _ in second(*state1):
+                for text1, dug, moved, to in first(self.heights, self.men, at):
+                    for text2, heights, men, _ in second(dug, moved, to):
                         text = f"{name(at)}:{text1},{text2}"
                         assert text not in found
                         found[text] = heights, men
@@ -117,17 +131,17 @@ class Reference:
                         found[f"{name(at)}:m{name(to)}"] = self.heights, men
         return {text: after for text, after in found.items() if after != (self.heights, self.men)}
 
-    def moves(self):
+    def moves(self) -> set[str]:
         return set() if self.outcome else set(self.turns())
 
-    def play(self, move):
+    def play(self, move: str) -> None:
         heights, men = self.turns()[move]
         self.plies = self.plies + 1 if len(men) == len(self.men) else 0
         self.heights, self.men, self.turn = heights, men, 3 - self.turn
         self.states.append(self.state())
         self.outcome = self.find_outcome()
 
-    def find_outcome(self):
+    def find_outcome(self) -> str | None:
         """Return the outcome after a turn of the seat that is not to move, as the console writes it."""
         if not any(seat_of(letter) == self.turn for letter in self.men.values()):
             return f"{3 - self.turn} all_captured"

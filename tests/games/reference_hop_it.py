@@ -5,6 +5,7 @@ Every hop is carried out on a copy of the board before the next one is looked fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 ROW_LENGTHS = {"a": 6, "b": 7, "c": 6, "d": 7, "e": 6, "f": 7, "g": 6}
@@ -17,28 +18,30 @@ PLACE = {
 NAME = {place: name for name, place in PLACE.items()}
 LILIES = {f"{row}1" for row in ROW_LENGTHS} | {f"{row}{length}" for row, length in ROW_LENGTHS.items()}
 ORDER = [[f"{row}{k}" for k in range(1, ROW_LENGTHS[row] + 1)] for row in "gfedcba"]
+Board = dict[str, str]
+Results = Iterator[tuple[str, Board, bool]]
 OWNED = {1: "TF", 2: "tf"}
 
 
-def step(cell, direction):
+def step(cell: str, direction: tuple[int, int]) -> str | None:
     (x, y), (dx, dy) = PLACE[cell], direction
     return NAME.get((x + dx, y + dy))
 
 
-def count(board, seat):
+def count(board: Board, seat: int) -> int:
     return sum(piece in OWNED[seat] for piece in board.values())
 
 
 @dataclass
 class Reference:
-    board: dict
+    board: Board
     turn: int = 1
     quiet: int = 0
     duty: str = "player"
-    seen: list = field(default_factory=list)
+    seen: list[tuple[frozenset[tuple[str, str]], int]] = field(default_factory=list)
     outcome: str | None = None
 
-    def swims(self, seat):
+    def swims(self, seat: int) -> Results:
         for cell, piece in self.board.items():
             for direction in DIRECTIONS:
                 target = step(cell, direction)
@@ -47,7 +50,7 @@ class Reference:
                     del after[cell]
                     yield f"{cell}-{target}", after, False
 
-    def hops(self, seat):
+    def hops(self, seat: int) -> Results:
         """Yield every path of hops, with the board after it and whether it hops over an enemy."""
         for cell, piece in self.board.items():
             if piece == OWNED[seat][1]:
@@ -55,7 +58,7 @@ class Reference:
                 del board[cell]
                 yield from self._longer(seat, cell, cell, board, frozenset(), False)
 
-    def _longer(self, seat, path, cell, board, hopped, capture):
+    def _longer(self, seat: int, path: str, cell: str, board: Board, hopped: frozenset[str], capture: bool) -> Results:
         """Yield longer paths; `board` is without the hopping frog, and `hopped` has the cells of the pieces hopped over
         so far."""
         frog = OWNED[seat][1]
@@ -74,10 +77,9 @@ class Reference:
             if count(after, 3 - seat) > 1:
                 yield from self._longer(seat, f"{path}x{target}", target, after, hopped | {over}, capture or enemy)
 
-    def results(self, seat=None):
+    def results(self) -> dict[str, Board]:
         """Return the legal moves other than a pass, each with the board after it, before the lily rule."""
-        seat = seat or self.turn
-        every = [*self.swims(seat), *self.hops(seat)]
+        every = [*self.swims(self.turn), *self.hops(self.turn)]
         if self.duty == "player" and any(capture for _, _, capture in every):
             every = [item for item in every if item[2]]
         if self.duty == "frog":
@@ -85,10 +87,10 @@ class Reference:
             every = [item for item in every if item[2] or item[0][:2] not in bound]
         return {move: board for move, board, _ in every}
 
-    def moves(self):
+    def moves(self) -> set[str]:
         return set() if self.outcome else set(self.results()) or {"pass"}
 
-    def play(self, move):
+    def play(self, move: str) -> Reference:
         results = self.results() or {"pass": dict(self.board)}
         board, mover = results[move], self.turn
         if count(board, 3 - mover) > 1:
@@ -100,7 +102,7 @@ class Reference:
         after.judge()
         return after
 
-    def judge(self):
+    def judge(self) -> None:
         mover = 3 - self.turn
         self.seen = [*self.seen, (frozenset(self.board.items()), self.turn)]
         if count(self.board, self.turn) <= 1:
@@ -114,12 +116,12 @@ class Reference:
         elif self.quiet >= 100:
             self.outcome = "draw no_progress"
 
-    def text(self):
+    def text(self) -> str:
         rows = "/".join("".join(self.board.get(cell, "_" if cell in LILIES else ".") for cell in row) for row in ORDER)
         return f"{rows} {self.turn} {self.quiet}"
 
 
-def from_text(text, duty="player"):
+def from_text(text: str, duty: str = "player") -> Reference:
     rows, turn, quiet = text.split(" ")
     board = {
         cell: sign

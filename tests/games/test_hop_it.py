@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from random import Random
+from typing import Any
 
 import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Piece, Step
-from arbiter.games.hop_it import LONGEST_MOVE, LONGEST_TEXT, HopIt
+from arbiter.games.hop_it import LONGEST_MOVE, LONGEST_TEXT, HopIt, HopPosition
 from tests.games import reference_hop_it as reference
 
 EMPTY = "_...._/_....._/_...._/_....._/_...._/_....._/_...._"
@@ -18,7 +21,7 @@ FREE = HopIt(duty="none")
 BOARD = GAME.board
 
 
-def text(pieces, turn=1, quiet=0):
+def text(pieces: str, turn: int = 1, quiet: int = 0) -> str:
     """Return the text of a position with pieces given like `Fd3 ta2`."""
     signs = {item[1:]: item[0] for item in pieces.split()}
     empty = {name: "_" if name in reference.LILIES else "." for name in BOARD.names}
@@ -26,44 +29,44 @@ def text(pieces, turn=1, quiet=0):
     return f"{rows} {turn} {quiet}"
 
 
-def at(pieces, turn=1, quiet=0, game=GAME):
+def at(pieces: str, turn: int = 1, quiet: int = 0, game: HopIt = GAME) -> HopPosition:
     return game.parse(text(pieces, turn, quiet))
 
 
-def played(pieces, *moves, game=GAME, turn=1, quiet=0):
+def played(pieces: str, *moves: str, game: HopIt = GAME, turn: int = 1, quiet: int = 0) -> HopPosition:
     position = at(pieces, turn, quiet, game)
     for move in moves:
         position = game.play(position, move)
     return position
 
 
-def refused(call, *arguments):
+def refused(call: Callable[..., Any], *arguments: HopPosition | str) -> Refusal:
     with pytest.raises(Refusal) as caught:
         call(*arguments)
     return caught.value
 
 
-def swap(position_text):
+def swap(position_text: str) -> str:
     """Return the same position with the seats exchanged and the board upside down."""
     rows, turn, quiet = position_text.split(" ")
     return f"{'/'.join(reversed(rows.split('/'))).swapcase()} {3 - int(turn)} {quiet}"
 
 
-def swap_move(move):
+def swap_move(move: str) -> str:
     return move if move == "pass" else "".join(dict(zip("abcdefg", "gfedcba", strict=True)).get(c, c) for c in move)
 
 
 # The pond and the start
 
 
-def test_forty_five_cells_with_fourteen_lilies():
+def test_forty_five_cells_with_fourteen_lilies() -> None:
     pieces = GAME.pieces(GAME.parse(f"{EMPTY} 1 0"))
     assert len(pieces) == 45
     assert {BOARD.names[cell] for cell, piece in enumerate(pieces) if piece.mark == "lily"} == reference.LILIES
     assert len(reference.LILIES) == 14
 
 
-def test_neighbours_agree_with_the_coordinates_of_the_rule_sheet():
+def test_neighbours_agree_with_the_coordinates_of_the_rule_sheet() -> None:
     for cell, name in enumerate(BOARD.names):
         around = [reference.step(name, direction) for direction in reference.DIRECTIONS]
         assert {BOARD.names[other] for other in BOARD.adjacent(cell)} == {other for other in around if other}
@@ -77,7 +80,7 @@ def test_neighbours_agree_with_the_coordinates_of_the_rule_sheet():
         ("frogs", "_ffff_/_fffff_/_...._/_....._/_...._/_FFFFF_/_FFFF_ 1 0", 1500),
     ],
 )
-def test_starts(start, expected, bound):
+def test_starts(start: str, expected: str, bound: int) -> None:
     game = HopIt(start=start)
     assert game.text(game.initial()) == expected
     assert game.bound == bound
@@ -86,7 +89,7 @@ def test_starts(start, expected, bound):
 # Swims and hops
 
 
-def test_any_piece_swims_to_empty_water_and_never_to_a_lily():
+def test_any_piece_swims_to_empty_water_and_never_to_a_lily() -> None:
     moves = set(GAME.moves(at("Tb2 Fe2 fg4 fg5")))
     assert {move for move in moves if move.startswith("b2")} == {"b2-a2", "b2-b3", "b2-c2"}
     assert {move for move in moves if move.startswith("e2")} == {"e2-e3", "e2-d2", "e2-d3", "e2-f2", "e2-f3"}
@@ -95,47 +98,47 @@ def test_any_piece_swims_to_empty_water_and_never_to_a_lily():
     assert "no water cell" in refusal.message
 
 
-def test_a_frog_hops_onto_a_lily_and_leaves_it_by_swimming():
+def test_a_frog_hops_onto_a_lily_and_leaves_it_by_swimming() -> None:
     after = played("Fa3 Fa2 Fe4 fg4 fg5", "a3xa1", "g4-g3", "a1-b2")
     assert GAME.text(after) == text("Fb2 Fa2 Fe4 fg3 fg5", turn=2, quiet=3)
 
 
-def test_tadpoles_do_not_hop():
+def test_tadpoles_do_not_hop() -> None:
     position = at("Tb2 Tb3 Td4 fg4 fg5")
     assert refused(GAME.play, position, "b2xb4").reason is Reason.MOVE_ILLEGAL
     assert not [move for move in GAME.moves(position) if "x" in move]
 
 
 @pytest.mark.parametrize(("tadpole", "frog"), [("Tb3", "Fb3"), ("tb3", "fb3")])
-def test_a_tadpole_of_either_colour_matures_when_hopped_over(tadpole, frog):
+def test_a_tadpole_of_either_colour_matures_when_hopped_over(tadpole: str, frog: str) -> None:
     after = played(f"Fb2 {tadpole} Fe3 fg4 fg5", "b2xb4", quiet=40)
     assert GAME.text(after) == text(f"Fb4 {frog} Fe3 fg4 fg5", turn=2)
 
 
-def test_an_enemy_frog_leaves_and_an_own_frog_is_unharmed():
+def test_an_enemy_frog_leaves_and_an_own_frog_is_unharmed() -> None:
     after = played("Fb2 fb3 Fb5 Fe3 fg4 fg5", "b2xb4xb6", quiet=40)
     assert GAME.text(after) == text("Fb6 Fb5 Fe3 fg4 fg5", turn=2)
 
 
-def test_a_frog_may_stop_after_any_hop():
+def test_a_frog_may_stop_after_any_hop() -> None:
     moves = set(GAME.moves(at("Fb2 Tb3 Tb5 fg4 fg5")))
     assert {"b2xb4", "b2xb4xb6"} <= moves
 
 
-def test_no_piece_is_hopped_over_twice():
+def test_no_piece_is_hopped_over_twice() -> None:
     position = at("Fb2 Tb3 Te3 fg4 fg5")
     refusal = refused(GAME.play, position, "b2xb4xb2")
     assert refusal.reason is Reason.MOVE_ILLEGAL
     assert "before" in refusal.message
 
 
-def test_an_enemy_frog_that_left_can_not_be_hopped_over_again():
+def test_an_enemy_frog_that_left_can_not_be_hopped_over_again() -> None:
     position = at("Fb2 fb3 Te3 fg4 fg5")
     refusal = refused(GAME.play, position, "b2xb4xb2")
     assert "before" in refusal.message
 
 
-def test_a_round_trip_ends_on_the_cell_that_it_began_on():
+def test_a_round_trip_ends_on_the_cell_that_it_began_on() -> None:
     position = at("Fc3 Fc4 Fd5 Fd4 fg4 fg5")
     move = next(move for move in GAME.moves(position) if move.startswith("c3x") and move.endswith("xc3"))
     after = GAME.play(position, move)
@@ -148,7 +151,7 @@ def test_a_round_trip_ends_on_the_cell_that_it_began_on():
 DUTY = "Fb2 tb3 Fd3 Fe4 fg4 fg5"
 
 
-def test_the_duty_binds_the_player():
+def test_the_duty_binds_the_player() -> None:
     position = at(DUTY)
     assert set(GAME.moves(position)) == {"b2xb4"}
     refusal = refused(GAME.play, position, "d3-d4")
@@ -156,7 +159,7 @@ def test_the_duty_binds_the_player():
     assert "enemy" in refusal.message
 
 
-def test_the_duty_binds_only_the_frog_that_can_fulfil_it():
+def test_the_duty_binds_only_the_frog_that_can_fulfil_it() -> None:
     game = HopIt(duty="frog")
     position = at(DUTY, game=game)
     moves = set(game.moves(position))
@@ -166,12 +169,12 @@ def test_the_duty_binds_only_the_frog_that_can_fulfil_it():
     assert game.play(position, "d3-d4").outcome is None
 
 
-def test_without_duty_nothing_is_forced():
+def test_without_duty_nothing_is_forced() -> None:
     moves = set(FREE.moves(at(DUTY, game=FREE)))
     assert {"b2xb4", "b2-a2", "d3-d4"} <= moves
 
 
-def test_the_duty_looks_along_paths_of_several_hops():
+def test_the_duty_looks_along_paths_of_several_hops() -> None:
     # b2 hops over its own b3 first, and only then, from b4, over the enemy on b5.
     position = at("Fb2 Tb3 tb5 Fe4 fg4 fg5")
     assert set(GAME.moves(position)) == {"b2xb4xb6"}
@@ -179,27 +182,27 @@ def test_the_duty_looks_along_paths_of_several_hops():
     assert refused(GAME.play, position, "e4-e3").reason is Reason.MOVE_ILLEGAL
 
 
-def test_an_enemy_with_no_cell_behind_it_binds_nobody():
+def test_an_enemy_with_no_cell_behind_it_binds_nobody() -> None:
     assert "d3-d4" in GAME.moves(at("Fb2 tb3 Fb4 Fd3 Fe4 fg4 fg5"))
 
 
 # Lilies
 
 
-def test_a_frog_that_stays_on_a_lily_is_removed():
+def test_a_frog_that_stays_on_a_lily_is_removed() -> None:
     assert GAME.text(played("Fa1 Fd3 Fe4 fg4 fg5", "d3-d4", quiet=9)) == text("Fd4 Fe4 fg4 fg5", turn=2)
 
 
-def test_only_frogs_of_the_mover_are_removed():
+def test_only_frogs_of_the_mover_are_removed() -> None:
     assert GAME.text(played("fa1 Fd3 Fe4 fg4 fg5", "d3-d4")) == text("fa1 Fd4 Fe4 fg4 fg5", turn=2, quiet=1)
 
 
-def test_a_frog_that_hopped_onto_a_lily_this_turn_stays():
+def test_a_frog_that_hopped_onto_a_lily_this_turn_stays() -> None:
     after = played("Fb3 Fb2 Fe4 fg4 fg5", "b3xb1")
     assert GAME.text(after) == text("Fb1 Fb2 Fe4 fg4 fg5", turn=2, quiet=1)
 
 
-def test_a_frog_back_on_the_same_lily_has_moved():
+def test_a_frog_back_on_the_same_lily_has_moved() -> None:
     position = at("Fd1 Fd2 Fe2 Fe1 Fc4 fg4 fg5", game=FREE)
     move = next(move for move in FREE.moves(position) if move.startswith("d1x") and move.endswith("xd1"))
     after = FREE.play(position, move)
@@ -207,7 +210,7 @@ def test_a_frog_back_on_the_same_lily_has_moved():
     assert FREE.pieces(after)[BOARD.index["e1"]] == Piece(0, "", mark="lily")
 
 
-def test_the_lily_rule_can_lose_the_game():
+def test_the_lily_rule_can_lose_the_game() -> None:
     after = played("Fa1 Fd3 fg4 fg5", "d3-d4")
     assert str(after.outcome) == "2 extinction"
 
@@ -218,7 +221,7 @@ def test_the_lily_rule_can_lose_the_game():
 BLOCKED = "Ta2 Ta3 Ta4 Ta5 tb2 tb3 tb4 tb5 tb6 fg4"
 
 
-def test_a_player_with_no_other_move_passes():
+def test_a_player_with_no_other_move_passes() -> None:
     position = at(BLOCKED)
     assert list(GAME.moves(position)) == ["pass"]
     after = GAME.play(position, "pass")
@@ -226,11 +229,11 @@ def test_a_player_with_no_other_move_passes():
     assert GAME.steps(position, "pass") == [Step("pass", "", "")]
 
 
-def test_pass_is_illegal_while_there_is_a_move():
+def test_pass_is_illegal_while_there_is_a_move() -> None:
     assert refused(GAME.play, GAME.initial(), "pass").reason is Reason.MOVE_ILLEGAL
 
 
-def test_the_lily_rule_applies_to_a_pass():
+def test_the_lily_rule_applies_to_a_pass() -> None:
     # The frog on a1 can't leave: b1 is a lily, a2 and b2 are occupied, and so are the cells behind those.
     pieces = "Fa1 Ta2 Ta3 Ta4 Ta5 tb2 tb3 tb4 tb5 tb6 tc2 fg4"
     position = at(pieces)
@@ -241,7 +244,7 @@ def test_the_lily_rule_applies_to_a_pass():
 # The end
 
 
-def test_extinction_ends_the_move_at_once():
+def test_extinction_ends_the_move_at_once() -> None:
     # The second hop leaves one enemy; a third hop, over the own tadpole on c5, would be possible.
     pieces = "Fb2 fb3 fb5 Tc5 tg4 Ta5 Fa1"
     position = at(pieces)
@@ -255,12 +258,12 @@ def test_extinction_ends_the_move_at_once():
     assert not [move for move in GAME.moves(position) if move.startswith("b2xb4xb6x")]
 
 
-def test_the_same_path_goes_on_when_enough_enemies_are_left():
+def test_the_same_path_goes_on_when_enough_enemies_are_left() -> None:
     position = at("Fb2 fb3 fb5 Tc5 tg4 tg3 Ta5 Fa1")
     assert "b2xb4xb6xd5" in GAME.moves(position)
 
 
-def test_hops_over_tadpoles_alone_do_not_end_the_game():
+def test_hops_over_tadpoles_alone_do_not_end_the_game() -> None:
     assert played("Fb2 tb3 Fe4 tg4", "b2xb4").outcome is None
 
 
@@ -276,13 +279,13 @@ def test_hops_over_tadpoles_alone_do_not_end_the_game():
         ("Ta2 Ta3 tg2 tg3", 1, None),
     ],
 )
-def test_the_outcome_of_a_position_from_text(pieces, turn, outcome):
+def test_the_outcome_of_a_position_from_text(pieces: str, turn: int, outcome: str | None) -> None:
     position = at(pieces, turn)
     assert (str(position.outcome) if position.outcome else None) == outcome
     assert (len(GAME.moves(position)) == 0) is (outcome is not None)
 
 
-def full_board(turn=1, quiet=0):
+def full_board(turn: int = 1, quiet: int = 0) -> str:
     """Return a position with tadpoles on all water and nothing on the lilies: nobody has a move."""
     rows = "/".join(
         "".join("_" if BOARD.names[c] in reference.LILIES else "T" if BOARD.names[c] < "d" else "t" for c in line)
@@ -291,14 +294,14 @@ def full_board(turn=1, quiet=0):
     return f"{rows} {turn} {quiet}"
 
 
-def test_neither_player_has_a_move():
+def test_neither_player_has_a_move() -> None:
     for turn in (1, 2):
         position = GAME.parse(full_board(turn, quiet=100))
         assert str(position.outcome) == "draw blocked"
         assert refused(GAME.play, position, "pass").reason is Reason.MOVE_ILLEGAL
 
 
-def test_the_third_occurrence_of_a_board_is_a_draw():
+def test_the_third_occurrence_of_a_board_is_a_draw() -> None:
     position = GAME.initial()
     shuffle = ["b4-c3", "f4-e3", "c3-b4", "e3-f4"]
     for move in shuffle + shuffle[:-1]:
@@ -310,7 +313,7 @@ def test_the_third_occurrence_of_a_board_is_a_draw():
     assert GAME.parse(GAME.text(position)).outcome is None  # a text has no history
 
 
-def test_the_same_board_with_the_other_player_to_move_is_another_position():
+def test_the_same_board_with_the_other_player_to_move_is_another_position() -> None:
     # White passes each time, so boards occur with either player to move.
     position = at(BLOCKED + " fg3")
     seen = [GAME.text(position)[:-2]]
@@ -323,7 +326,7 @@ def test_the_same_board_with_the_other_player_to_move_is_another_position():
     assert sum(board[:-2] == seen[-1][:-2] for board in seen) > 3
 
 
-def test_one_hundred_plies_without_progress_are_a_draw():
+def test_one_hundred_plies_without_progress_are_a_draw() -> None:
     assert played("Fd3 Fd4 fg4 fg5", "d3-c2", quiet=98).outcome is None
     assert str(played("Fd3 Fd4 fg4 fg5", "d3-c2", quiet=99).outcome) == "draw no_progress"
     assert str(at("Fd3 Fd4 fg4 fg5", quiet=100).outcome) == "draw no_progress"
@@ -332,14 +335,14 @@ def test_one_hundred_plies_without_progress_are_a_draw():
     assert (after.outcome, after.quiet) == (None, 0)
 
 
-def test_repetition_is_tested_before_no_progress():
+def test_repetition_is_tested_before_no_progress() -> None:
     position = at("Fd3 Fd4 fg3 fg5", quiet=92)
     for move in ["d3-c2", "g3-g4", "c2-d3", "g4-g3"] * 2:
         position = GAME.play(position, move)
     assert (str(position.outcome), position.quiet) == ("draw repetition", 100)
 
 
-def test_nothing_is_legal_after_the_end():
+def test_nothing_is_legal_after_the_end() -> None:
     position = at("Fd3 Fd4 fg4")
     refusal = refused(GAME.play, position, "d3-c2")
     assert refusal.reason is Reason.MOVE_ILLEGAL
@@ -357,7 +360,7 @@ def test_nothing_is_legal_after_the_end():
         "b2" + "xb4xb2" * 30, "x" * 1_000_000,
     ],
 )  # fmt: skip
-def test_malformed_moves(move):
+def test_malformed_moves(move: str) -> None:
     assert refused(GAME.play, GAME.initial(), move).reason is Reason.MOVE_MALFORMED
     assert refused(GAME.steps, GAME.initial(), move).reason is Reason.MOVE_MALFORMED
 
@@ -380,7 +383,7 @@ def test_malformed_moves(move):
         ("a2xc3xa2", "before"),
     ],
 )
-def test_an_illegal_move_is_refused_with_the_reason(move, why):
+def test_an_illegal_move_is_refused_with_the_reason(move: str, why: str) -> None:
     refusal = refused(GAME.play, GAME.initial(), move)
     assert refusal.reason is Reason.MOVE_ILLEGAL
     assert why in refusal.message
@@ -422,14 +425,14 @@ def test_an_illegal_move_is_refused_with_the_reason(move, why):
         ("_" * 1_000_000, "text"),
     ],
 )
-def test_malformed_positions_are_refused_with_the_place(bad, where):
+def test_malformed_positions_are_refused_with_the_place(bad: str, where: str) -> None:
     refusal = refused(GAME.parse, bad)
     assert refusal.reason is Reason.POSITION_MALFORMED
     assert where in refusal.facts["where"]
     assert set(refusal.facts) == {"what", "where", "allowed"}
 
 
-def test_the_longest_texts():
+def test_the_longest_texts() -> None:
     longest = f"{EMPTY} 1 999999999"
     assert len(longest) == LONGEST_TEXT
     assert GAME.text(GAME.parse(longest)) == longest
@@ -437,7 +440,7 @@ def test_the_longest_texts():
     assert len("a2" + "xa4" * 44) == LONGEST_MOVE
 
 
-def test_steps_pieces_and_counters():
+def test_steps_pieces_and_counters() -> None:
     position = at("Fb2 tb3 Tb5 Fe4 fg4 fg5", quiet=7)
     assert GAME.steps(position, "b2xb4xb6") == [Step("hop", "b2", "b4", "F"), Step("hop", "b4", "b6", "F")]
     assert GAME.steps(position, "b5-c5") == [Step("move", "b5", "c5", "T")]
@@ -455,7 +458,7 @@ CORNERS = {"b2", "b4", "b6", "d1", "d3", "d5", "d7", "f2", "f4", "f6"}  #: the c
 
 
 @pytest.mark.parametrize("enemy", [False, True])
-def test_one_move_among_very_many_is_judged_without_listing_them(enemy):
+def test_one_move_among_very_many_is_judged_without_listing_them(enemy: bool) -> None:
     """Pieces between all cells where the frog on d3 can land: 228,079 paths, and single moves are judged at once."""
     between = [name for name in BOARD.names if name[0] in "bcdef" and name not in CORNERS]
     pieces = " ".join(("F" if name in reference.LILIES else "T") + name for name in between) + " Fd3 tg3 tg4"
@@ -472,14 +475,14 @@ def test_one_move_among_very_many_is_judged_without_listing_them(enemy):
 # Comparison with the reference
 
 
-def agree(game, position, other):
+def agree(game: HopIt, position: HopPosition, other: reference.Reference) -> None:
     assert game.text(position) == other.text()
     assert (str(position.outcome) if position.outcome else None) == other.outcome
     assert set(game.moves(position)) == other.moves()
     assert len(set(game.moves(position))) == len(game.moves(position))
 
 
-def random_text(rng):
+def random_text(rng: Random) -> str:
     pieces = {}
     for cell in rng.sample(BOARD.names, rng.choice((2, 3, 4, 6, 8, 10, 14, 18, 43))):
         pieces[cell] = rng.choice("Ff" if cell in reference.LILIES else "TtFf")
@@ -490,7 +493,7 @@ def random_text(rng):
 @pytest.mark.long
 @pytest.mark.parametrize("duty", ["player", "frog", "none"])
 @pytest.mark.parametrize("start", ["frogs-behind", "frogs-ahead", "frogs"])
-def test_random_games_agree_with_the_reference(duty, start):
+def test_random_games_agree_with_the_reference(duty: str, start: str) -> None:
     game = HopIt(duty=duty, start=start)
     rng = random.Random(f"{duty} {start}")
     for _ in range(2):
@@ -506,7 +509,7 @@ def test_random_games_agree_with_the_reference(duty, start):
 
 @pytest.mark.long
 @pytest.mark.parametrize("duty", ["player", "frog", "none"])
-def test_random_set_positions_agree_with_the_reference(duty):
+def test_random_set_positions_agree_with_the_reference(duty: str) -> None:
     game, rng = HopIt(duty=duty), random.Random(duty)
     tried = [f"{one}-{two}" for one in BOARD.names for two in BOARD.names if one != two]
     for _ in range(150):
@@ -526,7 +529,7 @@ def test_random_set_positions_agree_with_the_reference(duty):
             assert refused(game.play, position, move).reason is Reason.MOVE_ILLEGAL
 
 
-def test_both_seats_are_treated_alike():
+def test_both_seats_are_treated_alike() -> None:
     rng = random.Random(3)
     for _ in range(200):
         given = random_text(rng)
@@ -545,31 +548,31 @@ def test_both_seats_are_treated_alike():
 # What is threatened
 
 
-def threats(position, game=GAME):
+def threats(position: HopPosition, game: HopIt = GAME) -> dict[str, set[str]]:
     return {region.sign: {BOARD.names[cell] for cell in region.cells} for region in game.regions(position)}
 
 
-def test_frogs_that_can_be_hopped_over_are_threatened():
+def test_frogs_that_can_be_hopped_over_are_threatened() -> None:
     assert threats(at("Fa2 Tb2 fa3 fg3 Tg4")) == {"!": {"a3"}}  # a2 hops over a3 to a4
     assert threats(at("Fa2 Tb2 ta3 Tg4 tg3")) == {}  # a tadpole matures, and stays
     assert threats(at("Fa2 fa3 fa4 fg3 Tg4")) == {}  # a4 is not free
     assert threats(at("Fa2 ta3 fa5 fg3 Tg4")) == {"!": {"a5"}}  # by the second hop
 
 
-def test_a_frog_behind_the_last_but_one_is_out_of_reach():
+def test_a_frog_behind_the_last_but_one_is_out_of_reach() -> None:
     # The hop over a3 leaves one enemy piece: then the game is over.
     assert threats(at("Fa2 fa3 fa5 Tg4")) == {"!": {"a3"}}
     assert threats(at("Fa2 fa3 fa5 tg2 Tg4")) == {"!": {"a3", "a5"}}
 
 
-def test_own_frogs_on_lilies_have_to_move():
+def test_own_frogs_on_lilies_have_to_move() -> None:
     assert threats(at("Fa1 Td3 fd5 ff4")) == {"?": {"a1"}}
     assert threats(at("Fa1 Td3 fd5 ff4", turn=2)) == {}
 
 
 @pytest.mark.parametrize("duty", ["player", "frog", "none"])
 @pytest.mark.parametrize("seed", range(4))
-def test_threats_are_what_legal_moves_remove(seed, duty):
+def test_threats_are_what_legal_moves_remove(seed: int, duty: str) -> None:
     game, lots = HopIt(duty=duty, start="frogs"), random.Random(seed)
     position = game.initial()
     for _ in range(60):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+from typing import Any
 
 import pytest
 
 from arbiter.boards.hexes import hexagon_rows
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Basis, Outcome, Piece, Step
-from arbiter.games.pods import Pods
-from arbiter.games.pods_grid import exceeds, grid, plus_one, tally
+from arbiter.games.pods import Pods, PodsPosition
+from arbiter.games.pods_grid import Six, exceeds, grid, plus_one, tally
 from tests.games.reference_pods import Reference
 
 GAMES = {size: Pods(size=size) for size in range(3, 11)}
@@ -21,7 +24,7 @@ PAIR = ".../..../...../..../.pP"
 BLOCKED_3 = ".P./p..p/...../P..P/.p."
 
 
-def text(first="", second="", turn=1, plies=9, size=5):
+def text(first: str = "", second: str = "", turn: int = 1, plies: int = 9, size: int = 5) -> str:
     """Return the text of a position with pods of seat 1 and seat 2 on named cells."""
     board = hexagon_rows(size)
     signs = {**dict.fromkeys(first.split(), "P"), **dict.fromkeys(second.split(), "p")}
@@ -29,27 +32,27 @@ def text(first="", second="", turn=1, plies=9, size=5):
     return f"{rows} {turn} {plies}"
 
 
-def at(first="", second="", turn=1, plies=9, size=5):
+def at(first: str = "", second: str = "", turn: int = 1, plies: int = 9, size: int = 5) -> PodsPosition:
     return GAMES[size].parse(text(first, second, turn, plies, size))
 
 
-def ends(position, start, size=5):
+def ends(position: PodsPosition, start: str, size: int = 5) -> set[str]:
     """Return the ends of the migrations from a cell, by name."""
     return {move.split("-")[1] for move in GAMES[size].moves(position) if move.startswith(f"{start}-")}
 
 
-def placements(position, size=5):
+def placements(position: PodsPosition, size: int = 5) -> set[str]:
     return {move for move in GAMES[size].moves(position) if "-" not in move}
 
 
-def refused(reason, call, *arguments):
+def refused(reason: Reason, call: Callable[..., Any], *arguments: PodsPosition | str) -> Refusal:
     with pytest.raises(Refusal) as caught:
         call(*arguments)
     assert caught.value.reason == reason
     return caught.value
 
 
-def line(game, position, moves):
+def line(game: Pods, position: PodsPosition, moves: list[str]) -> PodsPosition:
     for move in moves:
         position = game.play(position, move)
     return position
@@ -58,7 +61,7 @@ def line(game, position, moves):
 # Setup
 
 
-def test_a_setup_pod_may_be_on_any_cell_without_a_pod_except_the_centre():
+def test_a_setup_pod_may_be_on_any_cell_without_a_pod_except_the_centre() -> None:
     for game in GAMES.values():
         start = game.initial()
         assert len(game.moves(start)) == game.board.size - 1
@@ -71,24 +74,24 @@ def test_a_setup_pod_may_be_on_any_cell_without_a_pod_except_the_centre():
         refused(Reason.MOVE_ILLEGAL, game.play, second, centre)
 
 
-def test_no_pod_migrates_in_setup_and_no_end_is_tested():
+def test_no_pod_migrates_in_setup_and_no_end_is_tested() -> None:
     position = at("a1", turn=1, plies=5000)
     assert position.outcome is None
     assert len(GAME.moves(position)) == 59
     refused(Reason.MOVE_ILLEGAL, GAME.play, position, "a1-a2")
 
 
-def test_in_setup_the_seat_of_the_text_places_whoever_owns_the_first_pod():
+def test_in_setup_the_seat_of_the_text_places_whoever_owns_the_first_pod() -> None:
     both_of_one = GAME.play(at("a1", turn=1), "e2")
     assert both_of_one.outcome == Outcome(1, "territory")
     assert GAME.play(at("a1", turn=2), "e2").outcome is None
 
 
-def test_a_text_may_put_the_first_pod_on_the_centre():
+def test_a_text_may_put_the_first_pod_on_the_centre() -> None:
     assert len(GAME.moves(at("e5", turn=2))) == 60
 
 
-def test_the_centre_is_an_ordinary_cell_after_setup():
+def test_the_centre_is_an_ordinary_cell_after_setup() -> None:
     assert "e5" in placements(at("e4", "a1"))
 
 
@@ -108,7 +111,7 @@ def test_the_centre_is_an_ordinary_cell_after_setup():
         ("e4 f5 f6 d4 d5 e6", "", True),
     ],
 )
-def test_a_pod_is_placed_where_friends_outnumber_enemies(friends, enemies, allowed):
+def test_a_pod_is_placed_where_friends_outnumber_enemies(friends: str, enemies: str, allowed: bool) -> None:
     position = at(friends + " a1", enemies + " i1")
     assert ("e5" in placements(position)) is allowed
     mirrored = at(enemies + " i1", friends + " a1", turn=2)
@@ -119,7 +122,7 @@ def test_a_pod_is_placed_where_friends_outnumber_enemies(friends, enemies, allow
         assert "outnumber" in refused(Reason.MOVE_ILLEGAL, GAME.play, position, "e5").message
 
 
-def test_nothing_is_placed_on_a_pod():
+def test_nothing_is_placed_on_a_pod() -> None:
     for cell in ("e4", "e6"):
         assert "not empty" in refused(Reason.MOVE_ILLEGAL, GAME.play, at("e4 a1", "e6 b1"), cell).message
 
@@ -127,35 +130,35 @@ def test_nothing_is_placed_on_a_pod():
 # Migrating
 
 
-def test_a_dive_needs_a_pod_of_either_colour_beside_it():
+def test_a_dive_needs_a_pod_of_either_colour_beside_it() -> None:
     assert ends(at("d3", "d4"), "d3") == {"c3", "c4", "d5", "e4", "e5"}
     assert ends(at("d3 d4", "i1"), "d3") == {"c3", "c4", "d5", "e4", "e5"}
 
 
-def test_a_pod_with_no_pod_beside_it_does_not_migrate():
+def test_a_pod_with_no_pod_beside_it_does_not_migrate() -> None:
     assert ends(at("d3", "i1"), "d3") == set()
 
 
-def test_the_lifted_pod_is_no_friend_of_the_cells_it_dives_to():
+def test_the_lifted_pod_is_no_friend_of_the_cells_it_dives_to() -> None:
     # Beside d3, c3 and e4 have one enemy (d4) and no friend once d3 is lifted: −1. A second enemy makes it −2.
     assert "e4" in ends(at("d3", "d4 i1"), "d3")
     assert "e4" not in ends(at("d3", "d4 f4 i1"), "d3")
     assert "e4" in ends(at("d3 e3", "d4 f4 i1"), "d3")
 
 
-def test_the_lifted_pod_does_not_support_its_own_dives():
+def test_the_lifted_pod_does_not_support_its_own_dives() -> None:
     assert ends(at("c3 d3", "i1"), "c3") == {"c2", "d2", "d4", "e3", "e4"}
 
 
-def test_a_pair_of_enemies_blocks_the_two_cells_beside_both():
+def test_a_pair_of_enemies_blocks_the_two_cells_beside_both() -> None:
     assert ends(at("d3 a5", "d4 d5"), "d3") == {"c3", "e4"}
 
 
-def test_a_friend_beside_the_way_opens_it():
+def test_a_friend_beside_the_way_opens_it() -> None:
     assert ends(at("d3 f5", "d4 d5"), "d3") >= {"e4", "e5", "e6", "d6"}
 
 
-def test_a_migration_may_not_end_where_it_began():
+def test_a_migration_may_not_end_where_it_began() -> None:
     position = at("d3", "d4")
     assert "began" in refused(Reason.MOVE_ILLEGAL, GAME.play, position, "d3-d3").message
 
@@ -170,7 +173,7 @@ def test_a_migration_may_not_end_where_it_began():
         ("d3-i5", "no series of dives"),
     ],
 )
-def test_illegal_migrations_say_why(move, why):
+def test_illegal_migrations_say_why(move: str, why: str) -> None:
     refusal = refused(Reason.MOVE_ILLEGAL, GAME.play, at("d3", "d4"), move)
     assert why in refusal.message
     assert refusal.facts == {"move": move, "position": text("d3", "d4")}
@@ -183,7 +186,7 @@ def test_illegal_migrations_say_why(move, why):
         *("a1–a2", "a１", "a1-A2", "a1--a2", "a1-a2\n", "a" * 100_000),
     ],
 )
-def test_malformed_moves_are_refused_in_every_position(move):
+def test_malformed_moves_are_refused_in_every_position(move: str) -> None:
     for position in (GAME.initial(), at("d3", "d4"), at("a1 a2", "")):
         refused(Reason.MOVE_MALFORMED, GAME.play, position, move)
     refused(Reason.MOVE_MALFORMED, GAME.steps, GAME.initial(), move)
@@ -192,17 +195,17 @@ def test_malformed_moves_are_refused_in_every_position(move):
 # Territory and the end
 
 
-def test_a_player_without_pods_can_enter_no_cell():
+def test_a_player_without_pods_can_enter_no_cell() -> None:
     assert at("a1 a2", "").outcome == Outcome(1, "territory")
     assert at("", "a1 a2").outcome == Outcome(2, "territory")
     assert GAME.territory(at("a1 a2", "")) == (61, 0)
 
 
-def test_on_an_open_board_both_can_enter_every_cell():
+def test_on_an_open_board_both_can_enter_every_cell() -> None:
     assert GAME.territory(at("c3", "g3")) == (1, 1)
 
 
-def test_the_last_cell_over_half_wins_and_the_one_below_does_not():
+def test_the_last_cell_over_half_wins_and_the_one_below_does_not() -> None:
     wall = "a1 a2 a3 b1 b2 b3 b4 c1 c2"
     ten = GAMES[3].parse(text(wall + " c3", "e1 e2 e3 d1 d2 d3 d4 c4 c5", 2, size=3))
     assert ten.outcome == Outcome(1, "territory")
@@ -211,7 +214,7 @@ def test_the_last_cell_over_half_wins_and_the_one_below_does_not():
     assert GAMES[3].territory(nine) == (9, 9)
 
 
-def test_a_position_where_every_cell_is_balanced_and_no_two_pods_touch_is_blocked():
+def test_a_position_where_every_cell_is_balanced_and_no_two_pods_touch_is_blocked() -> None:
     for turn in (1, 2):
         position = GAMES[3].parse(f"{BLOCKED_3} {turn} 0")
         assert position.outcome == Outcome(0, "blocked")
@@ -219,7 +222,7 @@ def test_a_position_where_every_cell_is_balanced_and_no_two_pods_touch_is_blocke
     assert GAMES[3].parse(f"{BLOCKED_3} 1 2000").outcome == Outcome(0, "blocked")
 
 
-def test_the_third_occurrence_with_the_same_player_to_move_is_a_draw():
+def test_the_third_occurrence_with_the_same_player_to_move_is_a_draw() -> None:
     game = GAMES[3]
     start = line(game, game.initial(), ["a3", "a2"])
     position = line(game, start, CYCLE + CYCLE[:3])
@@ -229,13 +232,13 @@ def test_the_third_occurrence_with_the_same_player_to_move_is_a_draw():
     assert line(game, set_from_text, CYCLE).outcome == Outcome(0, "repetition")
 
 
-def test_positions_before_the_one_that_was_set_do_not_count():
+def test_positions_before_the_one_that_was_set_do_not_count() -> None:
     game = GAMES[3]
     position = line(game, game.initial(), ["a3", "a2", *CYCLE])
     assert line(game, game.parse(game.text(position)), CYCLE).outcome is None
 
 
-def test_the_other_player_to_move_makes_another_position():
+def test_the_other_player_to_move_makes_another_position() -> None:
     # One player comes back after three moves, the other after two: the same board, with the other player to move.
     there = ["a3-a1", "a2-b1", "a1-b2", "b1-a2", "b2-a3"]
     back = ["a2-b3", "a3-c4", "b3-b4", "c4-a3", "b4-a2"]
@@ -250,7 +253,7 @@ def test_the_other_player_to_move_makes_another_position():
     assert line(game, again, there + back).outcome == Outcome(0, "repetition")
 
 
-def test_a_placement_makes_the_earlier_positions_unreachable():
+def test_a_placement_makes_the_earlier_positions_unreachable() -> None:
     game = GAMES[3]
     position = line(game, game.initial(), ["a3", "a2", *CYCLE])
     assert len(position.earlier) == 4
@@ -258,7 +261,7 @@ def test_a_placement_makes_the_earlier_positions_unreachable():
     assert placed.earlier == ()
 
 
-def test_two_thousand_plies_are_a_draw():
+def test_two_thousand_plies_are_a_draw() -> None:
     game = GAMES[3]
     assert line(game, game.parse(f"{PAIR} 1 1998"), CYCLE[:1]).outcome is None
     assert line(game, game.parse(f"{PAIR} 1 1998"), CYCLE[:2]).outcome == Outcome(0, "length")
@@ -266,18 +269,18 @@ def test_two_thousand_plies_are_a_draw():
     assert game.bound == 2000
 
 
-def test_territory_is_tested_before_repetition_and_repetition_before_length():
+def test_territory_is_tested_before_repetition_and_repetition_before_length() -> None:
     game = GAMES[3]
     assert line(game, game.parse(f"{PAIR} 1 1992"), CYCLE * 2).outcome == Outcome(0, "repetition")
     assert game.parse(".../..../...../..../PP. 1 2000").outcome == Outcome(1, "territory")
 
 
-def test_plies_stay_within_nine_digits():
+def test_plies_stay_within_nine_digits() -> None:
     position = GAMES[3].play(GAMES[3].parse(f"{EMPTY_3} 1 999999999"), "a1")
     assert GAMES[3].parse(GAMES[3].text(position)) == position
 
 
-def test_after_the_end_every_move_is_illegal():
+def test_after_the_end_every_move_is_illegal() -> None:
     over = at("a1 a2", "", turn=2)
     assert GAME.moves(over) == []
     assert GAME.placements(over) == []
@@ -288,7 +291,7 @@ def test_after_the_end_every_move_is_illegal():
 # Notation
 
 
-def test_the_initial_position_of_the_rule_sheet():
+def test_the_initial_position_of_the_rule_sheet() -> None:
     assert GAMES[7].text(GAMES[7].initial()) == (
         "......./......../........./........../.........../............/............./............/.........../"
         "........../........./......../....... 1 0"
@@ -335,18 +338,18 @@ def test_the_initial_position_of_the_rule_sheet():
         f"{EMPTY_3} 1 {'9' * 1_000_000}",
     ],
 )
-def test_malformed_positions_say_what_and_where(bad):
+def test_malformed_positions_say_what_and_where(bad: str) -> None:
     refusal = refused(Reason.POSITION_MALFORMED, GAMES[3].parse, bad)
     assert set(refusal.facts) == {"what", "where", "allowed"}
     assert len(refusal.message) < 300
 
 
-def test_a_refusal_names_the_row():
+def test_a_refusal_names_the_row() -> None:
     assert refused(Reason.POSITION_MALFORMED, GAMES[3].parse, ".../..x./...../..../... 1 0").facts["where"] == "row d"
     assert refused(Reason.POSITION_MALFORMED, GAMES[3].parse, ".../.../...../..../... 1 0").facts["where"] == "row d"
 
 
-def test_pieces_steps_and_counters():
+def test_pieces_steps_and_counters() -> None:
     position = at("d3", "d4", turn=1)
     pieces = GAME.pieces(position)
     index = GAME.board.index
@@ -359,17 +362,17 @@ def test_pieces_steps_and_counters():
     assert GAME.claim(position) is None
 
 
-def test_every_house_ruling_is_in_the_table():
+def test_every_house_ruling_is_in_the_table() -> None:
     ours = {ruling.topic for ruling in Pods.facts.rulings if ruling.basis is Basis.OURS}
     assert ours == {"territory", "blocked", "repetition", "length"}
     assert [reason.name for reason in Pods.facts.reasons] == ["territory", "blocked", "repetition", "length"]
 
 
-def test_variants_are_named_by_their_size():
+def test_variants_are_named_by_their_size() -> None:
     assert [GAMES[size].variant for size in (3, 7, 10)] == ["pods(size=3)", "pods", "pods(size=10)"]
 
 
-def test_size_has_bounds():
+def test_size_has_bounds() -> None:
     read = Pods.facts.parameters[0].read
     assert (read("3"), read("10")) == (3, 10)
     for word in ("2", "11", "07", "", "seven"):
@@ -377,7 +380,7 @@ def test_size_has_bounds():
             read(word)
 
 
-def test_positions_are_values():
+def test_positions_are_values() -> None:
     one, other = at("d3", "d4"), at("d3", "d4")
     assert one == other
     assert hash(one) == hash(other)
@@ -389,7 +392,7 @@ def test_positions_are_values():
 
 
 @pytest.mark.parametrize("size", GAMES)
-def test_shifts_reach_the_neighbours_of_the_board(size):
+def test_shifts_reach_the_neighbours_of_the_board(size: int) -> None:
     table, board = grid(size), hexagon_rows(size)
     for cell, bit in enumerate(table.bits):
         near = table.around(1 << bit)
@@ -398,29 +401,34 @@ def test_shifts_reach_the_neighbours_of_the_board(size):
             assert other & table.cells == (1 << table.bits[back] if back >= 0 else 0)
 
 
-def test_lanes_do_not_touch():
+def test_lanes_do_not_touch() -> None:
     table = grid(4)
     full = table.copies(3) * table.cells
     middle = table.around(full ^ table.cells << table.lane)
     assert all(not near & table.cells << table.lane for near in middle)
 
 
-def test_bit_sliced_numbers_add_and_compare():
+def six(numbers: Iterable[int]) -> Six:
+    a, b, c, d, e, f = numbers
+    return a, b, c, d, e, f
+
+
+def test_bit_sliced_numbers_add_and_compare() -> None:
     for first in range(64):
-        near = tuple(first >> d & 1 for d in range(6))
+        near = six(first >> d & 1 for d in range(6))
         count = tally(near)
         number = first.bit_count()
         assert [bit & 1 for bit in count] == [number & 1, number >> 1 & 1, number >> 2]
         assert [bit & 1 for bit in plus_one(count)] == [number + 1 & 1, number + 1 >> 1 & 1, number + 1 >> 2]
         for second in range(7):
-            other = tally(tuple(int(d < second) for d in range(6)))
+            other = tally(six(int(d < second) for d in range(6)))
             assert exceeds(count, other) & 1 == (number > second)
 
 
 # Comparison with the reference
 
 
-def random_text(rng, size):
+def random_text(rng: Random, size: int) -> str:
     density, share = rng.random(), rng.choice((0.2, 0.5, 0.5, 0.8))
     rows = "/".join(
         "".join("." if rng.random() > density else "P" if rng.random() < share else "p" for _ in cells)
@@ -429,12 +437,12 @@ def random_text(rng, size):
     return f"{rows} {rng.choice('12')} {rng.choice((0, 7, 1998, 1999, 2000))}"
 
 
-def swapped(position_text):
+def swapped(position_text: str) -> str:
     rows, turn, plies = position_text.split(" ")
     return f"{rows.swapcase()} {3 - int(turn)} {plies}"
 
 
-def agree(game, position, reference):
+def agree(game: Pods, position: PodsPosition, reference: Reference) -> Sequence[str]:
     """Compare everything observable; return the moves."""
     moves = game.moves(position)
     assert game.text(position) == reference.text()
@@ -449,7 +457,7 @@ def agree(game, position, reference):
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", [3, 4, 5, 7, 10])
-def test_set_positions_agree_with_the_reference(size):
+def test_set_positions_agree_with_the_reference(size: int) -> None:
     rng = random.Random(f"pods set {size}")
     game = GAMES[size]
     for _ in range(700 // size**2):
@@ -473,7 +481,7 @@ def test_set_positions_agree_with_the_reference(size):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("size", "placing"), [(3, 0.2), (3, 0.5), (4, 0.2), (5, 0.9), (7, 1.0)])
-def test_games_agree_with_the_reference(size, placing):
+def test_games_agree_with_the_reference(size: int, placing: float) -> None:
     rng = random.Random(f"pods games {size} {placing}")
     game = GAMES[size]
     position, reference = game.initial(), Reference(size)
@@ -488,7 +496,7 @@ def test_games_agree_with_the_reference(size, placing):
 
 
 @pytest.mark.long
-def test_repetition_agrees_with_the_reference():
+def test_repetition_agrees_with_the_reference() -> None:
     """A few pods that migrate at random on the smallest board soon repeat a position."""
     rng = random.Random(3)
     game = GAMES[3]

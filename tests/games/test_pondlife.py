@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,12 +13,13 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import Outcome, Piece, Step
 from arbiter.games.pondlife import Pondlife
+from arbiter.games.pondlife_position import PondlifePosition
 from arbiter.games.pondlife_tables import BOARD
 from tests.games import reference_pondlife as reference
 
 GAME = Pondlife()
 START = "t3...T0/t3....T0/t3.....T0/t3......T0/n.......N/t3......T0/t3.....T0/t3....T0/t3...T0"
-VARIANTS = [
+VARIANTS: list[dict[str, Any]] = [
     {},
     {"eel": True},
     {"lines": 3, "eel": True},
@@ -25,7 +28,15 @@ VARIANTS = [
 ]
 
 
-def text(pieces, turn=1, off="- -", eggs="1 1", hatched="0 0", quiet=0, handicap=0):
+def text(
+    pieces: str,
+    turn: int = 1,
+    off: str = "- -",
+    eggs: str = "1 1",
+    hatched: str = "0 0",
+    quiet: int | str = 0,
+    handicap: int = 0,
+) -> str:
     """Return the text of a position with pieces such as `e1N` or `e5t3`; by default both nests have an egg."""
     on = {word[:2]: word[2:] for word in pieces.split()}
     assert set(on) <= set(BOARD.names)
@@ -33,35 +44,35 @@ def text(pieces, turn=1, off="- -", eggs="1 1", hatched="0 0", quiet=0, handicap
     return f"{files} {turn} {off} {eggs} {hatched} {quiet} {handicap}"
 
 
-def at(pieces, game=GAME, **rest):
+def at(pieces: str, game: Pondlife = GAME, **rest: Any) -> PondlifePosition:
     return game.parse(text(pieces, **rest))
 
 
-def goals(position, source, game=GAME):
+def goals(position: PondlifePosition, source: str, game: Pondlife = GAME) -> set[str]:
     """Return the cells to which the piece on a cell may go; of a nest, each cell once."""
     return {move[3:5] for move in game.moves(position) if move.startswith(source)}
 
 
-def refused(call, *arguments):
+def refused(call: Callable[..., Any], *arguments: Pondlife | PondlifePosition | str) -> Refusal:
     with pytest.raises(Refusal) as caught:
         call(*arguments)
     return caught.value
 
 
-def illegal(position, move, why, game=GAME):
+def illegal(position: PondlifePosition, move: str, why: str, game: Pondlife = GAME) -> None:
     refusal = refused(game.play, position, move)
     assert refusal.reason == Reason.MOVE_ILLEGAL
     assert why in refusal.message
     assert move not in game.moves(position)
 
 
-def after(position, *moves, game=GAME):
+def after(position: PondlifePosition, *moves: str, game: Pondlife = GAME) -> PondlifePosition:
     for move in moves:
         position = game.play(position, move)
     return position
 
 
-def board_of(position, game=GAME):
+def board_of(position: PondlifePosition, game: Pondlife = GAME) -> str:
     return game.text(position).split(" ")[0]
 
 
@@ -86,12 +97,12 @@ NESTS = "a2N i2n"
         ("H", 2, "e6 f5 f4 e4 d4 d5 f6 g7 g4 i3 f3 g1 d3 c1 c4 a3 d6 c7"),
     ],
 )
-def test_every_piece_goes_to_the_cells_of_the_table(piece, lines, expected):
+def test_every_piece_goes_to_the_cells_of_the_table(piece: str, lines: int, expected: str) -> None:
     game = Pondlife(lines=lines)
     assert goals(at(f"{NESTS} e5{piece}", game), "e5", game) == set(expected.split())
 
 
-def test_a_tadpole_goes_straight_to_an_empty_cell_only_and_captures_aside():
+def test_a_tadpole_goes_straight_to_an_empty_cell_only_and_captures_aside() -> None:
     position = at(f"{NESTS} e5T0 e6t3 d5t3 f5T0")
     assert goals(position, "e5") == {"d5"}
     illegal(position, "e5-e6", "a piece stands in the way")
@@ -99,14 +110,14 @@ def test_a_tadpole_goes_straight_to_an_empty_cell_only_and_captures_aside():
 
 
 @pytest.mark.parametrize(("before", "move", "behind"), [("F3", "e5-e7", "e7F4"), ("F4", "e5-f6", "f6F3")])
-def test_a_frog_jumps_over_everything_and_flips(before, move, behind):
+def test_a_frog_jumps_over_everything_and_flips(before: str, move: str, behind: str) -> None:
     around = "e6t3 f5T0 f4s e4T0 d4t3 d5f3 a1n i5N"
     position = at(f"e5{before} {around}")
     assert len(goals(position, "e5")) == 6
     assert board_of(after(position, move)) == text(f"{around} {behind}").split(" ")[0]
 
 
-def test_a_slide_ends_on_the_first_enemy_piece_and_before_an_own_one():
+def test_a_slide_ends_on_the_first_enemy_piece_and_before_an_own_one() -> None:
     position = at(f"{NESTS} e5W0 g5t0 d4T0 f4T0 c5T0")
     assert goals(position, "e5") == {"f5", "g5", "d5"}
     assert board_of(after(position, "e5-g5")) == text(f"{NESTS} g5W1 d4T0 f4T0 c5T0").split(" ")[0]
@@ -114,17 +125,17 @@ def test_a_slide_ends_on_the_first_enemy_piece_and_before_an_own_one():
     illegal(position, "e5-d4", "a piece of the same player")
 
 
-def test_a_long_slide_jumps_over_its_first_cell_whatever_is_on_it():
+def test_a_long_slide_jumps_over_its_first_cell_whatever_is_on_it() -> None:
     position = at(f"{NESTS} e5D0 f5t3 d5T0 b5t0", GAME)
     assert goals(position, "e5") == {"g5", "h5", "i5", "c5", "b5"}
     illegal(position, "e5-f5", "does not move like that")
 
 
-def test_a_long_slide_needs_its_further_cells_empty():
+def test_a_long_slide_needs_its_further_cells_empty() -> None:
     assert goals(at(f"{NESTS} e5E0 g3t0 c3T0"), "e5") == {"g3"}
 
 
-def test_only_the_cells_of_the_diagonal_block_a_fish():
+def test_only_the_cells_of_the_diagonal_block_a_fish() -> None:
     position = at(f"{NESTS} e5H e6t0 f5T0 g4t0 d3T0")
     assert " ".join(sorted(goals(position, "e5"))) == "a3 c4 c7 d4 d5 d6 e4 e6 f3 f4 f6 g1 g4 g7"
 
@@ -132,7 +143,7 @@ def test_only_the_cells_of_the_diagonal_block_a_fish():
 # The nest
 
 
-def test_a_nest_hatches_with_any_facing_or_face_or_pays_an_egg():
+def test_a_nest_hatches_with_any_facing_or_face_or_pays_an_egg() -> None:
     position = at("e1N e9n", off="FWSDH -", hatched="4 0")
     words = {move[6:] for move in GAME.moves(position) if move.startswith("e1-e2=")}
     facings = {f"{letter}{facing}" for letter in "WD" for facing in range(6)}
@@ -140,32 +151,32 @@ def test_a_nest_hatches_with_any_facing_or_face_or_pays_an_egg():
     assert goals(position, "e1") == {"e2", "d1", "f1"}
 
 
-def test_hatching_removes_the_piece_from_the_reserve_and_counts_it():
+def test_hatching_removes_the_piece_from_the_reserve_and_counts_it() -> None:
     position = after(at("e1N e9n", off="FFW -", quiet=7), "e1-e2=F4")
     assert GAME.text(position) == text("e2N e1F4 e9n", turn=2, off="FW -", hatched="1 0")
 
 
-def test_an_egg_is_paid_once():
+def test_an_egg_is_paid_once() -> None:
     position = after(at("e1N e9n a1T0", turn=1), "e1-e2=egg", "e9-e8=egg")
     assert GAME.text(position) == text("e2N e8n a1T0", eggs="0 0")
     illegal(position, "e2-e1=egg", "there is no egg left")
     assert goals(position, "e2") == set()
 
 
-def test_the_fish_hatches_only_after_four_others():
+def test_the_fish_hatches_only_after_four_others() -> None:
     assert "e1-e2=H" not in GAME.moves(at("e1N e9n", off="H -", hatched="3 9"))
     assert "e1-e2=H" in GAME.moves(at("e1N e9n", off="H -", hatched="4 0"))
     illegal(at("e1N e9n", off="H -", hatched="3 9"), "e1-e2=H", "H may not be hatched now")
 
 
-def test_a_nest_captures_anything_but_a_tadpole():
+def test_a_nest_captures_anything_but_a_tadpole() -> None:
     position = at("e5N a1n e6t5 f5h f4f3", eggs="1 0")
     assert "f5" in goals(position, "e5")
     illegal(position, "e5-e6=egg", "does not move on to a tadpole")
     assert GAME.text(after(position, "e5-f5=egg")).split(" ")[4:] == ["0", "0", "0", "0", "0", "0"]
 
 
-def test_an_enemy_nest_attacks_only_if_it_can_hatch_or_pay():
+def test_an_enemy_nest_attacks_only_if_it_can_hatch_or_pay() -> None:
     for off, eggs, hatched, able in (
         ("- -", "0 0", "0 0", False),
         ("- -", "0 1", "0 0", True),
@@ -180,40 +191,40 @@ def test_an_enemy_nest_attacks_only_if_it_can_hatch_or_pay():
 # Check
 
 
-def test_a_pinned_piece_keeps_to_the_line():
+def test_a_pinned_piece_keeps_to_the_line() -> None:
     position = at("e1N a5n e4T0 e8s", eggs="0 1")
     assert GAME.moves(position) == ["e4-e5"]
     illegal(position, "e4-d4", "the nest would be under attack")
 
 
-def test_check_is_answered_by_a_block_a_capture_or_a_move_of_the_nest():
+def test_check_is_answered_by_a_block_a_capture_or_a_move_of_the_nest() -> None:
     position = at("e1N a5n e8s d3S c6F3")
     assert set(GAME.moves(position)) == {"d3-e4", "d3-e3", "c6-e8", "c6-e6", "e1-d1=egg", "e1-f1=egg"}
 
 
-def test_a_hatched_piece_blocks_a_check_and_an_egg_does_not():
+def test_a_hatched_piece_blocks_a_check_and_an_egg_does_not() -> None:
     position = at("e2N a5n e9s", off="F -")
     assert {move for move in GAME.moves(position) if move.startswith("e2-e1")} == {"e2-e1=F3", "e2-e1=F4"}
     illegal(position, "e2-e1=egg", "the nest would be under attack")
 
 
-def test_a_long_slide_gives_check_over_the_piece_between():
+def test_a_long_slide_gives_check_over_the_piece_between() -> None:
     position = at("e1N a5n e2T0 e3d4")
     assert {move[:2] for move in GAME.moves(position)} == {"e1"}
     assert at("e1N a5n e2T0 e3d4", eggs="0 1").outcome == Outcome(2, "nest_trapped")
 
 
-def test_a_line_with_two_pieces_on_it_pins_neither():
+def test_a_line_with_two_pieces_on_it_pins_neither() -> None:
     position = at("e1N a5n e3T0 e5T0 e8s", eggs="0 0")
     assert {"e3-d3", "e5-d5"} <= set(GAME.moves(position))
 
 
-def test_a_pinned_piece_attacks_nevertheless():
+def test_a_pinned_piece_attacks_nevertheless() -> None:
     # The snake on e2 pins the snake on e7, which gives check nevertheless.
     assert GAME.moves(at("c7N e9n e7s e2S", eggs="0 1")) == ["e2-e7"]
 
 
-def test_a_tadpole_attacks_aside_and_never_straight_ahead():
+def test_a_tadpole_attacks_aside_and_never_straight_ahead() -> None:
     assert at("e5N a1n e6t3", eggs="0 1").outcome == Outcome(2, "no_moves")
     assert at("e5N a1n f5t3", eggs="0 1").outcome == Outcome(2, "nest_trapped")
 
@@ -223,23 +234,23 @@ def test_a_tadpole_attacks_aside_and_never_straight_ahead():
 SNAKES = "a2N i2n c4S g4s"
 
 
-def test_a_board_that_occurred_before_is_illegal_including_the_initial_one():
+def test_a_board_that_occurred_before_is_illegal_including_the_initial_one() -> None:
     position = after(at(SNAKES), "c4-c5", "g4-g5", "c5-c4")
     illegal(position, "g5-g4", "the board that it makes has stood before")
 
 
-def test_it_does_not_matter_who_was_to_move():
+def test_it_does_not_matter_who_was_to_move() -> None:
     position = after(at(SNAKES), "c4-c5", "g4-g5", "c5-d5", "g5-g4")
     illegal(position, "d5-c4", "the board that it makes has stood before")
     illegal(position, "d5-c5", "the board that it makes has stood before")
 
 
-def test_eggs_are_no_part_of_the_board():
+def test_eggs_are_no_part_of_the_board() -> None:
     position = after(at("a2N i2n c4S g4s", eggs="5 5"), "a2-a3=egg", "i2-i3=egg", "a3-a2=egg")
     illegal(position, "i3-i2=egg", "the board that it makes has stood before")
 
 
-def test_a_captured_and_hatched_piece_can_restore_a_board():
+def test_a_captured_and_hatched_piece_can_restore_a_board() -> None:
     # Yellow's frog captures the snake on e5 and goes home; Blue's nest goes round and hatches another one there.
     start = at("a2N e6n e5s e3F3", off="- S", eggs="1 9")
     position = after(start, "e3-e5", "e6-f5=egg", "e5-g4", "f5-f4=egg", "g4-g2", "f4-e5=egg", "g2-e3")
@@ -247,13 +258,13 @@ def test_a_captured_and_hatched_piece_can_restore_a_board():
     assert "e5-e4=S" in GAME.moves(position)
 
 
-def test_the_capture_of_a_tadpole_forgets_boards_that_cannot_occur_again():
+def test_the_capture_of_a_tadpole_forgets_boards_that_cannot_occur_again() -> None:
     position = after(at("a2N i2n c4S g4s c6t3"), "c4-c5", "g4-g5", "c5-c6")
     assert len(position.stood) == 1
     assert "g5-g4" in GAME.moves(position)
 
 
-def test_handicap_moves_do_not_repeat_either():
+def test_handicap_moves_do_not_repeat_either() -> None:
     position = after(at(SNAKES, turn=2, handicap=3), "g4-g5")
     illegal(position, "g5-g4", "the board that it makes has stood before")
 
@@ -261,20 +272,20 @@ def test_handicap_moves_do_not_repeat_either():
 # The end
 
 
-def test_the_ends_by_lack_of_moves_have_their_reasons():
+def test_the_ends_by_lack_of_moves_have_their_reasons() -> None:
     assert at("a2N i2n", eggs="0 1").outcome == Outcome(2, "no_moves")
     assert at("a2N i2n a5s", eggs="0 1").outcome == Outcome(2, "nest_trapped")
     assert at("a2N i2n i5S", eggs="1 0", turn=2).outcome == Outcome(1, "nest_trapped")
 
 
-def test_a_move_that_leaves_the_opponent_none_wins_even_at_the_last_ply():
+def test_a_move_that_leaves_the_opponent_none_wins_even_at_the_last_ply() -> None:
     position = after(at("a2N i2n h5S", eggs="0 0", quiet=119), "h5-i5")
     assert position.outcome == Outcome(1, "nest_trapped")
     assert GAME.moves(position) == []
     assert position.turn == 2
 
 
-def test_sixty_quiet_plies_may_be_claimed_and_120_are_a_draw():
+def test_sixty_quiet_plies_may_be_claimed_and_120_are_a_draw() -> None:
     assert GAME.claim(at(SNAKES, quiet=59)) is None
     assert GAME.claim(after(at(SNAKES, quiet=59), "c4-c5")) == "sixty_moves"
     assert GAME.claim(at(SNAKES, quiet=119)) == "sixty_moves"
@@ -295,14 +306,14 @@ def test_sixty_quiet_plies_may_be_claimed_and_120_are_a_draw():
         (SNAKES, "a2-a3=egg", 0),
     ],
 )
-def test_captures_and_nest_moves_are_progress(pieces, move, quiet):
+def test_captures_and_nest_moves_are_progress(pieces: str, move: str, quiet: int) -> None:
     assert after(at(pieces, quiet=50), move).quiet == quiet
 
 
 # Handicap
 
 
-def test_blue_makes_its_handicap_moves_before_yellow():
+def test_blue_makes_its_handicap_moves_before_yellow() -> None:
     game = Pondlife(handicap=2)
     position = game.initial()
     assert (position.turn, position.handicap) == (2, 2)
@@ -312,19 +323,19 @@ def test_blue_makes_its_handicap_moves_before_yellow():
     assert (position.turn, position.handicap) == (1, 0)
 
 
-def test_handicap_moves_do_not_capture():
+def test_handicap_moves_do_not_capture() -> None:
     position = at("a2N i2n g4s g6T0", turn=2, handicap=1)
     assert "g6" not in goals(position, "g4")
     illegal(position, "g4-g6", "handicap moves do not capture")
     assert "g6" in goals(at("a2N i2n g4s g6T0", turn=2), "g4")
 
 
-def test_handicap_moves_may_attack_and_yellow_answers_after_the_last():
+def test_handicap_moves_may_attack_and_yellow_answers_after_the_last() -> None:
     position = after(at("a2N i2n g4s b1T0", turn=2, handicap=2, eggs="0 1"), "g4-c2", "i2-i3=egg")
     assert set(GAME.moves(position)) == {"b1-b2", "b1-c2"}
 
 
-def test_a_handicap_without_a_legal_move_is_over_and_the_text_says_so():
+def test_a_handicap_without_a_legal_move_is_over_and_the_text_says_so() -> None:
     blocked = at("a5N e1n e2t3 d1T0 f1T0", turn=2, handicap=4, eggs="1 0")
     assert (blocked.turn, blocked.handicap, blocked.outcome) == (1, 0, None)
     assert GAME.text(blocked).endswith(" 0 0")
@@ -333,11 +344,11 @@ def test_a_handicap_without_a_legal_move_is_over_and_the_text_says_so():
     assert (position.turn, position.handicap, position.outcome) == (1, 0, None)
 
 
-def test_a_handicap_that_is_over_can_end_the_game():
+def test_a_handicap_that_is_over_can_end_the_game() -> None:
     assert at("a5N i1n e1t3", turn=2, handicap=4, eggs="0 0").outcome == Outcome(2, "no_moves")
 
 
-def test_yellows_nest_may_be_attacked_while_handicap_moves_are_left():
+def test_yellows_nest_may_be_attacked_while_handicap_moves_are_left() -> None:
     assert at("a2N i2n a5s", turn=2, handicap=1).handicap == 1
     assert refused(at, "a2N i2n i5S", GAME).reason == Reason.POSITION_MALFORMED
 
@@ -355,7 +366,7 @@ def test_yellows_nest_may_be_attacked_while_handicap_moves_are_left():
         ("pondlife(handicap=9,lines=3)", "pondlife(lines=3,handicap=9)"),
     ],
 )
-def test_variants_have_one_name(given, canonical):
+def test_variants_have_one_name(given: str, canonical: str) -> None:
     assert registry.game(given).variant == canonical
 
 
@@ -366,18 +377,18 @@ def test_variants_have_one_name(given, canonical):
         *("lines=1", "lines=4", "handicap=10", "handicap=-1", "handicap=01", "eel=1", "eel=True"),
     ],
 )
-def test_parameters_out_of_bounds_are_refused(parameters):
+def test_parameters_out_of_bounds_are_refused(parameters: str) -> None:
     assert refused(registry.game, f"pondlife({parameters})").reason == Reason.PARAMETER_INVALID
 
 
-def test_unhatched_pieces_follow_from_the_parameters():
+def test_unhatched_pieces_follow_from_the_parameters() -> None:
     assert GAME.text(GAME.initial()) == f"{START} 1 FFFWWSDH FFFWWSDH 7 8 0 0 0 0"
     game = registry.game("pondlife(eel=true,handicap=3,without=FWSH)")
     assert game.text(game.initial()) == f"{START} 2 FFWDE FFFWWSDEH 7 8 0 0 0 3"
     assert registry.game("pondlife(without=FFFWWSDH)").initial().armies[0].unhatched == ""
 
 
-def test_random_games_stay_far_within_the_bound():
+def test_random_games_stay_far_within_the_bound() -> None:
     assert GAME.bound == 120 * (15 + 16 + 16 + 16 + 1)
     assert Pondlife(eel=True, without="FF").bound == 120 * (15 + 16 + 16 + 16 + 1)
 
@@ -392,7 +403,7 @@ def test_random_games_stay_far_within_the_bound():
         *("e1-e2=f3", "e1-e2=N", "e1-e2=EGG", "a6-a5", "e0-e1", "j1-i1", "e1-e10", "e1-e2\n", "e1-e٢", "x" * 9999),
     ],
 )
-def test_malformed_moves_are_refused(move):
+def test_malformed_moves_are_refused(move: str) -> None:
     assert refused(GAME.play, GAME.initial(), move).reason == Reason.MOVE_MALFORMED
 
 
@@ -411,7 +422,7 @@ def test_malformed_moves_are_refused(move):
         ("a1-a2=F3", "a tadpole leaves nothing behind"),
     ],
 )
-def test_illegal_moves_are_refused_with_a_reason(move, why):
+def test_illegal_moves_are_refused_with_a_reason(move: str, why: str) -> None:
     illegal(GAME.initial(), move, why)
 
 
@@ -459,20 +470,20 @@ FIELDS = "1 FFFWWSDH FFFWWSDH 7 8 0 0 0 0"
         (f"{START} 1 {'F' * 1000} - 7 8 0 0 0 0", "the length"),
     ],
 )
-def test_malformed_positions_are_refused_with_a_place(bad, where):
+def test_malformed_positions_are_refused_with_a_place(bad: str, where: str) -> None:
     refusal = refused(GAME.parse, bad)
     assert refusal.reason == Reason.POSITION_MALFORMED
     assert refusal.facts["where"] == where
 
 
-def test_a_position_need_not_be_reachable():
+def test_a_position_need_not_be_reachable() -> None:
     odd = text("a2N i2n e5E0", off="FFFFFFFFFF EEH", eggs="999999999 0", hatched="999999999 7", quiet=3)
     position = GAME.parse(odd)
     assert GAME.text(position) == odd
     assert GAME.parse(GAME.text(after(position, "a2-a3=F3"))).armies[0].hatched == 999_999_999
 
 
-def test_pieces_are_shown_in_the_order_of_the_cells():
+def test_pieces_are_shown_in_the_order_of_the_cells() -> None:
     pieces = dict(zip(BOARD.names, GAME.pieces(at("a2N i2n e5f4 c3W5 d1s")), strict=True))
     shown = {name: piece for name, piece in pieces.items() if piece.owner}
     assert shown == {
@@ -485,7 +496,7 @@ def test_pieces_are_shown_in_the_order_of_the_cells():
     assert pieces["a1"] == Piece(0, "")
 
 
-def test_steps_show_arrivals_hatched_pieces_and_paid_eggs():
+def test_steps_show_arrivals_hatched_pieces_and_paid_eggs() -> None:
     position = at("a2N i2n e5F3", off="W -")
     assert GAME.steps(position, "e5-e7") == [Step("move", "e5", "e7", "F", 4)]
     assert GAME.steps(position, "a2-a3=egg") == [Step("move", "a2", "a3", "N"), Step("pay", "", "a3", "N")]
@@ -494,7 +505,7 @@ def test_steps_show_arrivals_hatched_pieces_and_paid_eggs():
     assert refused(GAME.steps, position, "b2-b3").reason == Reason.MOVE_ILLEGAL
 
 
-def test_counters_show_the_reserve():
+def test_counters_show_the_reserve() -> None:
     counters = GAME.counters(GAME.initial())
     assert counters["Yellow eggs"] == 7
     assert counters["Blue eggs"] == 8
@@ -506,7 +517,7 @@ def test_counters_show_the_reserve():
 # Against the reference, and against itself with the seats exchanged
 
 
-def random_text(rng):
+def random_text(rng: Random) -> str:
     """Draw a position: few or many pieces, odd counters, sometimes with handicap moves left."""
     cells = list(BOARD.names)
     rng.shuffle(cells)
@@ -528,7 +539,14 @@ def random_text(rng):
     )
 
 
-def compare(game, naive, position, state, rng, plies):
+def compare(
+    game: Pondlife,
+    naive: reference.Reference,
+    position: PondlifePosition,
+    state: reference.State,
+    rng: Random,
+    plies: int,
+) -> None:
     """Play on in both, and compare text, moves and outcome after every ply."""
     for _ in range(plies):
         assert game.text(position) == naive.text(state)
@@ -544,7 +562,7 @@ def compare(game, naive, position, state, rng, plies):
 
 @pytest.mark.long
 @pytest.mark.parametrize("values", VARIANTS, ids=str)
-def test_games_agree_with_the_reference(values):
+def test_games_agree_with_the_reference(values: dict[str, Any]) -> None:
     rng = Random(11)
     game, naive = Pondlife(**values), reference.Reference(**values)
     compare(game, naive, game.initial(), naive.initial(), rng, 30)
@@ -552,10 +570,10 @@ def test_games_agree_with_the_reference(values):
 
 @pytest.mark.long
 @pytest.mark.parametrize("values", VARIANTS[:3], ids=str)
-def test_random_positions_agree_with_the_reference(values):
+def test_random_positions_agree_with_the_reference(values: dict[str, Any]) -> None:
     rng = Random(12)
     game, naive = Pondlife(**values), reference.Reference(**values)
-    seen = Counter()
+    seen: Counter[str] = Counter()
     for _ in range(40):
         line = random_text(rng)
         try:
@@ -570,7 +588,7 @@ def test_random_positions_agree_with_the_reference(values):
 
 
 @pytest.mark.long
-def test_games_that_go_back_and_forth_agree_with_the_reference():
+def test_games_that_go_back_and_forth_agree_with_the_reference() -> None:
     """Seats take back their moves when they can, so that boards repeat all the time."""
     rng = Random(14)
     naive = reference.Reference()
@@ -595,24 +613,24 @@ def test_games_that_go_back_and_forth_agree_with_the_reference():
             position, state = GAME.play(position, move), naive.play(state, move)
 
 
-def swap_cell(cell):
+def swap_cell(cell: str) -> str:
     file = "abcdefghi".index(cell[0])
     return f"{'abcdefghi'[8 - file]}{10 - abs(4 - file) - int(cell[1])}"
 
 
-def swap_word(word):
+def swap_word(word: str) -> str:
     turned = word[0].swapcase()
     return turned + (word[1:] if word[0] in "Ff" else str((int(word[1]) + 3) % 6)) if word[1:] else turned
 
 
-def swap_move(move):
+def swap_move(move: str) -> str:
     cells, equals, word = move.partition("=")
     source, target = cells.split("-")
     left = word if word == "egg" else swap_word(word).swapcase() if word else ""
     return f"{swap_cell(source)}-{swap_cell(target)}{equals}{left}"
 
 
-def swap_text(line):
+def swap_text(line: str) -> str:
     """Return the same position with the board rotated by half a turn and the seats exchanged."""
     _, turn, off_1, off_2, eggs_1, eggs_2, hatched_1, hatched_2, quiet, handicap = line.split(" ")
     assert handicap == "0"
@@ -632,9 +650,9 @@ def swap_text(line):
     )
 
 
-def test_both_seats_are_judged_alike():
+def test_both_seats_are_judged_alike() -> None:
     rng = Random(13)
-    compared = Counter()
+    compared: Counter[str | None] = Counter()
     while compared.total() < 150:
         line = random_text(rng)
         try:
@@ -651,7 +669,7 @@ def test_both_seats_are_judged_alike():
     assert set(compared) == {None, "nest_trapped", "no_moves", "sixty_moves"}
 
 
-def test_an_attacked_nest_is_threatened():
+def test_an_attacked_nest_is_threatened() -> None:
     game, lots, seen = Pondlife(handicap=3), Random(3), 0
     rules = reference.Reference(handicap=3)
     for _ in range(6):
