@@ -232,7 +232,8 @@ class RatingSettings(_Section):
     """How ratings are computed; see `arbiter.ratings.fit`."""
 
     anchors: dict[str, Annotated[float, Field(ge=-10_000, le=10_000)]] = Field(
-        default={}, description="fixed ratings in Elo, by player (NAME or NAME@VERSION); they set the scale"
+        default={},
+        description="fixed ratings in Elo, by player (NAME, for all its versions, or NAME@VERSION); they set the scale",
     )
 
 

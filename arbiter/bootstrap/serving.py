@@ -14,7 +14,8 @@ from arbiter.bootstrap.traced_messages import TracedMessages
 from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Settings
-from arbiter.errors import OperatorError
+from arbiter.errors import OperatorError, Refusal
+from arbiter.ratings.counts import named
 from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.match_service import MatchServicer
 from arbiter.rpc.play_messages import PlayMessages
@@ -160,6 +161,10 @@ async def serving(
         )
         completing = asyncio.create_task(arbiter.challenges.complete_always())
         sharing += [asyncio.create_task(duty) for duty in sharing_duties(arbiter, opened_world)]
+        for player in await unknown_anchors(arbiter):
+            log.warning(
+                "anchor_unknown", anchor=player, help="no effect until a player of that name plays a rated game"
+            )
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
             yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter, reading)
@@ -202,6 +207,17 @@ def sharing_duties(arbiter: Arbiter, world: World) -> list[Coroutine[Any, Any, N
 
 def _scheme(settings: Settings) -> str:
     return "https" if settings.tls_certificate else "http"
+
+
+async def unknown_anchors(arbiter: Arbiter) -> list[str]:
+    """Return the anchors of the settings whose players are not registered."""
+    found = []
+    for anchor in arbiter.ratings.anchors:
+        try:
+            await arbiter.accounts.player(named(anchor)[0])
+        except Refusal:
+            found.append(anchor)
+    return found
 
 
 async def started(arbiter: Arbiter) -> tuple[str | None, int]:

@@ -14,6 +14,7 @@ from arbiter.matches import time_control
 from arbiter.matches.credit import CreditRules
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
+from arbiter.ratings import anchors
 from arbiter.service.cut_off import CutOff
 from arbiter.service.matches.comment_keys import CommentKeys
 from arbiter.service.matches.live import LiveMatches
@@ -81,6 +82,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
     limits = settings.limits
     try:
         policy = _policy(settings)
+        given = anchors.checked(settings.ratings.anchors.items())
     except Refusal as refusal:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
     journal, directory = world.store.journal, world.store.directory
@@ -158,7 +160,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         log("arbiter.challenges"),
     )
     capacity = Capacity(sessions, limits.tournament_games)
-    ratings = Ratings(journal, clock, world.rating, settings.ratings.anchors, log("arbiter.ratings"))
+    ratings = Ratings(journal, clock, world.rating, given, log("arbiter.ratings"))
     dependencies = Dependencies(
         journal,
         matches,

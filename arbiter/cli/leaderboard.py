@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.ratings_view import print_board, print_json
+from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
 
 
 def leaderboard(
@@ -32,3 +32,4 @@ def leaderboard(
     with connected(connection) as client:
         board = client.get_leaderboard(game, all_versions=all_versions, most=most)
     (print_json if json else print_board)(board)
+    tell_anchors(board)

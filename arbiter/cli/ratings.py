@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,12 +17,13 @@ from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.ratings_record import SUFFIX, UNPLAYED, VerifiedMatch, read_record
-from arbiter.cli.ratings_view import print_board, print_json
+from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
 from arbiter.cli.terminal import console, on_terminal, say, table
 from arbiter.cli.transcript_files import KEY_FILE, write_whole
 from arbiter.games import registry
 from arbiter.matches.public_keys import PublicKey, write_keys
-from arbiter.ratings.answers import Estimate, RatingList
+from arbiter.ratings.anchors import checked
+from arbiter.ratings.answers import AnchoredPlayer, Estimate, RatingList
 from arbiter.ratings.arranged import GivenUp, SuspiciousPattern, arranged
 from arbiter.ratings.counts import named
 from arbiter.ratings.rating_list import rating_list
@@ -88,20 +90,22 @@ def recompute(
     :param key: A file of public keys, as `arbiter key export` wrote it, or a public key in 64 hexadecimal digits; may
         be given several times.
     :param game: A variant, such as "pods(size=5)". [default: all games together]
-    :param anchor: A fixed rating, as NAME=ELO or NAME@VERSION=ELO; may be given several times. A server publishes its
-        anchors.
+    :param anchor: A fixed rating, as NAME=ELO, for all versions of a player, or NAME@VERSION=ELO; may be given several
+        times. A server publishes its anchors.
     :param all_versions: Also show older versions of bots, not only the newest of each player.
     :param json: Print JSON, as `arbiter leaderboard --json` does.
     """
     variant = registry.game(game).variant if game else ""
-    anchors = dict(_anchor(each) for each in anchor or ())
+    anchors = checked(_anchor(each) for each in anchor or ())
     with _progress("Verifying") as progress:
         found = read_record(_required(paths), _given(key), progress)
     worked_out = rating_list([each.result for each in found.games], anchors, variant or None)
     if on_terminal() and not json:
         without = f"; {found.unfinished} of matches that have not ended are not counted" if found.unfinished else ""
         say(f"{counted(len(found.games), 'transcript holds', 'transcripts hold')}{without}.", "dim")
-    (print_json if json else print_board)(_leaderboard(worked_out, variant, anchors, all_versions))
+    board = _leaderboard(worked_out, variant, all_versions)
+    (print_json if json else print_board)(board)
+    tell_anchors(board)
 
 
 @app.command(name="arranged")
@@ -191,7 +195,7 @@ def _anchor(text: str) -> tuple[str, float]:
         raise Failure(f"{text!r} is no anchor: write NAME=ELO") from None
 
 
-def _leaderboard(found: RatingList, game: str, anchors: dict[str, float], all_versions: bool) -> arb.Leaderboard:
+def _leaderboard(found: RatingList, game: str, all_versions: bool) -> arb.Leaderboard:
     """Return computed ratings in the form of a server's answer."""
     rows = found.all_versions if all_versions else found.newest
     return arb.Leaderboard(
@@ -214,9 +218,19 @@ def _leaderboard(found: RatingList, game: str, anchors: dict[str, float], all_ve
         advantage=_estimate(found.advantage),
         draws=_estimate(found.draws),
         spread=found.spread,
-        anchors=tuple(arb.Anchor(*each) for each in sorted(anchors.items())),
+        anchors=_anchors(found.anchors),
         note="" if game else ACROSS_GAMES,
     )
+
+
+def _anchors(anchors: Iterable[AnchoredPlayer]) -> tuple[arb.Anchor, ...]:
+    found: dict[str, arb.Anchor] = {}
+    for each in anchors:
+        by_games = None if each.by_games is None else _estimate(each.by_games)
+        fixes = (arb.AnchoredPlayer(each.player, by_games, each.contradicted),) if each.player else ()
+        before = found.get(each.anchor, arb.Anchor(each.anchor, each.rating))
+        found[each.anchor] = replace(before, fixes=(*before.fixes, *fixes))
+    return tuple(found.values())
 
 
 def _estimate(estimate: Estimate) -> arb.Estimate:

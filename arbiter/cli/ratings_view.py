@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from typing import Any, Final
 
 import arbiter_client as arb
 
 from arbiter.cli.terminal import on_terminal, say, table
+from arbiter.ratings.counts import identity
 
 FORFEITS: Final = {"timeouts": "on time", "absences": "absent", "violations": "by violation"}
 """What was lost without play, and the headings of these columns."""
@@ -42,6 +44,30 @@ def print_board(board: arb.Leaderboard) -> None:
             say(sentence, "dim")
     if board.note:
         say(board.note, "yellow")
+
+
+def tell_anchors(board: arb.Leaderboard) -> None:
+    """Say which anchors have no effect, and which ones the games contradict: to programs on standard error."""
+    for sentence in anchor_sentences(board):
+        if on_terminal():
+            say(sentence, "yellow")
+        else:
+            print(sentence, file=sys.stderr)
+
+
+def anchor_sentences(board: arb.Leaderboard) -> Iterator[str]:
+    """Yield what is wrong with the anchors of a leaderboard that has rows."""
+    players = {name for row in board.rows for name in (row.player, identity(row.player, row.version))}
+    for anchor in board.anchors if board.rows else ():
+        given = f"The anchor {anchor.player} = {anchor.rating:g}"
+        if not anchor.fixes:
+            near = get_close_matches(anchor.player, sorted(players), n=3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else "."
+            yield f"{given} has no effect: no such player has a rated game here{hint}"
+        for fixed in anchor.fixes:
+            if fixed.contradicted and fixed.by_games is not None:
+                said = f"{whole(fixed.by_games.value)} ({interval(fixed.by_games)})"
+                yield f"{given} contradicts the games: by them, {fixed.player} is at {said} on the anchors' scale."
 
 
 def drawn_rows(rows: Sequence[arb.LeaderboardRow]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

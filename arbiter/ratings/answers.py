@@ -37,12 +37,26 @@ class Row(NamedTuple):
     forfeits: Forfeits
 
 
+class AnchoredPlayer(NamedTuple):
+    """An anchor, and a player of the counts whose rating it fixes; '' if it fixes none.
+
+    by_games: what the games alone say (`arbiter.ratings.anchors`); None if no other player is fixed. contradicted:
+    whether they contradict the anchor.
+    """
+
+    anchor: str
+    player: str
+    rating: float
+    by_games: Estimate | None = None
+    contradicted: bool = False
+
+
 class RatingList(NamedTuple):
     """The ratings of a record, for people.
 
     games: the number of rated games behind them. all_versions: every player of the counts; newest: only the newest
     version of each name. advantage: the value of seat 1, in Elo; draws: the share of draws between two equal players;
-    spread: the standard deviation of the field, in Elo.
+    spread: the standard deviation of the field, in Elo. anchors: the given ratings, with the players that they fix.
     """
 
     games: int
@@ -51,6 +65,7 @@ class RatingList(NamedTuple):
     advantage: Estimate
     draws: Estimate
     spread: float
+    anchors: tuple[AnchoredPlayer, ...] = ()
 
 
 class RatingPoint(NamedTuple):

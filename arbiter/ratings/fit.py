@@ -97,6 +97,22 @@ class FittedRatings:
         value = (self.of(player).rating - self.of(other).rating) / ELO_PER_NAT
         return _elo(value, *self._apart(player, other))
 
+    def shifted_to(self, given: Mapping[str, float]) -> dict[str, tuple[Estimate, float]]:
+        """Return what the games say of some players' ratings, if the whole scale is shifted to given ratings in Elo.
+
+        The mean of these players is then the mean of the given ratings, and the intervals are around it. The second
+        number says how many standard deviations away the given rating is. Raises Refusal PLAYER_NOT_FOUND (fact id).
+        """
+        places = np.array([self._index[self.of(player).player] for player in given], dtype=np.intp)
+        wanted = np.array([*given.values()]) / ELO_PER_NAT
+        ratings = np.array([self.of(player).rating for player in given]) / ELO_PER_NAT
+        means = self._mean[places]
+        variances = np.maximum(self._uncertainty.around(places), 1e-12)
+        values, means = (each - each.mean() + wanted.mean() for each in (ratings, means))
+        away = np.abs(wanted - means) / np.sqrt(variances)
+        said = itertools.starmap(_elo, zip(values.tolist(), means.tolist(), variances.tolist(), strict=True))
+        return dict(zip(given, zip(said, away.tolist(), strict=True), strict=True))
+
     def superiority(self, player: str, other: str) -> float:
         """Return the probability, 0 to 1, that a player is better than another. Raises Refusal PLAYER_NOT_FOUND."""
         self.of(player), self.of(other)

@@ -68,6 +68,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arbiter.errors import argument_invalid
+from arbiter.ratings.anchors import ANCHOR_LIMIT
 from arbiter.ratings.counts import Counts, chains
 from arbiter.ratings.covariance import Covariance
 from arbiter.ratings.outcomes import Matrix, Means, Vector, averaged, log_norm, outcomes, skews
@@ -77,9 +78,6 @@ _invalid: Final = partial(argument_invalid, of="a rating")
 
 ELO_PER_NAT: Final = 400 / log(10)
 """Elo points in a nat: 400 Elo are odds of ten to one (Elo 1978, the logistic form)."""
-
-ANCHOR_LIMIT: Final = 10_000.0
-"""The largest anchor, up or down, in Elo: beyond it the arithmetic has no digits left."""
 
 SPREADS: Final = (1.0, 1e5)  #: the least and the largest spread of ratings, in Elo
 

@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from arbiter.ratings.answers import RatingList, RatingPoint
+from arbiter.ratings.anchors import Anchors, compared, fixed
+from arbiter.ratings.answers import Estimate, RatingList, RatingPoint
 from arbiter.ratings.counts import Counts, chains, named
 from arbiter.ratings.fit import FittedRatings, fit
 from arbiter.ratings.leaderboard import leaderboard
 from arbiter.ratings.record import Result, counts_of, forfeits_of
 
-Anchors = Mapping[str, float]
-"""Given ratings in Elo, by player of the counts."""
-
 
 def rating_list(results: Sequence[Result], anchors: Anchors, game: str | None = None) -> RatingList:
     """Return the ratings from the rated results among some results: of one game, or (None) of all together.
 
-    Anchors apply to the players among them. Raises Refusal ARGUMENT_INVALID as `counts_of` and `fit` do.
+    Anchors apply to the players among them (`arbiter.ratings.anchors`). Raises Refusal ARGUMENT_INVALID as `counts_of`
+    and `fit` do.
     """
     counts = counts_of(results, game)
     ratings, forfeits = ratings_of(counts, anchors), forfeits_of(results, game)
@@ -32,16 +31,21 @@ def rating_list(results: Sequence[Result], anchors: Anchors, game: str | None = 
         advantage=ratings.advantage,
         draws=ratings.draws,
         spread=ratings.spread,
+        anchors=compared(anchors, counts.players, _by_games(counts, fixed(anchors, counts.players))),
     )
 
 
 def ratings_of(counts: Counts, anchors: Anchors) -> FittedRatings:
     """Return the fit of counts; the last few fits are cached. Raises Refusal ARGUMENT_INVALID as `fit` does."""
-    there = set(counts.players)
-    return _fit(counts, tuple(sorted((player, rating) for player, rating in anchors.items() if player in there)))
+    return _fit(counts, tuple(fixed(anchors, counts.players).items()))
 
 
-@lru_cache(maxsize=4)
+def _by_games(counts: Counts, given: Mapping[str, float]) -> dict[str, tuple[Estimate, float]]:
+    """Return what the games alone say of the fixed players: nothing of one, which can't contradict them."""
+    return _fit(counts, ()).shifted_to(given) if len(given) > 1 else {}
+
+
+@lru_cache(maxsize=8)
 def _fit(counts: Counts, anchors: tuple[tuple[str, float], ...]) -> FittedRatings:
     return fit(counts, anchors=dict(anchors))
 

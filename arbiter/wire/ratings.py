@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from arbiter_protos.v1 import rating_pb2 as pb
 
-from arbiter.ratings.answers import Comparison, Estimate, Fitted, RatingPoint, Row, SeatScore, WinsDrawsLosses
+from arbiter.ratings.answers import (
+    AnchoredPlayer,
+    Comparison,
+    Estimate,
+    Fitted,
+    RatingPoint,
+    Row,
+    SeatScore,
+    WinsDrawsLosses,
+)
 from arbiter.ratings.counts import named
 from arbiter.ratings.record import ACROSS_GAMES
 from arbiter.ratings.sprt import Hypotheses, Verdict
@@ -43,7 +52,7 @@ def board_message(page: Leaderboard) -> pb.GetLeaderboardResponse:
         advantage=_estimate(listed.advantage),
         draws=_estimate(listed.draws),
         spread=listed.spread,
-        anchors=[pb.Anchor(player=player, rating=rating) for player, rating in sorted(page.anchors.items())],
+        anchors=_anchors(listed.anchors),
         note=note_of(page.game),
         next_page_token=page.next_token,
     )
@@ -110,6 +119,17 @@ def comparison_message(comparison: Comparison, game: str) -> pb.ComparePlayersRe
 
 def _estimate(estimate: Estimate) -> pb.Estimate:
     return pb.Estimate(value=estimate.value, low=estimate.low, high=estimate.high)
+
+
+def _anchors(anchors: Iterable[AnchoredPlayer]) -> list[pb.Anchor]:
+    """Return the anchors, each with the players that it fixes."""
+    found: dict[str, pb.Anchor] = {}
+    for each in anchors:
+        anchor = found.setdefault(each.anchor, pb.Anchor(player=each.anchor, rating=each.rating))
+        if each.player:
+            by_games = None if each.by_games is None else _estimate(each.by_games)
+            anchor.fixes.add(player=each.player, by_games=by_games, contradicted=each.contradicted)
+    return [*found.values()]
 
 
 def _mark(mark: RatingPoint) -> pb.RatingMark:

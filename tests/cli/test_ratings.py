@@ -60,7 +60,7 @@ async def contest(address: str, tokens: dict[str, str], versions: dict[str, str]
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     settings = folder / "arbiter.toml"
-    settings.write_text('[ratings.anchors]\n"ann@1" = 1000\n')
+    settings.write_text("[ratings]\nanchors = { ann = 1000 }\n")
     empty_store(folder)
     running = Server(folder, "--config", str(settings))
     try:
@@ -91,7 +91,7 @@ def test_an_export_gives_the_same_numbers(played: Server, arbiter: Arbiter, tmp_
     assert arbiter("export", str(tmp_path / "of the store"), "--store", store).code == 0
     for file in folder.iterdir():
         assert (tmp_path / "of the store" / file.name).read_bytes() == file.read_bytes()
-    offline = ("ratings", "recompute", str(folder), "--key", str(folder / "keys.json"), "--anchor", "ann@1=1000")
+    offline = ("ratings", "recompute", str(folder), "--key", str(folder / "keys.json"), "--anchor", "ann=1000")
     for wanted, more in (("", ""), (GAME, ""), (OTHER, "--all-versions")):
         asked = (wanted, more) if more else (wanted,)
         there = arbiter("leaderboard", *asked, "--json")
@@ -101,7 +101,8 @@ def test_an_export_gives_the_same_numbers(played: Server, arbiter: Arbiter, tmp_
         board = json.loads(there.out)
         assert board["games"] == (12 if wanted else 24)
         assert [row["player"] for row in board["rows"]].count("ben") == (2 if more else 1)
-        assert board["anchors"] == [{"player": "ann@1", "rating": 1000.0}]
+        fixed = {"player": "ann@1", "by_games": None, "contradicted": False}
+        assert board["anchors"] == [{"player": "ann", "rating": 1000.0, "fixes": [fixed]}]
     plain = arbiter(*offline, "--game", GAME).out
     assert plain == arbiter("leaderboard", GAME).out
     assert plain.splitlines()[0].split("\t") == list(COLUMNS)
@@ -114,6 +115,33 @@ def test_an_export_gives_the_same_numbers(played: Server, arbiter: Arbiter, tmp_
     ran = arbiter(*offline)
     assert ran.code == 1
     assert str(damaged) in ran.complaint
+
+
+def test_anchors_without_effect_and_anchors_that_contradict_are_named(
+    played: Server, arbiter: Arbiter, tmp_path: Path
+) -> None:
+    folder = tmp_path / "record"
+    assert arbiter("ratings", "export", str(folder)).code == 0
+    given = ("ratings", "recompute", str(folder), "--key", str(folder / "keys.json"))
+    log = played.log.read_text()
+    assert log.count("anchor_unknown") == 1, "when the server began, nobody had the name"
+    assert '"anchor": "ann"' in log
+    ran = arbiter(*given, "--anchor", "anna=1000", "--anchor", "cat=9000", "--anchor", "ben=-9000", "--json")
+    fixes = {each["player"]: [fixed["player"] for fixed in each["fixes"]] for each in json.loads(ran.out)["anchors"]}
+    assert fixes == {"anna": [], "ben": ["ben@1", "ben@2"], "cat": ["cat"]}
+    lines = ran.err.splitlines()
+    assert (
+        lines[0]
+        == "The anchor anna = 1000 has no effect: no such player has a rated game here; did you mean ann or ann@1?"
+    )
+    assert [line.partition(":")[0] for line in lines[1:]] == [
+        "The anchor ben = -9000 contradicts the games",
+        "The anchor ben = -9000 contradicts the games",
+        "The anchor cat = 9000 contradicts the games",
+    ]
+    ran = arbiter(*given, "--anchor", "ann=1000", "--anchor", "ann@1=900")
+    assert ran.code == 1
+    assert "ann = 1000 and ann@1 = 900" in ran.complaint
 
 
 def test_the_ratings_of_a_player_and_their_chart(played: Server, arbiter: Arbiter, tmp_path: Path) -> None:

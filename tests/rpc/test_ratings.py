@@ -11,7 +11,7 @@ import arbiter_client as arb
 import pytest
 from arbiter_protos.v1 import rating_pb2 as pb
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import OperatorError, Reason, Refusal
 from arbiter.matches.commands import Adjudicate, Arrive, Create, Play, Resign, ResultKind
 from arbiter.ratings.record import ACROSS_GAMES
 from arbiter.service.matches.live import SEATS
@@ -100,12 +100,21 @@ async def test_a_leaderboard_is_current_after_every_game(scripted: ScriptedServe
         assert board.rows[1].rating.low < board.rows[1].rating.value < min(100.0, board.rows[1].rating.high)
         assert board.rows[1].provisional
         assert board.rows[1].above_next is None
-        assert board.anchors == (arb.Anchor("ann", 100.0), arb.Anchor("nobody", 0.0))
+        assert board.anchors == (
+            arb.Anchor("ann", 100.0, (arb.AnchoredPlayer("ann", None, False),)),
+            arb.Anchor("nobody", 0.0),
+        )
         for changes in ({"winner": -1}, {"winner": 1, "rated": False}, {"winner": 1, "game": OTHER}):
             await scripted.play("ann", "ben", **changes)  # type: ignore[arg-type]
         assert await client.get_leaderboard(GAME) == board
         across = await client.get_leaderboard()
         assert (across.games, across.note, board.note) == (6, ACROSS_GAMES, "")
+
+
+async def test_a_server_does_not_begin_with_anchors_in_conflict() -> None:
+    with pytest.raises(OperatorError, match="ann = 1 and ann@1 = 2"):
+        async with served(ratings={"anchors": {"ann": 1.0, "ann@1": 2.0}}):
+            pass
 
 
 async def test_versions_are_rated_separately_and_the_newest_is_shown(scripted: ScriptedServer) -> None:

@@ -25,6 +25,7 @@ RESULTS = [
     WON._replace(winner=2, cause="rule_violation"),
 ]
 LISTED = rating_list(RESULTS, {})
+ANCHORED = rating_list(RESULTS, {"ann": 5.0, "ben@2": 7.0, "gus": 9.0})
 
 
 def unset(message: Message) -> set[str]:
@@ -39,15 +40,20 @@ def unset(message: Message) -> set[str]:
 
 
 def test_a_leaderboard() -> None:
-    message = board_message(Leaderboard(LISTED, LISTED.all_versions, 2, "pods", {"ann@1": 5.0}, ""))
+    message = board_message(Leaderboard(LISTED, LISTED.all_versions, 2, "pods", ""))
+    assert message.anchors == []
     # If two players always have the same seats, their strengths can't be separated from the advantage of seat 1.
-    assert unset(message) <= {"next_page_token", "note", "timeouts", "absences", "violations", "above_next"}
+    assert unset(message) <= {"next_page_token", "note", "anchors", "timeouts", "absences", "violations", "above_next"}
     first, last = message.rows
     assert (first.player, first.version, first.games) == ("ben", "2", 25)
     assert (last.forfeits.timeouts, last.forfeits.absences, last.forfeits.violations) == (5, 5, 5)
     assert (first.HasField("above_next"), last.HasField("above_next")) == (True, False)
-    assert message.anchors[0] == pb.Anchor(player="ann@1", rating=5.0)
-    assert board_message(Leaderboard(LISTED, (), 0, "", {}, "")).note == ACROSS_GAMES
+    ann, ben, gus = board_message(Leaderboard(ANCHORED, (), 2, "pods", "")).anchors
+    assert [each.player for each in (*ann.fixes, *ben.fixes)] == ["ann@1", "ben@2"]
+    assert (ann.player, ann.rating, ann.fixes[0].contradicted) == ("ann", 5.0, False)
+    assert ann.fixes[0].by_games.low < ann.fixes[0].by_games.value < ann.fixes[0].by_games.high
+    assert gus == pb.Anchor(player="gus", rating=9.0)
+    assert board_message(Leaderboard(LISTED, (), 0, "", "")).note == ACROSS_GAMES
 
 
 def test_the_ratings_of_a_player() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from arbiter.config import Limits
@@ -27,7 +27,6 @@ class Leaderboard(NamedTuple):
     rows: Sequence[Row]
     players: int
     game: str
-    anchors: Mapping[str, float]
     next_token: str
 
 
@@ -73,7 +72,7 @@ class RatingGate:
         rows, end = listed.all_versions if all_versions else listed.newest, before + size
         token = f"{listed.games}-{end}" if end < len(rows) else ""
         self._admission.charge(caller, len(rows[before:end]))
-        return Leaderboard(listed, rows[before:end], len(rows), variant, self._ratings.anchors, token)
+        return Leaderboard(listed, rows[before:end], len(rows), variant, token)
 
     async def of_player(self, call: Call, player: str, game: str, history_points: int) -> OfPlayer:
         """Return the ratings of a player, with `history_points` points of their history.

@@ -28,8 +28,7 @@ class RatingFailed(Exception):
 class RatingWorker(Protocol):
     """Work on ratings that may take seconds: it runs apart from the event loop. All calls raise RatingFailed.
 
-    `anchors` are fixed ratings in Elo, by player and version as in the tallies; those of unknown players have no
-    effect.
+    `anchors` are fixed ratings in Elo, by NAME or NAME@VERSION (`arbiter.ratings.anchors`).
     """
 
     async def rating_list(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> RatingList:

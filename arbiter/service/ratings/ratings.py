@@ -58,7 +58,7 @@ class PlayerRatings(NamedTuple):
 
 
 class Ratings:
-    """The ratings of a server. `anchors`: fixed ratings in Elo, by player and version as in the tallies."""
+    """The ratings of a server. `anchors`: fixed ratings in Elo, by NAME or NAME@VERSION (`arbiter.ratings.anchors`)."""
 
     def __init__(
         self, journal: Journal, clock: Clock, worker: RatingWorker, anchors: Mapping[str, float], log: Logger
@@ -72,6 +72,7 @@ class Ratings:
         self._working: dict[Scope, asyncio.Task[RatingList]] = {}
         self._marks: OrderedDict[tuple[str, int, int], Mapping[str, RatingPoint]] = OrderedDict()
         self._dating = asyncio.Lock()
+        self._contradicted: dict[Scope, set[str]] = {}
         self._log = log
 
     # -- leaderboards --------------------------------------------------------------------------------------------
@@ -105,6 +106,7 @@ class Ratings:
             listed = await self._answer(self._worker.rating_list(tallies, self.anchors))
         finally:
             del self._working[scope]
+        self._note_anchors(scope, listed)
         self._newest[scope] = listed
         self._kept[scope, listed.games] = listed
         if len(self._kept) > BOARDS_KEPT:
@@ -112,6 +114,20 @@ class Ratings:
             if self._newest.get(oldest) is left:
                 del self._newest[oldest]
         return listed
+
+    def _note_anchors(self, scope: Scope, listed: RatingList) -> None:
+        """Log the anchors that the games contradict, once for each scope."""
+        logged = self._contradicted.setdefault(scope, set())
+        for each in listed.anchors:
+            if each.contradicted and each.by_games is not None and each.player not in logged:
+                logged.add(each.player)
+                self._log.warning(
+                    "anchor_contradicted",
+                    games=scope or "all",
+                    player=each.player,
+                    anchor=each.rating,
+                    by_games=each.by_games.value,
+                )
 
     async def _tallies(self, scope: Scope) -> list[Tally]:
         found = [await self._journal.tallies(game=game, rated=True) for game in scope or ("",)]

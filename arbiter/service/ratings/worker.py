@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from arbiter.matches.events import Created
 from arbiter.matches.record import read
+from arbiter.ratings.anchors import Anchors
 from arbiter.ratings.answers import Comparison, RatingList, RatingPoint
 from arbiter.ratings.compare import PairedGame, compare, fitted
 from arbiter.ratings.counts import identity
-from arbiter.ratings.rating_list import Anchors, marks, newest_of, rating_list, ratings_of
+from arbiter.ratings.rating_list import marks, newest_of, rating_list, ratings_of
 from arbiter.ratings.record import Result, counts_of, result_of_tally
 from arbiter.service.ports.journal import MatchSummary, Tally
 from arbiter.service.ratings.ports import ComparisonRequest

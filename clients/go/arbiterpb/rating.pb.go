@@ -327,13 +327,16 @@ func (x *LeaderboardRow) GetForfeits() *Forfeits {
 	return nil
 }
 
-// A player whose fixed rating sets the scale.
+// A given rating, which sets the scale.
 type Anchor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The player, with its version after an @ if it has one.
+	// The player, with a version after an @ if the rating is given to that version; without one, to all versions.
 	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
 	// Elo points.
-	Rating        float64 `protobuf:"fixed64,2,opt,name=rating,proto3" json:"rating,omitempty"`
+	Rating float64 `protobuf:"fixed64,2,opt,name=rating,proto3" json:"rating,omitempty"`
+	// The players of this leaderboard whose ratings are fixed by it; empty if it has no effect, because nobody of that
+	// name and version has a rated game here.
+	Fixes         []*AnchoredPlayer `protobuf:"bytes,3,rep,name=fixes,proto3" json:"fixes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -382,6 +385,78 @@ func (x *Anchor) GetRating() float64 {
 	return 0
 }
 
+func (x *Anchor) GetFixes() []*AnchoredPlayer {
+	if x != nil {
+		return x.Fixes
+	}
+	return nil
+}
+
+// A player whose rating is fixed by an anchor, and what its games say.
+type AnchoredPlayer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player, with its version after an @ if it has one.
+	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// What the games alone say, in Elo points, if the scale is shifted so that the mean of all fixed players is the mean
+	// of their anchors; absent if no other player is fixed.
+	ByGames *Estimate `protobuf:"bytes,2,opt,name=by_games,json=byGames,proto3" json:"by_games,omitempty"`
+	// Whether the games contradict the anchor: it is more than three standard deviations away from by_games.
+	Contradicted  bool `protobuf:"varint,3,opt,name=contradicted,proto3" json:"contradicted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AnchoredPlayer) Reset() {
+	*x = AnchoredPlayer{}
+	mi := &file_arbiter_v1_rating_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AnchoredPlayer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AnchoredPlayer) ProtoMessage() {}
+
+func (x *AnchoredPlayer) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_rating_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AnchoredPlayer.ProtoReflect.Descriptor instead.
+func (*AnchoredPlayer) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *AnchoredPlayer) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *AnchoredPlayer) GetByGames() *Estimate {
+	if x != nil {
+		return x.ByGames
+	}
+	return nil
+}
+
+func (x *AnchoredPlayer) GetContradicted() bool {
+	if x != nil {
+		return x.Contradicted
+	}
+	return false
+}
+
 // Requests a leaderboard.
 type GetLeaderboardRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -400,7 +475,7 @@ type GetLeaderboardRequest struct {
 
 func (x *GetLeaderboardRequest) Reset() {
 	*x = GetLeaderboardRequest{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[4]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -412,7 +487,7 @@ func (x *GetLeaderboardRequest) String() string {
 func (*GetLeaderboardRequest) ProtoMessage() {}
 
 func (x *GetLeaderboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[4]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -425,7 +500,7 @@ func (x *GetLeaderboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLeaderboardRequest.ProtoReflect.Descriptor instead.
 func (*GetLeaderboardRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{4}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetLeaderboardRequest) GetPageSize() int32 {
@@ -475,7 +550,7 @@ type GetLeaderboardResponse struct {
 	Draws *Estimate `protobuf:"bytes,7,opt,name=draws,proto3" json:"draws,omitempty"`
 	// The standard deviation of the field, in Elo points.
 	Spread float64 `protobuf:"fixed64,8,opt,name=spread,proto3" json:"spread,omitempty"`
-	// The fixed ratings.
+	// The given ratings.
 	Anchors []*Anchor `protobuf:"bytes,9,rep,name=anchors,proto3" json:"anchors,omitempty"`
 	// An explanation of these ratings, for people; empty if none is needed.
 	Note          string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
@@ -485,7 +560,7 @@ type GetLeaderboardResponse struct {
 
 func (x *GetLeaderboardResponse) Reset() {
 	*x = GetLeaderboardResponse{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[5]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -497,7 +572,7 @@ func (x *GetLeaderboardResponse) String() string {
 func (*GetLeaderboardResponse) ProtoMessage() {}
 
 func (x *GetLeaderboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[5]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -510,7 +585,7 @@ func (x *GetLeaderboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLeaderboardResponse.ProtoReflect.Descriptor instead.
 func (*GetLeaderboardResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{5}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetLeaderboardResponse) GetRows() []*LeaderboardRow {
@@ -598,7 +673,7 @@ type GetRatingRequest struct {
 
 func (x *GetRatingRequest) Reset() {
 	*x = GetRatingRequest{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[6]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +685,7 @@ func (x *GetRatingRequest) String() string {
 func (*GetRatingRequest) ProtoMessage() {}
 
 func (x *GetRatingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[6]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +698,7 @@ func (x *GetRatingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRatingRequest.ProtoReflect.Descriptor instead.
 func (*GetRatingRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{6}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetRatingRequest) GetPlayer() string {
@@ -664,7 +739,7 @@ type GetRatingResponse struct {
 
 func (x *GetRatingResponse) Reset() {
 	*x = GetRatingResponse{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[7]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -676,7 +751,7 @@ func (x *GetRatingResponse) String() string {
 func (*GetRatingResponse) ProtoMessage() {}
 
 func (x *GetRatingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[7]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -689,7 +764,7 @@ func (x *GetRatingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRatingResponse.ProtoReflect.Descriptor instead.
 func (*GetRatingResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{7}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetRatingResponse) GetVersions() []*LeaderboardRow {
@@ -733,7 +808,7 @@ type RatingHistory struct {
 
 func (x *RatingHistory) Reset() {
 	*x = RatingHistory{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[8]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -745,7 +820,7 @@ func (x *RatingHistory) String() string {
 func (*RatingHistory) ProtoMessage() {}
 
 func (x *RatingHistory) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[8]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -758,7 +833,7 @@ func (x *RatingHistory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RatingHistory.ProtoReflect.Descriptor instead.
 func (*RatingHistory) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{8}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RatingHistory) GetVersion() string {
@@ -788,7 +863,7 @@ type RatingMark struct {
 
 func (x *RatingMark) Reset() {
 	*x = RatingMark{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[9]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +875,7 @@ func (x *RatingMark) String() string {
 func (*RatingMark) ProtoMessage() {}
 
 func (x *RatingMark) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[9]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +888,7 @@ func (x *RatingMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RatingMark.ProtoReflect.Descriptor instead.
 func (*RatingMark) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{9}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RatingMark) GetAtMs() int64 {
@@ -857,7 +932,7 @@ type ComparePlayersRequest struct {
 
 func (x *ComparePlayersRequest) Reset() {
 	*x = ComparePlayersRequest{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[10]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -869,7 +944,7 @@ func (x *ComparePlayersRequest) String() string {
 func (*ComparePlayersRequest) ProtoMessage() {}
 
 func (x *ComparePlayersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[10]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -882,7 +957,7 @@ func (x *ComparePlayersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComparePlayersRequest.ProtoReflect.Descriptor instead.
 func (*ComparePlayersRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{10}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ComparePlayersRequest) GetPlayer() string {
@@ -967,7 +1042,7 @@ type Encounters struct {
 
 func (x *Encounters) Reset() {
 	*x = Encounters{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[11]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -979,7 +1054,7 @@ func (x *Encounters) String() string {
 func (*Encounters) ProtoMessage() {}
 
 func (x *Encounters) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[11]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -992,7 +1067,7 @@ func (x *Encounters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Encounters.ProtoReflect.Descriptor instead.
 func (*Encounters) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{11}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Encounters) GetGame() string {
@@ -1047,7 +1122,7 @@ type RatedDifference struct {
 
 func (x *RatedDifference) Reset() {
 	*x = RatedDifference{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[12]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1134,7 @@ func (x *RatedDifference) String() string {
 func (*RatedDifference) ProtoMessage() {}
 
 func (x *RatedDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[12]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1147,7 @@ func (x *RatedDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RatedDifference.ProtoReflect.Descriptor instead.
 func (*RatedDifference) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{12}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RatedDifference) GetPlayerVersion() string {
@@ -1126,7 +1201,7 @@ type PairedGames struct {
 
 func (x *PairedGames) Reset() {
 	*x = PairedGames{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[13]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1138,7 +1213,7 @@ func (x *PairedGames) String() string {
 func (*PairedGames) ProtoMessage() {}
 
 func (x *PairedGames) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[13]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1151,7 +1226,7 @@ func (x *PairedGames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PairedGames.ProtoReflect.Descriptor instead.
 func (*PairedGames) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{13}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PairedGames) GetPairs() []int32 {
@@ -1228,7 +1303,7 @@ type SequentialTest struct {
 
 func (x *SequentialTest) Reset() {
 	*x = SequentialTest{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[14]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1315,7 @@ func (x *SequentialTest) String() string {
 func (*SequentialTest) ProtoMessage() {}
 
 func (x *SequentialTest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[14]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1328,7 @@ func (x *SequentialTest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequentialTest.ProtoReflect.Descriptor instead.
 func (*SequentialTest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{14}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SequentialTest) GetElo0() float64 {
@@ -1330,7 +1405,7 @@ type ConfidenceSequence struct {
 
 func (x *ConfidenceSequence) Reset() {
 	*x = ConfidenceSequence{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[15]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1417,7 @@ func (x *ConfidenceSequence) String() string {
 func (*ConfidenceSequence) ProtoMessage() {}
 
 func (x *ConfidenceSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[15]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1430,7 @@ func (x *ConfidenceSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfidenceSequence.ProtoReflect.Descriptor instead.
 func (*ConfidenceSequence) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{15}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ConfidenceSequence) GetLow() float64 {
@@ -1408,7 +1483,7 @@ type ComparePlayersResponse struct {
 
 func (x *ComparePlayersResponse) Reset() {
 	*x = ComparePlayersResponse{}
-	mi := &file_arbiter_v1_rating_proto_msgTypes[16]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1495,7 @@ func (x *ComparePlayersResponse) String() string {
 func (*ComparePlayersResponse) ProtoMessage() {}
 
 func (x *ComparePlayersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_rating_proto_msgTypes[16]
+	mi := &file_arbiter_v1_rating_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1508,7 @@ func (x *ComparePlayersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComparePlayersResponse.ProtoReflect.Descriptor instead.
 func (*ComparePlayersResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{16}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ComparePlayersResponse) GetEncounters() []*Encounters {
@@ -1505,10 +1580,15 @@ const file_arbiter_v1_rating_proto_rawDesc = "" +
 	"\n" +
 	"above_next\x18\b \x01(\x01H\x00R\taboveNext\x88\x01\x01\x120\n" +
 	"\bforfeits\x18\t \x01(\v2\x14.arbiter.v1.ForfeitsR\bforfeitsB\r\n" +
-	"\v_above_next\"8\n" +
+	"\v_above_next\"j\n" +
 	"\x06Anchor\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x16\n" +
-	"\x06rating\x18\x02 \x01(\x01R\x06rating\"\x8a\x01\n" +
+	"\x06rating\x18\x02 \x01(\x01R\x06rating\x120\n" +
+	"\x05fixes\x18\x03 \x03(\v2\x1a.arbiter.v1.AnchoredPlayerR\x05fixes\"}\n" +
+	"\x0eAnchoredPlayer\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\x12/\n" +
+	"\bby_games\x18\x02 \x01(\v2\x14.arbiter.v1.EstimateR\abyGames\x12\"\n" +
+	"\fcontradicted\x18\x03 \x01(\bR\fcontradicted\"\x8a\x01\n" +
 	"\x15GetLeaderboardRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
@@ -1627,58 +1707,61 @@ func file_arbiter_v1_rating_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_rating_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_arbiter_v1_rating_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_arbiter_v1_rating_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_arbiter_v1_rating_proto_goTypes = []any{
 	(Verdict)(0),                   // 0: arbiter.v1.Verdict
 	(*Estimate)(nil),               // 1: arbiter.v1.Estimate
 	(*Forfeits)(nil),               // 2: arbiter.v1.Forfeits
 	(*LeaderboardRow)(nil),         // 3: arbiter.v1.LeaderboardRow
 	(*Anchor)(nil),                 // 4: arbiter.v1.Anchor
-	(*GetLeaderboardRequest)(nil),  // 5: arbiter.v1.GetLeaderboardRequest
-	(*GetLeaderboardResponse)(nil), // 6: arbiter.v1.GetLeaderboardResponse
-	(*GetRatingRequest)(nil),       // 7: arbiter.v1.GetRatingRequest
-	(*GetRatingResponse)(nil),      // 8: arbiter.v1.GetRatingResponse
-	(*RatingHistory)(nil),          // 9: arbiter.v1.RatingHistory
-	(*RatingMark)(nil),             // 10: arbiter.v1.RatingMark
-	(*ComparePlayersRequest)(nil),  // 11: arbiter.v1.ComparePlayersRequest
-	(*Encounters)(nil),             // 12: arbiter.v1.Encounters
-	(*RatedDifference)(nil),        // 13: arbiter.v1.RatedDifference
-	(*PairedGames)(nil),            // 14: arbiter.v1.PairedGames
-	(*SequentialTest)(nil),         // 15: arbiter.v1.SequentialTest
-	(*ConfidenceSequence)(nil),     // 16: arbiter.v1.ConfidenceSequence
-	(*ComparePlayersResponse)(nil), // 17: arbiter.v1.ComparePlayersResponse
+	(*AnchoredPlayer)(nil),         // 5: arbiter.v1.AnchoredPlayer
+	(*GetLeaderboardRequest)(nil),  // 6: arbiter.v1.GetLeaderboardRequest
+	(*GetLeaderboardResponse)(nil), // 7: arbiter.v1.GetLeaderboardResponse
+	(*GetRatingRequest)(nil),       // 8: arbiter.v1.GetRatingRequest
+	(*GetRatingResponse)(nil),      // 9: arbiter.v1.GetRatingResponse
+	(*RatingHistory)(nil),          // 10: arbiter.v1.RatingHistory
+	(*RatingMark)(nil),             // 11: arbiter.v1.RatingMark
+	(*ComparePlayersRequest)(nil),  // 12: arbiter.v1.ComparePlayersRequest
+	(*Encounters)(nil),             // 13: arbiter.v1.Encounters
+	(*RatedDifference)(nil),        // 14: arbiter.v1.RatedDifference
+	(*PairedGames)(nil),            // 15: arbiter.v1.PairedGames
+	(*SequentialTest)(nil),         // 16: arbiter.v1.SequentialTest
+	(*ConfidenceSequence)(nil),     // 17: arbiter.v1.ConfidenceSequence
+	(*ComparePlayersResponse)(nil), // 18: arbiter.v1.ComparePlayersResponse
 }
 var file_arbiter_v1_rating_proto_depIdxs = []int32{
 	1,  // 0: arbiter.v1.LeaderboardRow.rating:type_name -> arbiter.v1.Estimate
 	2,  // 1: arbiter.v1.LeaderboardRow.forfeits:type_name -> arbiter.v1.Forfeits
-	3,  // 2: arbiter.v1.GetLeaderboardResponse.rows:type_name -> arbiter.v1.LeaderboardRow
-	1,  // 3: arbiter.v1.GetLeaderboardResponse.advantage:type_name -> arbiter.v1.Estimate
-	1,  // 4: arbiter.v1.GetLeaderboardResponse.draws:type_name -> arbiter.v1.Estimate
-	4,  // 5: arbiter.v1.GetLeaderboardResponse.anchors:type_name -> arbiter.v1.Anchor
-	3,  // 6: arbiter.v1.GetRatingResponse.versions:type_name -> arbiter.v1.LeaderboardRow
-	9,  // 7: arbiter.v1.GetRatingResponse.history:type_name -> arbiter.v1.RatingHistory
-	10, // 8: arbiter.v1.RatingHistory.marks:type_name -> arbiter.v1.RatingMark
-	1,  // 9: arbiter.v1.RatingMark.rating:type_name -> arbiter.v1.Estimate
-	1,  // 10: arbiter.v1.RatedDifference.elo:type_name -> arbiter.v1.Estimate
-	1,  // 11: arbiter.v1.PairedGames.elo:type_name -> arbiter.v1.Estimate
-	15, // 12: arbiter.v1.PairedGames.test:type_name -> arbiter.v1.SequentialTest
-	16, // 13: arbiter.v1.PairedGames.evidence:type_name -> arbiter.v1.ConfidenceSequence
-	0,  // 14: arbiter.v1.SequentialTest.verdict:type_name -> arbiter.v1.Verdict
-	12, // 15: arbiter.v1.ComparePlayersResponse.encounters:type_name -> arbiter.v1.Encounters
-	12, // 16: arbiter.v1.ComparePlayersResponse.total:type_name -> arbiter.v1.Encounters
-	13, // 17: arbiter.v1.ComparePlayersResponse.rated:type_name -> arbiter.v1.RatedDifference
-	14, // 18: arbiter.v1.ComparePlayersResponse.paired:type_name -> arbiter.v1.PairedGames
-	5,  // 19: arbiter.v1.RatingService.GetLeaderboard:input_type -> arbiter.v1.GetLeaderboardRequest
-	7,  // 20: arbiter.v1.RatingService.GetRating:input_type -> arbiter.v1.GetRatingRequest
-	11, // 21: arbiter.v1.RatingService.ComparePlayers:input_type -> arbiter.v1.ComparePlayersRequest
-	6,  // 22: arbiter.v1.RatingService.GetLeaderboard:output_type -> arbiter.v1.GetLeaderboardResponse
-	8,  // 23: arbiter.v1.RatingService.GetRating:output_type -> arbiter.v1.GetRatingResponse
-	17, // 24: arbiter.v1.RatingService.ComparePlayers:output_type -> arbiter.v1.ComparePlayersResponse
-	22, // [22:25] is the sub-list for method output_type
-	19, // [19:22] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	5,  // 2: arbiter.v1.Anchor.fixes:type_name -> arbiter.v1.AnchoredPlayer
+	1,  // 3: arbiter.v1.AnchoredPlayer.by_games:type_name -> arbiter.v1.Estimate
+	3,  // 4: arbiter.v1.GetLeaderboardResponse.rows:type_name -> arbiter.v1.LeaderboardRow
+	1,  // 5: arbiter.v1.GetLeaderboardResponse.advantage:type_name -> arbiter.v1.Estimate
+	1,  // 6: arbiter.v1.GetLeaderboardResponse.draws:type_name -> arbiter.v1.Estimate
+	4,  // 7: arbiter.v1.GetLeaderboardResponse.anchors:type_name -> arbiter.v1.Anchor
+	3,  // 8: arbiter.v1.GetRatingResponse.versions:type_name -> arbiter.v1.LeaderboardRow
+	10, // 9: arbiter.v1.GetRatingResponse.history:type_name -> arbiter.v1.RatingHistory
+	11, // 10: arbiter.v1.RatingHistory.marks:type_name -> arbiter.v1.RatingMark
+	1,  // 11: arbiter.v1.RatingMark.rating:type_name -> arbiter.v1.Estimate
+	1,  // 12: arbiter.v1.RatedDifference.elo:type_name -> arbiter.v1.Estimate
+	1,  // 13: arbiter.v1.PairedGames.elo:type_name -> arbiter.v1.Estimate
+	16, // 14: arbiter.v1.PairedGames.test:type_name -> arbiter.v1.SequentialTest
+	17, // 15: arbiter.v1.PairedGames.evidence:type_name -> arbiter.v1.ConfidenceSequence
+	0,  // 16: arbiter.v1.SequentialTest.verdict:type_name -> arbiter.v1.Verdict
+	13, // 17: arbiter.v1.ComparePlayersResponse.encounters:type_name -> arbiter.v1.Encounters
+	13, // 18: arbiter.v1.ComparePlayersResponse.total:type_name -> arbiter.v1.Encounters
+	14, // 19: arbiter.v1.ComparePlayersResponse.rated:type_name -> arbiter.v1.RatedDifference
+	15, // 20: arbiter.v1.ComparePlayersResponse.paired:type_name -> arbiter.v1.PairedGames
+	6,  // 21: arbiter.v1.RatingService.GetLeaderboard:input_type -> arbiter.v1.GetLeaderboardRequest
+	8,  // 22: arbiter.v1.RatingService.GetRating:input_type -> arbiter.v1.GetRatingRequest
+	12, // 23: arbiter.v1.RatingService.ComparePlayers:input_type -> arbiter.v1.ComparePlayersRequest
+	7,  // 24: arbiter.v1.RatingService.GetLeaderboard:output_type -> arbiter.v1.GetLeaderboardResponse
+	9,  // 25: arbiter.v1.RatingService.GetRating:output_type -> arbiter.v1.GetRatingResponse
+	18, // 26: arbiter.v1.RatingService.ComparePlayers:output_type -> arbiter.v1.ComparePlayersResponse
+	24, // [24:27] is the sub-list for method output_type
+	21, // [21:24] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_rating_proto_init() }
@@ -1687,14 +1770,14 @@ func file_arbiter_v1_rating_proto_init() {
 		return
 	}
 	file_arbiter_v1_rating_proto_msgTypes[2].OneofWrappers = []any{}
-	file_arbiter_v1_rating_proto_msgTypes[10].OneofWrappers = []any{}
+	file_arbiter_v1_rating_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_rating_proto_rawDesc), len(file_arbiter_v1_rating_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

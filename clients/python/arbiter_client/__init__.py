@@ -80,6 +80,7 @@ from arbiter_client.values.player import (
 )
 from arbiter_client.values.rating import (
     Anchor,
+    AnchoredPlayer,
     Comparison,
     ConfidenceSequence,
     Encounters,
@@ -140,6 +141,7 @@ __all__ = [
     "NO_TLS",
     "Adjudication",
     "Anchor",
+    "AnchoredPlayer",
     "ArbiterError",
     "Basis",
     "BlockingClient",

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 import structlog
+from structlog.testing import capture_logs
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Arrive, Create, Resign
@@ -104,6 +105,21 @@ async def test_ratings_are_current_after_every_game_and_computed_once_between_tw
     boards = await asyncio.gather(*(rated.ratings.rating_list(("pods",)) for _ in range(5)))
     assert {found.games for found in boards} == {4}
     assert rated.worker.boards == done + 1, "all callers wait for one computation"
+
+
+@virtually
+async def test_anchors_that_contradict_the_games_are_logged_once() -> None:
+    rated = RatedArbiter({"ann": 3_000.0, "ben": -3_000.0})
+    with capture_logs() as logged:
+        for _ in range(3):
+            for winner, loser in (("ann", "ben"), ("ben", "ann")):
+                for _ in range(8):
+                    await rated.play(winner, loser)
+            await rated.ratings.rating_list()
+    assert [(each["player"], each["anchor"]) for each in logged if each["event"] == "anchor_contradicted"] == [
+        ("ann", 3_000.0),
+        ("ben", -3_000.0),
+    ]
 
 
 @virtually

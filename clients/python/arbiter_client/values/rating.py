@@ -58,11 +58,28 @@ class LeaderboardRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AnchoredPlayer:
+    """A player whose rating is fixed by an anchor, as `NAME` or `NAME@VERSION`.
+
+    by_games: what the games alone say, on the scale that all anchors set together; None if no other player is fixed.
+    contradicted: whether the anchor is more than three standard deviations away from that.
+    """
+
+    player: str
+    by_games: Estimate | None
+    contradicted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Anchor:
-    """A player (`NAME` or `NAME@VERSION`) whose rating is given and fixes the scale."""
+    """A rating that is given to a player (`NAME`, for all versions, or `NAME@VERSION`) and fixes the scale.
+
+    fixes: the players of the leaderboard that it fixes; empty if it has no effect.
+    """
 
     player: str
     rating: float
+    fixes: tuple[AnchoredPlayer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

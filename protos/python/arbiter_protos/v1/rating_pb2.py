@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rbiter/v1/rating.proto\x12\narbiter.v1\"4\n\x08\x45stimate\x12\r\n\x05value\x18\x01 \x01(\x01\x12\x0b\n\x03low\x18\x02 \x01(\x01\x12\x0c\n\x04high\x18\x03 \x01(\x01\"B\n\x08\x46orfeits\x12\x10\n\x08timeouts\x18\x01 \x01(\x05\x12\x10\n\x08\x61\x62sences\x18\x02 \x01(\x05\x12\x12\n\nviolations\x18\x03 \x01(\x05\"\xe9\x01\n\x0eLeaderboardRow\x12\r\n\x05place\x18\x01 \x01(\x05\x12\r\n\x05group\x18\x02 \x01(\x05\x12\x0e\n\x06player\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\t\x12$\n\x06rating\x18\x05 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12\r\n\x05games\x18\x06 \x01(\x05\x12\x13\n\x0bprovisional\x18\x07 \x01(\x08\x12\x17\n\nabove_next\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12&\n\x08\x66orfeits\x18\t \x01(\x0b\x32\x14.arbiter.v1.ForfeitsB\r\n\x0b_above_next\"(\n\x06\x41nchor\x12\x0e\n\x06player\x18\x01 \x01(\t\x12\x0e\n\x06rating\x18\x02 \x01(\x01\"b\n\x15GetLeaderboardRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\x14\n\x0c\x61ll_versions\x18\x04 \x01(\x08\"\x9a\x02\n\x16GetLeaderboardResponse\x12(\n\x04rows\x18\x01 \x03(\x0b\x32\x1a.arbiter.v1.LeaderboardRow\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\r\n\x05games\x18\x04 \x01(\x03\x12\x0f\n\x07players\x18\x05 \x01(\x05\x12\'\n\tadvantage\x18\x06 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12#\n\x05\x64raws\x18\x07 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12\x0e\n\x06spread\x18\x08 \x01(\x01\x12#\n\x07\x61nchors\x18\t \x03(\x0b\x32\x12.arbiter.v1.Anchor\x12\x0c\n\x04note\x18\n \x01(\t\"H\n\x10GetRatingRequest\x12\x0e\n\x06player\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x16\n\x0ehistory_points\x18\x03 \x01(\x05\"\x89\x01\n\x11GetRatingResponse\x12,\n\x08versions\x18\x01 \x03(\x0b\x32\x1a.arbiter.v1.LeaderboardRow\x12*\n\x07history\x18\x02 \x03(\x0b\x32\x19.arbiter.v1.RatingHistory\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\x0c\n\x04note\x18\x04 \x01(\t\"G\n\rRatingHistory\x12\x0f\n\x07version\x18\x01 \x01(\t\x12%\n\x05marks\x18\x02 \x03(\x0b\x32\x16.arbiter.v1.RatingMark\"A\n\nRatingMark\x12\r\n\x05\x61t_ms\x18\x01 \x01(\x03\x12$\n\x06rating\x18\x02 \x01(\x0b\x32\x14.arbiter.v1.Estimate\"\x94\x02\n\x15\x43omparePlayersRequest\x12\x0e\n\x06player\x18\x01 \x01(\t\x12\r\n\x05other\x18\x02 \x01(\t\x12\x1b\n\x0eplayer_version\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x1a\n\rother_version\x18\x04 \x01(\tH\x01\x88\x01\x01\x12\x0c\n\x04game\x18\x05 \x01(\t\x12\x11\n\x04\x65lo0\x18\x06 \x01(\x01H\x02\x88\x01\x01\x12\x11\n\x04\x65lo1\x18\x07 \x01(\x01H\x03\x88\x01\x01\x12\x12\n\x05\x61lpha\x18\x08 \x01(\x01H\x04\x88\x01\x01\x12\x11\n\x04\x62\x65ta\x18\t \x01(\x01H\x05\x88\x01\x01\x42\x11\n\x0f_player_versionB\x10\n\x0e_other_versionB\x07\n\x05_elo0B\x07\n\x05_elo1B\x08\n\x06_alphaB\x07\n\x05_beta\"U\n\nEncounters\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x0c\n\x04wins\x18\x03 \x01(\x05\x12\r\n\x05\x64raws\x18\x04 \x01(\x05\x12\x0e\n\x06losses\x18\x05 \x01(\x05\"x\n\x0fRatedDifference\x12\x16\n\x0eplayer_version\x18\x01 \x01(\t\x12\x15\n\rother_version\x18\x02 \x01(\t\x12!\n\x03\x65lo\x18\x03 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12\x13\n\x0bsuperiority\x18\x04 \x01(\x01\"\xd1\x01\n\x0bPairedGames\x12\r\n\x05pairs\x18\x01 \x03(\x05\x12\x10\n\x08unpaired\x18\x02 \x01(\x05\x12\r\n\x05score\x18\x03 \x01(\x01\x12!\n\x03\x65lo\x18\x04 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12\x13\n\x0bsuperiority\x18\x05 \x01(\x01\x12(\n\x04test\x18\x06 \x01(\x0b\x32\x1a.arbiter.v1.SequentialTest\x12\x30\n\x08\x65vidence\x18\x07 \x01(\x0b\x32\x1e.arbiter.v1.ConfidenceSequence\"\x9c\x01\n\x0eSequentialTest\x12\x0c\n\x04\x65lo0\x18\x01 \x01(\x01\x12\x0c\n\x04\x65lo1\x18\x02 \x01(\x01\x12\r\n\x05\x61lpha\x18\x03 \x01(\x01\x12\x0c\n\x04\x62\x65ta\x18\x04 \x01(\x01\x12\r\n\x05ratio\x18\x05 \x01(\x01\x12\r\n\x05lower\x18\x06 \x01(\x01\x12\r\n\x05upper\x18\x07 \x01(\x01\x12$\n\x07verdict\x18\x08 \x01(\x0e\x32\x13.arbiter.v1.Verdict\"R\n\x12\x43onfidenceSequence\x12\x0b\n\x03low\x18\x01 \x01(\x01\x12\x0c\n\x04high\x18\x02 \x01(\x01\x12\x0f\n\x07\x65lo_low\x18\x03 \x01(\x01\x12\x10\n\x08\x65lo_high\x18\x04 \x01(\x01\"\xdc\x01\n\x16\x43omparePlayersResponse\x12*\n\nencounters\x18\x01 \x03(\x0b\x32\x16.arbiter.v1.Encounters\x12%\n\x05total\x18\x02 \x01(\x0b\x32\x16.arbiter.v1.Encounters\x12*\n\x05rated\x18\x03 \x01(\x0b\x32\x1b.arbiter.v1.RatedDifference\x12\'\n\x06paired\x18\x04 \x01(\x0b\x32\x17.arbiter.v1.PairedGames\x12\x0c\n\x04game\x18\x05 \x01(\t\x12\x0c\n\x04note\x18\x06 \x01(\t*Y\n\x07Verdict\x12\x17\n\x13VERDICT_UNSPECIFIED\x10\x00\x12\x15\n\x11VERDICT_UNDECIDED\x10\x01\x12\x0e\n\nVERDICT_H0\x10\x02\x12\x0e\n\nVERDICT_H1\x10\x03\x32\x8b\x02\n\rRatingService\x12W\n\x0eGetLeaderboard\x12!.arbiter.v1.GetLeaderboardRequest\x1a\".arbiter.v1.GetLeaderboardResponse\x12H\n\tGetRating\x12\x1c.arbiter.v1.GetRatingRequest\x1a\x1d.arbiter.v1.GetRatingResponse\x12W\n\x0e\x43omparePlayers\x12!.arbiter.v1.ComparePlayersRequest\x1a\".arbiter.v1.ComparePlayersResponseB\x02P\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17\x61rbiter/v1/rating.proto\x12\narbiter.v1\"4\n\x08\x45stimate\x12\r\n\x05value\x18\x01 \x01(\x01\x12\x0b\n\x03low\x18\x02 \x01(\x01\x12\x0c\n\x04high\x18\x03 \x01(\x01\"B\n\x08\x46orfeits\x12\x10\n\x08timeouts\x18\x01 \x01(\x05\x12\x10\n\x08\x61\x62sences\x18\x02 \x01(\x05\x12\x12\n\nviolations\x18\x03 \x01(\x05\"\xe9\x01\n\x0eLeaderboardRow\x12\r\n\x05place\x18\x01 \x01(\x05\x12\r\n\x05group\x18\x02 \x01(\x05\x12\x0e\n\x06player\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\t\x12$\n\x06rating\x18\x05 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12\r\n\x05games\x18\x06 \x01(\x05\x12\x13\n\x0bprovisional\x18\x07 \x01(\x08\x12\x17\n\nabove_next\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12&\n\x08\x66orfeits\x18\t \x01(\x0b\x32\x14.arbiter.v1.ForfeitsB\r\n\x0b_above_next\"S\n\x06\x41nchor\x12\x0e\n\x06player\x18\x01 \x01(\t\x12\x0e\n\x06rating\x18\x02 \x01(\x01\x12)\n\x05\x66ixes\x18\x03 \x03(\x0b\x32\x1a.arbiter.v1.AnchoredPlayer\"^\n\x0e\x41nchoredPlayer\x12\x0e\n\x06player\x18\x01 \x01(\t\x12&\n\x08\x62y_games\x18\x02 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12\x14\n\x0c\x63ontradicted\x18\x03 \x01(\x08\"b\n\x15GetLeaderboardRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\x14\n\x0c\x61ll_versions\x18\x04 \x01(\x08\"\x9a\x02\n\x16GetLeaderboardResponse\x12(\n\x04rows\x18\x01 \x03(\x0b\x32\x1a.arbiter.v1.LeaderboardRow\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\r\n\x05games\x18\x04 \x01(\x03\x12\x0f\n\x07players\x18\x05 \x01(\x05\x12\'\n\tadvantage\x18\x06 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12#\n\x05\x64raws\x18\x07 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12\x0e\n\x06spread\x18\x08 \x01(\x01\x12#\n\x07\x61nchors\x18\t \x03(\x0b\x32\x12.arbiter.v1.Anchor\x12\x0c\n\x04note\x18\n \x01(\t\"H\n\x10GetRatingRequest\x12\x0e\n\x06player\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x16\n\x0ehistory_points\x18\x03 \x01(\x05\"\x89\x01\n\x11GetRatingResponse\x12,\n\x08versions\x18\x01 \x03(\x0b\x32\x1a.arbiter.v1.LeaderboardRow\x12*\n\x07history\x18\x02 \x03(\x0b\x32\x19.arbiter.v1.RatingHistory\x12\x0c\n\x04game\x18\x03 \x01(\t\x12\x0c\n\x04note\x18\x04 \x01(\t\"G\n\rRatingHistory\x12\x0f\n\x07version\x18\x01 \x01(\t\x12%\n\x05marks\x18\x02 \x03(\x0b\x32\x16.arbiter.v1.RatingMark\"A\n\nRatingMark\x12\r\n\x05\x61t_ms\x18\x01 \x01(\x03\x12$\n\x06rating\x18\x02 \x01(\x0b\x32\x14.arbiter.v1.Estimate\"\x94\x02\n\x15\x43omparePlayersRequest\x12\x0e\n\x06player\x18\x01 \x01(\t\x12\r\n\x05other\x18\x02 \x01(\t\x12\x1b\n\x0eplayer_version\x18\x03 \x01(\tH\x00\x88\x01\x01\x12\x1a\n\rother_version\x18\x04 \x01(\tH\x01\x88\x01\x01\x12\x0c\n\x04game\x18\x05 \x01(\t\x12\x11\n\x04\x65lo0\x18\x06 \x01(\x01H\x02\x88\x01\x01\x12\x11\n\x04\x65lo1\x18\x07 \x01(\x01H\x03\x88\x01\x01\x12\x12\n\x05\x61lpha\x18\x08 \x01(\x01H\x04\x88\x01\x01\x12\x11\n\x04\x62\x65ta\x18\t \x01(\x01H\x05\x88\x01\x01\x42\x11\n\x0f_player_versionB\x10\n\x0e_other_versionB\x07\n\x05_elo0B\x07\n\x05_elo1B\x08\n\x06_alphaB\x07\n\x05_beta\"U\n\nEncounters\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x0c\n\x04wins\x18\x03 \x01(\x05\x12\r\n\x05\x64raws\x18\x04 \x01(\x05\x12\x0e\n\x06losses\x18\x05 \x01(\x05\"x\n\x0fRatedDifference\x12\x16\n\x0eplayer_version\x18\x01 \x01(\t\x12\x15\n\rother_version\x18\x02 \x01(\t\x12!\n\x03\x65lo\x18\x03 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12\x13\n\x0bsuperiority\x18\x04 \x01(\x01\"\xd1\x01\n\x0bPairedGames\x12\r\n\x05pairs\x18\x01 \x03(\x05\x12\x10\n\x08unpaired\x18\x02 \x01(\x05\x12\r\n\x05score\x18\x03 \x01(\x01\x12!\n\x03\x65lo\x18\x04 \x01(\x0b\x32\x14.arbiter.v1.Estimate\x12\x13\n\x0bsuperiority\x18\x05 \x01(\x01\x12(\n\x04test\x18\x06 \x01(\x0b\x32\x1a.arbiter.v1.SequentialTest\x12\x30\n\x08\x65vidence\x18\x07 \x01(\x0b\x32\x1e.arbiter.v1.ConfidenceSequence\"\x9c\x01\n\x0eSequentialTest\x12\x0c\n\x04\x65lo0\x18\x01 \x01(\x01\x12\x0c\n\x04\x65lo1\x18\x02 \x01(\x01\x12\r\n\x05\x61lpha\x18\x03 \x01(\x01\x12\x0c\n\x04\x62\x65ta\x18\x04 \x01(\x01\x12\r\n\x05ratio\x18\x05 \x01(\x01\x12\r\n\x05lower\x18\x06 \x01(\x01\x12\r\n\x05upper\x18\x07 \x01(\x01\x12$\n\x07verdict\x18\x08 \x01(\x0e\x32\x13.arbiter.v1.Verdict\"R\n\x12\x43onfidenceSequence\x12\x0b\n\x03low\x18\x01 \x01(\x01\x12\x0c\n\x04high\x18\x02 \x01(\x01\x12\x0f\n\x07\x65lo_low\x18\x03 \x01(\x01\x12\x10\n\x08\x65lo_high\x18\x04 \x01(\x01\"\xdc\x01\n\x16\x43omparePlayersResponse\x12*\n\nencounters\x18\x01 \x03(\x0b\x32\x16.arbiter.v1.Encounters\x12%\n\x05total\x18\x02 \x01(\x0b\x32\x16.arbiter.v1.Encounters\x12*\n\x05rated\x18\x03 \x01(\x0b\x32\x1b.arbiter.v1.RatedDifference\x12\'\n\x06paired\x18\x04 \x01(\x0b\x32\x17.arbiter.v1.PairedGames\x12\x0c\n\x04game\x18\x05 \x01(\t\x12\x0c\n\x04note\x18\x06 \x01(\t*Y\n\x07Verdict\x12\x17\n\x13VERDICT_UNSPECIFIED\x10\x00\x12\x15\n\x11VERDICT_UNDECIDED\x10\x01\x12\x0e\n\nVERDICT_H0\x10\x02\x12\x0e\n\nVERDICT_H1\x10\x03\x32\x8b\x02\n\rRatingService\x12W\n\x0eGetLeaderboard\x12!.arbiter.v1.GetLeaderboardRequest\x1a\".arbiter.v1.GetLeaderboardResponse\x12H\n\tGetRating\x12\x1c.arbiter.v1.GetRatingRequest\x1a\x1d.arbiter.v1.GetRatingResponse\x12W\n\x0e\x43omparePlayers\x12!.arbiter.v1.ComparePlayersRequest\x1a\".arbiter.v1.ComparePlayersResponseB\x02P\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,8 +32,8 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'arbiter.v1.rating_pb2', _gl
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'P\001'
-  _globals['_VERDICT']._serialized_start=2344
-  _globals['_VERDICT']._serialized_end=2433
+  _globals['_VERDICT']._serialized_start=2483
+  _globals['_VERDICT']._serialized_end=2572
   _globals['_ESTIMATE']._serialized_start=39
   _globals['_ESTIMATE']._serialized_end=91
   _globals['_FORFEITS']._serialized_start=93
@@ -41,33 +41,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LEADERBOARDROW']._serialized_start=162
   _globals['_LEADERBOARDROW']._serialized_end=395
   _globals['_ANCHOR']._serialized_start=397
-  _globals['_ANCHOR']._serialized_end=437
-  _globals['_GETLEADERBOARDREQUEST']._serialized_start=439
-  _globals['_GETLEADERBOARDREQUEST']._serialized_end=537
-  _globals['_GETLEADERBOARDRESPONSE']._serialized_start=540
-  _globals['_GETLEADERBOARDRESPONSE']._serialized_end=822
-  _globals['_GETRATINGREQUEST']._serialized_start=824
-  _globals['_GETRATINGREQUEST']._serialized_end=896
-  _globals['_GETRATINGRESPONSE']._serialized_start=899
-  _globals['_GETRATINGRESPONSE']._serialized_end=1036
-  _globals['_RATINGHISTORY']._serialized_start=1038
-  _globals['_RATINGHISTORY']._serialized_end=1109
-  _globals['_RATINGMARK']._serialized_start=1111
-  _globals['_RATINGMARK']._serialized_end=1176
-  _globals['_COMPAREPLAYERSREQUEST']._serialized_start=1179
-  _globals['_COMPAREPLAYERSREQUEST']._serialized_end=1455
-  _globals['_ENCOUNTERS']._serialized_start=1457
-  _globals['_ENCOUNTERS']._serialized_end=1542
-  _globals['_RATEDDIFFERENCE']._serialized_start=1544
-  _globals['_RATEDDIFFERENCE']._serialized_end=1664
-  _globals['_PAIREDGAMES']._serialized_start=1667
-  _globals['_PAIREDGAMES']._serialized_end=1876
-  _globals['_SEQUENTIALTEST']._serialized_start=1879
-  _globals['_SEQUENTIALTEST']._serialized_end=2035
-  _globals['_CONFIDENCESEQUENCE']._serialized_start=2037
-  _globals['_CONFIDENCESEQUENCE']._serialized_end=2119
-  _globals['_COMPAREPLAYERSRESPONSE']._serialized_start=2122
-  _globals['_COMPAREPLAYERSRESPONSE']._serialized_end=2342
-  _globals['_RATINGSERVICE']._serialized_start=2436
-  _globals['_RATINGSERVICE']._serialized_end=2703
+  _globals['_ANCHOR']._serialized_end=480
+  _globals['_ANCHOREDPLAYER']._serialized_start=482
+  _globals['_ANCHOREDPLAYER']._serialized_end=576
+  _globals['_GETLEADERBOARDREQUEST']._serialized_start=578
+  _globals['_GETLEADERBOARDREQUEST']._serialized_end=676
+  _globals['_GETLEADERBOARDRESPONSE']._serialized_start=679
+  _globals['_GETLEADERBOARDRESPONSE']._serialized_end=961
+  _globals['_GETRATINGREQUEST']._serialized_start=963
+  _globals['_GETRATINGREQUEST']._serialized_end=1035
+  _globals['_GETRATINGRESPONSE']._serialized_start=1038
+  _globals['_GETRATINGRESPONSE']._serialized_end=1175
+  _globals['_RATINGHISTORY']._serialized_start=1177
+  _globals['_RATINGHISTORY']._serialized_end=1248
+  _globals['_RATINGMARK']._serialized_start=1250
+  _globals['_RATINGMARK']._serialized_end=1315
+  _globals['_COMPAREPLAYERSREQUEST']._serialized_start=1318
+  _globals['_COMPAREPLAYERSREQUEST']._serialized_end=1594
+  _globals['_ENCOUNTERS']._serialized_start=1596
+  _globals['_ENCOUNTERS']._serialized_end=1681
+  _globals['_RATEDDIFFERENCE']._serialized_start=1683
+  _globals['_RATEDDIFFERENCE']._serialized_end=1803
+  _globals['_PAIREDGAMES']._serialized_start=1806
+  _globals['_PAIREDGAMES']._serialized_end=2015
+  _globals['_SEQUENTIALTEST']._serialized_start=2018
+  _globals['_SEQUENTIALTEST']._serialized_end=2174
+  _globals['_CONFIDENCESEQUENCE']._serialized_start=2176
+  _globals['_CONFIDENCESEQUENCE']._serialized_end=2258
+  _globals['_COMPAREPLAYERSRESPONSE']._serialized_start=2261
+  _globals['_COMPAREPLAYERSRESPONSE']._serialized_end=2481
+  _globals['_RATINGSERVICE']._serialized_start=2575
+  _globals['_RATINGSERVICE']._serialized_end=2842
 # @@protoc_insertion_point(module_scope)

@@ -171,29 +171,71 @@ Global___LeaderboardRow: _TypeAlias = LeaderboardRow  # noqa: Y015
 
 @_typing.final
 class Anchor(_message.Message):
-    """A player whose fixed rating sets the scale."""
+    """A given rating, which sets the scale."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PLAYER_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
+    FIXES_FIELD_NUMBER: _builtins.int
     player: _builtins.str
-    """The player, with its version after an @ if it has one."""
+    """The player, with a version after an @ if the rating is given to that version; without one, to all versions."""
     rating: _builtins.float
     """Elo points."""
+    @_builtins.property
+    def fixes(self) -> _containers.RepeatedCompositeFieldContainer[Global___AnchoredPlayer]:
+        """The players of this leaderboard whose ratings are fixed by it; empty if it has no effect, because nobody of that
+        name and version has a rated game here.
+        """
+
     def __init__(
         self,
         *,
         player: _builtins.str = ...,
         rating: _builtins.float = ...,
+        fixes: _abc.Iterable[Global___AnchoredPlayer] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player", "rating", b"rating"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fixes", b"fixes", "player", b"player", "rating", b"rating"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Anchor: _TypeAlias = Anchor  # noqa: Y015
+
+@_typing.final
+class AnchoredPlayer(_message.Message):
+    """A player whose rating is fixed by an anchor, and what its games say."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    BY_GAMES_FIELD_NUMBER: _builtins.int
+    CONTRADICTED_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player, with its version after an @ if it has one."""
+    contradicted: _builtins.bool
+    """Whether the games contradict the anchor: it is more than three standard deviations away from by_games."""
+    @_builtins.property
+    def by_games(self) -> Global___Estimate:
+        """What the games alone say, in Elo points, if the scale is shifted so that the mean of all fixed players is the mean
+        of their anchors; absent if no other player is fixed.
+        """
+
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        by_games: Global___Estimate | None = ...,
+        contradicted: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["by_games", b"by_games"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by_games", b"by_games", "contradicted", b"contradicted", "player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AnchoredPlayer: _TypeAlias = AnchoredPlayer  # noqa: Y015
 
 @_typing.final
 class GetLeaderboardRequest(_message.Message):
@@ -273,7 +315,7 @@ class GetLeaderboardResponse(_message.Message):
 
     @_builtins.property
     def anchors(self) -> _containers.RepeatedCompositeFieldContainer[Global___Anchor]:
-        """The fixed ratings."""
+        """The given ratings."""
 
     def __init__(
         self,

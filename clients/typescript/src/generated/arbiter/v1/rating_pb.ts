@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arbiter/v1/rating.proto.
  */
 export const file_arbiter_v1_rating: GenFile = /*@__PURE__*/
-  fileDesc("ChdhcmJpdGVyL3YxL3JhdGluZy5wcm90bxIKYXJiaXRlci52MSI0CghFc3RpbWF0ZRINCgV2YWx1ZRgBIAEoARILCgNsb3cYAiABKAESDAoEaGlnaBgDIAEoASJCCghGb3JmZWl0cxIQCgh0aW1lb3V0cxgBIAEoBRIQCghhYnNlbmNlcxgCIAEoBRISCgp2aW9sYXRpb25zGAMgASgFIukBCg5MZWFkZXJib2FyZFJvdxINCgVwbGFjZRgBIAEoBRINCgVncm91cBgCIAEoBRIOCgZwbGF5ZXIYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIkCgZyYXRpbmcYBSABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEg0KBWdhbWVzGAYgASgFEhMKC3Byb3Zpc2lvbmFsGAcgASgIEhcKCmFib3ZlX25leHQYCCABKAFIAIgBARImCghmb3JmZWl0cxgJIAEoCzIULmFyYml0ZXIudjEuRm9yZmVpdHNCDQoLX2Fib3ZlX25leHQiKAoGQW5jaG9yEg4KBnBsYXllchgBIAEoCRIOCgZyYXRpbmcYAiABKAEiYgoVR2V0TGVhZGVyYm9hcmRSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEgwKBGdhbWUYAyABKAkSFAoMYWxsX3ZlcnNpb25zGAQgASgIIpoCChZHZXRMZWFkZXJib2FyZFJlc3BvbnNlEigKBHJvd3MYASADKAsyGi5hcmJpdGVyLnYxLkxlYWRlcmJvYXJkUm93EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIMCgRnYW1lGAMgASgJEg0KBWdhbWVzGAQgASgDEg8KB3BsYXllcnMYBSABKAUSJwoJYWR2YW50YWdlGAYgASgLMhQuYXJiaXRlci52MS5Fc3RpbWF0ZRIjCgVkcmF3cxgHIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSDgoGc3ByZWFkGAggASgBEiMKB2FuY2hvcnMYCSADKAsyEi5hcmJpdGVyLnYxLkFuY2hvchIMCgRub3RlGAogASgJIkgKEEdldFJhdGluZ1JlcXVlc3QSDgoGcGxheWVyGAEgASgJEgwKBGdhbWUYAiABKAkSFgoOaGlzdG9yeV9wb2ludHMYAyABKAUiiQEKEUdldFJhdGluZ1Jlc3BvbnNlEiwKCHZlcnNpb25zGAEgAygLMhouYXJiaXRlci52MS5MZWFkZXJib2FyZFJvdxIqCgdoaXN0b3J5GAIgAygLMhkuYXJiaXRlci52MS5SYXRpbmdIaXN0b3J5EgwKBGdhbWUYAyABKAkSDAoEbm90ZRgEIAEoCSJHCg1SYXRpbmdIaXN0b3J5Eg8KB3ZlcnNpb24YASABKAkSJQoFbWFya3MYAiADKAsyFi5hcmJpdGVyLnYxLlJhdGluZ01hcmsiQQoKUmF0aW5nTWFyaxINCgVhdF9tcxgBIAEoAxIkCgZyYXRpbmcYAiABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlIpQCChVDb21wYXJlUGxheWVyc1JlcXVlc3QSDgoGcGxheWVyGAEgASgJEg0KBW90aGVyGAIgASgJEhsKDnBsYXllcl92ZXJzaW9uGAMgASgJSACIAQESGgoNb3RoZXJfdmVyc2lvbhgEIAEoCUgBiAEBEgwKBGdhbWUYBSABKAkSEQoEZWxvMBgGIAEoAUgCiAEBEhEKBGVsbzEYByABKAFIA4gBARISCgVhbHBoYRgIIAEoAUgEiAEBEhEKBGJldGEYCSABKAFIBYgBAUIRCg9fcGxheWVyX3ZlcnNpb25CEAoOX290aGVyX3ZlcnNpb25CBwoFX2VsbzBCBwoFX2VsbzFCCAoGX2FscGhhQgcKBV9iZXRhIlUKCkVuY291bnRlcnMSDAoEZ2FtZRgBIAEoCRIMCgRzZWF0GAIgASgFEgwKBHdpbnMYAyABKAUSDQoFZHJhd3MYBCABKAUSDgoGbG9zc2VzGAUgASgFIngKD1JhdGVkRGlmZmVyZW5jZRIWCg5wbGF5ZXJfdmVyc2lvbhgBIAEoCRIVCg1vdGhlcl92ZXJzaW9uGAIgASgJEiEKA2VsbxgDIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSEwoLc3VwZXJpb3JpdHkYBCABKAEi0QEKC1BhaXJlZEdhbWVzEg0KBXBhaXJzGAEgAygFEhAKCHVucGFpcmVkGAIgASgFEg0KBXNjb3JlGAMgASgBEiEKA2VsbxgEIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSEwoLc3VwZXJpb3JpdHkYBSABKAESKAoEdGVzdBgGIAEoCzIaLmFyYml0ZXIudjEuU2VxdWVudGlhbFRlc3QSMAoIZXZpZGVuY2UYByABKAsyHi5hcmJpdGVyLnYxLkNvbmZpZGVuY2VTZXF1ZW5jZSKcAQoOU2VxdWVudGlhbFRlc3QSDAoEZWxvMBgBIAEoARIMCgRlbG8xGAIgASgBEg0KBWFscGhhGAMgASgBEgwKBGJldGEYBCABKAESDQoFcmF0aW8YBSABKAESDQoFbG93ZXIYBiABKAESDQoFdXBwZXIYByABKAESJAoHdmVyZGljdBgIIAEoDjITLmFyYml0ZXIudjEuVmVyZGljdCJSChJDb25maWRlbmNlU2VxdWVuY2USCwoDbG93GAEgASgBEgwKBGhpZ2gYAiABKAESDwoHZWxvX2xvdxgDIAEoARIQCghlbG9faGlnaBgEIAEoASLcAQoWQ29tcGFyZVBsYXllcnNSZXNwb25zZRIqCgplbmNvdW50ZXJzGAEgAygLMhYuYXJiaXRlci52MS5FbmNvdW50ZXJzEiUKBXRvdGFsGAIgASgLMhYuYXJiaXRlci52MS5FbmNvdW50ZXJzEioKBXJhdGVkGAMgASgLMhsuYXJiaXRlci52MS5SYXRlZERpZmZlcmVuY2USJwoGcGFpcmVkGAQgASgLMhcuYXJiaXRlci52MS5QYWlyZWRHYW1lcxIMCgRnYW1lGAUgASgJEgwKBG5vdGUYBiABKAkqWQoHVmVyZGljdBIXChNWRVJESUNUX1VOU1BFQ0lGSUVEEAASFQoRVkVSRElDVF9VTkRFQ0lERUQQARIOCgpWRVJESUNUX0gwEAISDgoKVkVSRElDVF9IMRADMosCCg1SYXRpbmdTZXJ2aWNlElcKDkdldExlYWRlcmJvYXJkEiEuYXJiaXRlci52MS5HZXRMZWFkZXJib2FyZFJlcXVlc3QaIi5hcmJpdGVyLnYxLkdldExlYWRlcmJvYXJkUmVzcG9uc2USSAoJR2V0UmF0aW5nEhwuYXJiaXRlci52MS5HZXRSYXRpbmdSZXF1ZXN0Gh0uYXJiaXRlci52MS5HZXRSYXRpbmdSZXNwb25zZRJXCg5Db21wYXJlUGxheWVycxIhLmFyYml0ZXIudjEuQ29tcGFyZVBsYXllcnNSZXF1ZXN0GiIuYXJiaXRlci52MS5Db21wYXJlUGxheWVyc1Jlc3BvbnNlQgJQAWIGcHJvdG8z");
+  fileDesc("ChdhcmJpdGVyL3YxL3JhdGluZy5wcm90bxIKYXJiaXRlci52MSI0CghFc3RpbWF0ZRINCgV2YWx1ZRgBIAEoARILCgNsb3cYAiABKAESDAoEaGlnaBgDIAEoASJCCghGb3JmZWl0cxIQCgh0aW1lb3V0cxgBIAEoBRIQCghhYnNlbmNlcxgCIAEoBRISCgp2aW9sYXRpb25zGAMgASgFIukBCg5MZWFkZXJib2FyZFJvdxINCgVwbGFjZRgBIAEoBRINCgVncm91cBgCIAEoBRIOCgZwbGF5ZXIYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIkCgZyYXRpbmcYBSABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEg0KBWdhbWVzGAYgASgFEhMKC3Byb3Zpc2lvbmFsGAcgASgIEhcKCmFib3ZlX25leHQYCCABKAFIAIgBARImCghmb3JmZWl0cxgJIAEoCzIULmFyYml0ZXIudjEuRm9yZmVpdHNCDQoLX2Fib3ZlX25leHQiUwoGQW5jaG9yEg4KBnBsYXllchgBIAEoCRIOCgZyYXRpbmcYAiABKAESKQoFZml4ZXMYAyADKAsyGi5hcmJpdGVyLnYxLkFuY2hvcmVkUGxheWVyIl4KDkFuY2hvcmVkUGxheWVyEg4KBnBsYXllchgBIAEoCRImCghieV9nYW1lcxgCIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSFAoMY29udHJhZGljdGVkGAMgASgIImIKFUdldExlYWRlcmJvYXJkUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIMCgRnYW1lGAMgASgJEhQKDGFsbF92ZXJzaW9ucxgEIAEoCCKaAgoWR2V0TGVhZGVyYm9hcmRSZXNwb25zZRIoCgRyb3dzGAEgAygLMhouYXJiaXRlci52MS5MZWFkZXJib2FyZFJvdxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSDAoEZ2FtZRgDIAEoCRINCgVnYW1lcxgEIAEoAxIPCgdwbGF5ZXJzGAUgASgFEicKCWFkdmFudGFnZRgGIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSIwoFZHJhd3MYByABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEg4KBnNwcmVhZBgIIAEoARIjCgdhbmNob3JzGAkgAygLMhIuYXJiaXRlci52MS5BbmNob3ISDAoEbm90ZRgKIAEoCSJIChBHZXRSYXRpbmdSZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRIMCgRnYW1lGAIgASgJEhYKDmhpc3RvcnlfcG9pbnRzGAMgASgFIokBChFHZXRSYXRpbmdSZXNwb25zZRIsCgh2ZXJzaW9ucxgBIAMoCzIaLmFyYml0ZXIudjEuTGVhZGVyYm9hcmRSb3cSKgoHaGlzdG9yeRgCIAMoCzIZLmFyYml0ZXIudjEuUmF0aW5nSGlzdG9yeRIMCgRnYW1lGAMgASgJEgwKBG5vdGUYBCABKAkiRwoNUmF0aW5nSGlzdG9yeRIPCgd2ZXJzaW9uGAEgASgJEiUKBW1hcmtzGAIgAygLMhYuYXJiaXRlci52MS5SYXRpbmdNYXJrIkEKClJhdGluZ01hcmsSDQoFYXRfbXMYASABKAMSJAoGcmF0aW5nGAIgASgLMhQuYXJiaXRlci52MS5Fc3RpbWF0ZSKUAgoVQ29tcGFyZVBsYXllcnNSZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRINCgVvdGhlchgCIAEoCRIbCg5wbGF5ZXJfdmVyc2lvbhgDIAEoCUgAiAEBEhoKDW90aGVyX3ZlcnNpb24YBCABKAlIAYgBARIMCgRnYW1lGAUgASgJEhEKBGVsbzAYBiABKAFIAogBARIRCgRlbG8xGAcgASgBSAOIAQESEgoFYWxwaGEYCCABKAFIBIgBARIRCgRiZXRhGAkgASgBSAWIAQFCEQoPX3BsYXllcl92ZXJzaW9uQhAKDl9vdGhlcl92ZXJzaW9uQgcKBV9lbG8wQgcKBV9lbG8xQggKBl9hbHBoYUIHCgVfYmV0YSJVCgpFbmNvdW50ZXJzEgwKBGdhbWUYASABKAkSDAoEc2VhdBgCIAEoBRIMCgR3aW5zGAMgASgFEg0KBWRyYXdzGAQgASgFEg4KBmxvc3NlcxgFIAEoBSJ4Cg9SYXRlZERpZmZlcmVuY2USFgoOcGxheWVyX3ZlcnNpb24YASABKAkSFQoNb3RoZXJfdmVyc2lvbhgCIAEoCRIhCgNlbG8YAyABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEhMKC3N1cGVyaW9yaXR5GAQgASgBItEBCgtQYWlyZWRHYW1lcxINCgVwYWlycxgBIAMoBRIQCgh1bnBhaXJlZBgCIAEoBRINCgVzY29yZRgDIAEoARIhCgNlbG8YBCABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEhMKC3N1cGVyaW9yaXR5GAUgASgBEigKBHRlc3QYBiABKAsyGi5hcmJpdGVyLnYxLlNlcXVlbnRpYWxUZXN0EjAKCGV2aWRlbmNlGAcgASgLMh4uYXJiaXRlci52MS5Db25maWRlbmNlU2VxdWVuY2UinAEKDlNlcXVlbnRpYWxUZXN0EgwKBGVsbzAYASABKAESDAoEZWxvMRgCIAEoARINCgVhbHBoYRgDIAEoARIMCgRiZXRhGAQgASgBEg0KBXJhdGlvGAUgASgBEg0KBWxvd2VyGAYgASgBEg0KBXVwcGVyGAcgASgBEiQKB3ZlcmRpY3QYCCABKA4yEy5hcmJpdGVyLnYxLlZlcmRpY3QiUgoSQ29uZmlkZW5jZVNlcXVlbmNlEgsKA2xvdxgBIAEoARIMCgRoaWdoGAIgASgBEg8KB2Vsb19sb3cYAyABKAESEAoIZWxvX2hpZ2gYBCABKAEi3AEKFkNvbXBhcmVQbGF5ZXJzUmVzcG9uc2USKgoKZW5jb3VudGVycxgBIAMoCzIWLmFyYml0ZXIudjEuRW5jb3VudGVycxIlCgV0b3RhbBgCIAEoCzIWLmFyYml0ZXIudjEuRW5jb3VudGVycxIqCgVyYXRlZBgDIAEoCzIbLmFyYml0ZXIudjEuUmF0ZWREaWZmZXJlbmNlEicKBnBhaXJlZBgEIAEoCzIXLmFyYml0ZXIudjEuUGFpcmVkR2FtZXMSDAoEZ2FtZRgFIAEoCRIMCgRub3RlGAYgASgJKlkKB1ZlcmRpY3QSFwoTVkVSRElDVF9VTlNQRUNJRklFRBAAEhUKEVZFUkRJQ1RfVU5ERUNJREVEEAESDgoKVkVSRElDVF9IMBACEg4KClZFUkRJQ1RfSDEQAzKLAgoNUmF0aW5nU2VydmljZRJXCg5HZXRMZWFkZXJib2FyZBIhLmFyYml0ZXIudjEuR2V0TGVhZGVyYm9hcmRSZXF1ZXN0GiIuYXJiaXRlci52MS5HZXRMZWFkZXJib2FyZFJlc3BvbnNlEkgKCUdldFJhdGluZxIcLmFyYml0ZXIudjEuR2V0UmF0aW5nUmVxdWVzdBodLmFyYml0ZXIudjEuR2V0UmF0aW5nUmVzcG9uc2USVwoOQ29tcGFyZVBsYXllcnMSIS5hcmJpdGVyLnYxLkNvbXBhcmVQbGF5ZXJzUmVxdWVzdBoiLmFyYml0ZXIudjEuQ29tcGFyZVBsYXllcnNSZXNwb25zZUICUAFiBnByb3RvMw");
 
 /**
  * A number that was estimated, with the ends of its 95 % interval.
@@ -163,13 +163,13 @@ export const LeaderboardRowSchema: GenMessage<LeaderboardRow> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_rating, 2);
 
 /**
- * A player whose fixed rating sets the scale.
+ * A given rating, which sets the scale.
  *
  * @generated from message arbiter.v1.Anchor
  */
 export type Anchor = Message<"arbiter.v1.Anchor"> & {
   /**
-   * The player, with its version after an @ if it has one.
+   * The player, with a version after an @ if the rating is given to that version; without one, to all versions.
    *
    * @generated from field: string player = 1;
    */
@@ -181,6 +181,14 @@ export type Anchor = Message<"arbiter.v1.Anchor"> & {
    * @generated from field: double rating = 2;
    */
   rating: number;
+
+  /**
+   * The players of this leaderboard whose ratings are fixed by it; empty if it has no effect, because nobody of that
+   * name and version has a rated game here.
+   *
+   * @generated from field: repeated arbiter.v1.AnchoredPlayer fixes = 3;
+   */
+  fixes: AnchoredPlayer[];
 };
 
 /**
@@ -189,6 +197,42 @@ export type Anchor = Message<"arbiter.v1.Anchor"> & {
  */
 export const AnchorSchema: GenMessage<Anchor> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_rating, 3);
+
+/**
+ * A player whose rating is fixed by an anchor, and what its games say.
+ *
+ * @generated from message arbiter.v1.AnchoredPlayer
+ */
+export type AnchoredPlayer = Message<"arbiter.v1.AnchoredPlayer"> & {
+  /**
+   * The player, with its version after an @ if it has one.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * What the games alone say, in Elo points, if the scale is shifted so that the mean of all fixed players is the mean
+   * of their anchors; absent if no other player is fixed.
+   *
+   * @generated from field: arbiter.v1.Estimate by_games = 2;
+   */
+  byGames?: Estimate | undefined;
+
+  /**
+   * Whether the games contradict the anchor: it is more than three standard deviations away from by_games.
+   *
+   * @generated from field: bool contradicted = 3;
+   */
+  contradicted: boolean;
+};
+
+/**
+ * Describes the message arbiter.v1.AnchoredPlayer.
+ * Use `create(AnchoredPlayerSchema)` to create a new message.
+ */
+export const AnchoredPlayerSchema: GenMessage<AnchoredPlayer> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_rating, 4);
 
 /**
  * Requests a leaderboard.
@@ -231,7 +275,7 @@ export type GetLeaderboardRequest = Message<"arbiter.v1.GetLeaderboardRequest"> 
  * Use `create(GetLeaderboardRequestSchema)` to create a new message.
  */
 export const GetLeaderboardRequestSchema: GenMessage<GetLeaderboardRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 4);
+  messageDesc(file_arbiter_v1_rating, 5);
 
 /**
  * A page of a leaderboard.
@@ -296,7 +340,7 @@ export type GetLeaderboardResponse = Message<"arbiter.v1.GetLeaderboardResponse"
   spread: number;
 
   /**
-   * The fixed ratings.
+   * The given ratings.
    *
    * @generated from field: repeated arbiter.v1.Anchor anchors = 9;
    */
@@ -315,7 +359,7 @@ export type GetLeaderboardResponse = Message<"arbiter.v1.GetLeaderboardResponse"
  * Use `create(GetLeaderboardResponseSchema)` to create a new message.
  */
 export const GetLeaderboardResponseSchema: GenMessage<GetLeaderboardResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 5);
+  messageDesc(file_arbiter_v1_rating, 6);
 
 /**
  * Requests the ratings of a player.
@@ -350,7 +394,7 @@ export type GetRatingRequest = Message<"arbiter.v1.GetRatingRequest"> & {
  * Use `create(GetRatingRequestSchema)` to create a new message.
  */
 export const GetRatingRequestSchema: GenMessage<GetRatingRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 6);
+  messageDesc(file_arbiter_v1_rating, 7);
 
 /**
  * The ratings of a player.
@@ -392,7 +436,7 @@ export type GetRatingResponse = Message<"arbiter.v1.GetRatingResponse"> & {
  * Use `create(GetRatingResponseSchema)` to create a new message.
  */
 export const GetRatingResponseSchema: GenMessage<GetRatingResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 7);
+  messageDesc(file_arbiter_v1_rating, 8);
 
 /**
  * The history of a version's rating.
@@ -420,7 +464,7 @@ export type RatingHistory = Message<"arbiter.v1.RatingHistory"> & {
  * Use `create(RatingHistorySchema)` to create a new message.
  */
 export const RatingHistorySchema: GenMessage<RatingHistory> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 8);
+  messageDesc(file_arbiter_v1_rating, 9);
 
 /**
  * A rating at an instant, from the games that had ended before it.
@@ -448,7 +492,7 @@ export type RatingMark = Message<"arbiter.v1.RatingMark"> & {
  * Use `create(RatingMarkSchema)` to create a new message.
  */
 export const RatingMarkSchema: GenMessage<RatingMark> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 9);
+  messageDesc(file_arbiter_v1_rating, 10);
 
 /**
  * Requests a comparison.
@@ -525,7 +569,7 @@ export type ComparePlayersRequest = Message<"arbiter.v1.ComparePlayersRequest"> 
  * Use `create(ComparePlayersRequestSchema)` to create a new message.
  */
 export const ComparePlayersRequestSchema: GenMessage<ComparePlayersRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 10);
+  messageDesc(file_arbiter_v1_rating, 11);
 
 /**
  * Games of the first player against the other.
@@ -574,7 +618,7 @@ export type Encounters = Message<"arbiter.v1.Encounters"> & {
  * Use `create(EncountersSchema)` to create a new message.
  */
 export const EncountersSchema: GenMessage<Encounters> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 11);
+  messageDesc(file_arbiter_v1_rating, 12);
 
 /**
  * A comparison of two players by their ratings, from all games of both against all players.
@@ -616,7 +660,7 @@ export type RatedDifference = Message<"arbiter.v1.RatedDifference"> & {
  * Use `create(RatedDifferenceSchema)` to create a new message.
  */
 export const RatedDifferenceSchema: GenMessage<RatedDifference> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 12);
+  messageDesc(file_arbiter_v1_rating, 13);
 
 /**
  * A comparison by pairs of games: two games of a tournament with the same opening and swapped seats.
@@ -679,7 +723,7 @@ export type PairedGames = Message<"arbiter.v1.PairedGames"> & {
  * Use `create(PairedGamesSchema)` to create a new message.
  */
 export const PairedGamesSchema: GenMessage<PairedGames> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 13);
+  messageDesc(file_arbiter_v1_rating, 14);
 
 /**
  * A generalised sequential probability ratio test, as fishtest does it.
@@ -749,7 +793,7 @@ export type SequentialTest = Message<"arbiter.v1.SequentialTest"> & {
  * Use `create(SequentialTestSchema)` to create a new message.
  */
 export const SequentialTestSchema: GenMessage<SequentialTest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 14);
+  messageDesc(file_arbiter_v1_rating, 15);
 
 /**
  * A confidence sequence for the first player's score in pairs: with a probability of 95 % it contains the true score at
@@ -792,7 +836,7 @@ export type ConfidenceSequence = Message<"arbiter.v1.ConfidenceSequence"> & {
  * Use `create(ConfidenceSequenceSchema)` to create a new message.
  */
 export const ConfidenceSequenceSchema: GenMessage<ConfidenceSequence> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 15);
+  messageDesc(file_arbiter_v1_rating, 16);
 
 /**
  * A comparison of two players.
@@ -849,7 +893,7 @@ export type ComparePlayersResponse = Message<"arbiter.v1.ComparePlayersResponse"
  * Use `create(ComparePlayersResponseSchema)` to create a new message.
  */
 export const ComparePlayersResponseSchema: GenMessage<ComparePlayersResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_rating, 16);
+  messageDesc(file_arbiter_v1_rating, 17);
 
 /**
  * The verdict of a sequential test.
