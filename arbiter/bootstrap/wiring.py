@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple, cast
 
-import structlog
+from structlog import get_logger as log
 
 from arbiter.bootstrap.world import World
 from arbiter.config import Settings
@@ -77,145 +78,239 @@ class Arbiter(NamedTuple):
     stalls: StallDetector
 
 
+class _Listeners(NamedTuple):
+    """Who is called, in this order: each list goes to the part that calls it, and `_subscribe` fills it."""
+
+    matches: list[MatchListener]  #: durable events of matches
+    adoptions: list[AdoptionListener]  #: matches that are live here now, as another server has stored them
+    revivals: list[RevivalListener]  #: matches that are live again after a start
+    log: list[LogListener]  #: new records of a shared log
+    tournaments: list[TournamentListener]  #: durable events of tournaments
+    first_items: list[FirstItems]  #: Play streams that open
+
+
+class _Parts:
+    """The use cases: each property says what its part is built from, and builds it when it is first used.
+
+    Raises Refusal for settings with which nothing could be played or rated.
+    """
+
+    def __init__(self, settings: Settings, world: World) -> None:
+        self.settings, self.limits = settings, settings.limits
+        self.world, self.clock, self.shared = world, world.clock, world.store.shared
+        self.policy = _policy(settings)
+        self.anchors = anchors.checked(settings.ratings.anchors.items())
+        self.listeners = _Listeners([], [], [], [], [], [])
+        self.cut_off = CutOff()
+        self.stalls = StallDetector(self.limits.held_up_ms)
+
+    # -- the record, and what other servers write to it --------------------------------------------------------------
+
+    @cached_property
+    def news(self) -> News | None:
+        bus = self.world.bus
+        return News(bus, self.clock, log("arbiter.bus")) if bus is not None else None
+
+    @cached_property
+    def directory(self) -> Directory:
+        directory = self.world.store.directory
+        return directory if self.news is None else cast(Directory, AnnouncingDirectory(directory, self.news))
+
+    @cached_property
+    def follower(self) -> Follower:
+        long_s = self.limits.held_up_ms / 1_000
+        return Follower(self.world.store.journal, self.listeners.log, log("arbiter.store"), long_s, self.news)
+
+    @cached_property
+    def journal(self) -> Journal:
+        journal = self.world.store.journal
+        if not self.shared:
+            return journal
+        report = self.follower.stored if self.news is None else self.news.stored
+        return cast(Journal, AnnouncingJournal(journal, self.follower, report))
+
+    # -- players and matches -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        return Accounts(self.directory, self.world.ids, self.clock, self.settings.registration, self.limits)
+
+    @cached_property
+    def connections(self) -> Connections:
+        return Connections(self.clock, self.follower.is_silent)
+
+    @cached_property
+    def matches(self) -> MatchRegistry:
+        traces = self.world.traces
+        return MatchRegistry(
+            self.journal if traces is None else traces.moves.journal(self.journal),
+            self.clock,
+            self.world.ids,
+            self.limits,
+            CommentKeys(self.world.signer).of,
+            self.connections,
+            self.listeners.matches,
+            self.listeners.adoptions,
+            self.listeners.revivals,
+            self.shared,
+            self.stalls,
+            log("arbiter.matches"),
+        )
+
+    @cached_property
+    def transcripts(self) -> Transcripts:
+        return Transcripts(self.matches, self.world.signer)
+
+    @cached_property
+    def feed(self) -> Feed:
+        return Feed(self.journal, self.limits, self.matches, self.shared)
+
+    # -- play --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def catch_up(self) -> CatchUp:
+        return CatchUp(self.matches, self.directory)
+
+    @cached_property
+    def delivery(self) -> Delivery:
+        credit_ms = self.settings.credit.hand_over_most_ms
+        move_lists = MoveLists(self.world.turn_rules, self.limits, credit_ms, log("arbiter.sessions"))
+        return Delivery(
+            self.connections, self.matches.live, self.catch_up, move_lists, self.clock, self.limits.held_up_ms
+        )
+
+    @cached_property
+    def acts(self) -> PlayActs:
+        return PlayActs(self.matches, self.delivery, self.clock, self.limits, self.world.metrics or NO_METER)
+
+    @cached_property
+    def membership(self) -> Membership | None:
+        replicas, silence_ms = self.world.store.replicas, self.limits.server_silence_ms
+        if replicas is None:
+            return None
+        return Membership(replicas, self.world.ids, silence_ms, self.delivery.hand_overs, self.cut_off, self.news)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        return Sessions(
+            self.connections,
+            self.matches,
+            self.accounts,
+            self.directory,
+            self.catch_up,
+            self.delivery,
+            self.listeners.first_items,
+            self.membership,
+            self.cut_off,
+            self.follower.silence_s,
+            self.clock,
+            self.limits,
+        )
+
+    @cached_property
+    def challenges(self) -> Challenges:
+        return Challenges(
+            self.directory,
+            self.accounts,
+            self.matches,
+            self.sessions,
+            self.world.ids,
+            self.clock,
+            self.limits,
+            self.policy,
+            self.shared,
+            log("arbiter.challenges"),
+        )
+
+    @cached_property
+    def replica(self) -> Replica | None:
+        if self.membership is None:
+            return None
+        return Replica(
+            self.membership,
+            self.connections,
+            self.sessions,
+            self.matches,
+            self.follower,
+            self.directory,
+            (self.accounts.hear, self.challenges.hear),
+            log("arbiter.replica"),
+            self.news,
+        )
+
+    # -- ratings and tournaments -------------------------------------------------------------------------------------
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        return Ratings(self.journal, self.clock, self.world.rating, self.anchors, log("arbiter.ratings"))
+
+    @cached_property
+    def tournaments(self) -> TournamentRegistry:
+        dependencies = Dependencies(
+            self.journal,
+            self.matches,
+            self.feed,
+            self.clock,
+            Capacity(self.sessions, self.limits.tournament_games),
+            self.world.pairing,
+            self.ratings,
+            self.policy,
+            self.world.judges,
+            self.shared,
+            log("arbiter.tournaments"),
+        )
+        return TournamentRegistry(dependencies, self.world.ids, self.limits, self.listeners.tournaments)
+
+    @cached_property
+    def calls(self) -> TournamentCalls:
+        return TournamentCalls(self.connections, self.tournaments, self.clock)
+
+
+def _subscribe(parts: _Parts) -> None:
+    """Fill the lists of listeners: this is the order in which they are called."""
+    lists, world, observers = parts.listeners, parts.world, parts.feed.subscribers
+    if parts.shared:
+        lists.matches.append(parts.matches.elsewhere.match_changed)
+    if world.metrics is not None:
+        count = world.metrics.listener(parts.clock)
+        lists.matches.append(_own(count, parts.matches.live) if parts.shared else count)
+    if world.traces is not None and parts.shared:
+        lists.matches.append(world.traces.moves.match_changed)
+    lists.matches.extend((observers.match_changed, parts.delivery.match_changed, parts.tournaments.match_changed))
+    lists.adoptions.append(parts.delivery.match_adopted)
+    lists.revivals.append(parts.tournaments.match_revived)
+    if parts.replica is not None:
+        lists.log.append(parts.replica.log_grown)
+    lists.log.extend((parts.matches.elsewhere.log_grown, observers.log_grown, parts.tournaments.log_grown))
+    lists.tournaments.append(parts.calls.tournament_changed)
+    lists.first_items.append(parts.calls.first_items)
+
+
 def wire(settings: Settings, world: World) -> Arbiter:
     """Wire up the use cases. Raises OperatorError for settings with which no match could be created."""
-    limits = settings.limits
     try:
-        policy = _policy(settings)
-        given = anchors.checked(settings.ratings.anchors.items())
+        parts = _Parts(settings, world)
     except Refusal as refusal:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
-    journal, directory = world.store.journal, world.store.directory
-    clock, pairing, judges, log = world.clock, world.pairing, world.judges, structlog.get_logger
-    news = None
-    if world.bus is not None:
-        news = News(world.bus, clock, log("arbiter.bus"))
-        directory = cast(Directory, AnnouncingDirectory(directory, news))
-    # Listeners are called in this order. The lists are filled below, once all parts exist.
-    match_listeners: list[MatchListener] = []
-    adoption_listeners: list[AdoptionListener] = []
-    revival_listeners: list[RevivalListener] = []
-    log_listeners: list[LogListener] = []
-    tournament_listeners: list[TournamentListener] = []
-    first_items: list[FirstItems] = []
-
-    follower = Follower(journal, log_listeners, log("arbiter.store"), limits.held_up_ms / 1_000, news)
-    if world.store.shared:
-        report = follower.stored if news is None else news.stored
-        journal = cast(Journal, AnnouncingJournal(journal, follower, report))
-    connections = Connections(clock)
-    connections.is_outdated = follower.is_silent
-    secret = CommentKeys(world.signer).of
-    stalls = StallDetector(limits.held_up_ms)
-    matches = MatchRegistry(
-        world.traces.moves.journal(journal) if world.traces is not None else journal,
-        clock,
-        world.ids,
-        limits,
-        secret,
-        connections,
-        match_listeners,
-        adoption_listeners,
-        revival_listeners,
-        world.store.shared,
-        stalls,
-        log("arbiter.matches"),
-    )
-    feed = Feed(journal, limits, matches, world.store.shared)
-    accounts = Accounts(directory, world.ids, clock, settings.registration, limits)
-    catch_up = CatchUp(matches, directory)
-    move_lists = MoveLists(world.turn_rules, limits, settings.credit.hand_over_most_ms, log("arbiter.sessions"))
-    delivery = Delivery(connections, matches.live, catch_up, move_lists, clock, limits.held_up_ms)
-    acts = PlayActs(matches, delivery, clock, limits, world.metrics or NO_METER)
-    cut_off = CutOff()
-    replicas = world.store.replicas
-    membership = None
-    if replicas is not None:
-        membership = Membership(replicas, world.ids, limits.server_silence_ms, delivery.hand_overs, cut_off, news)
-    sessions = Sessions(
-        connections,
-        matches,
-        accounts,
-        directory,
-        catch_up,
-        delivery,
-        first_items,
-        membership,
-        cut_off,
-        follower.silence_s,
-        clock,
-        limits,
-    )
-    cut_off.when_begun.append(sessions.cut_all)
-    challenges = Challenges(
-        directory,
-        accounts,
-        matches,
-        sessions,
-        world.ids,
-        clock,
-        limits,
-        policy,
-        world.store.shared,
-        log("arbiter.challenges"),
-    )
-    capacity = Capacity(sessions, limits.tournament_games)
-    ratings = Ratings(journal, clock, world.rating, given, log("arbiter.ratings"))
-    dependencies = Dependencies(
-        journal,
-        matches,
-        feed,
-        clock,
-        capacity,
-        pairing,
-        ratings,
-        policy,
-        judges,
-        world.store.shared,
-        log("arbiter.tournaments"),
-    )
-    tournaments = TournamentRegistry(dependencies, world.ids, limits, tournament_listeners)
-    calls = TournamentCalls(connections, tournaments, clock)
-
-    if world.metrics is not None:
-        count = world.metrics.listener(clock)
-        match_listeners.append(_own(count, matches.live) if world.store.shared else count)
-    if world.traces is not None and world.store.shared:
-        match_listeners.append(world.traces.moves.match_changed)
-    match_listeners += [feed.subscribers.match_changed, delivery.match_changed, tournaments.match_changed]
-    adoption_listeners += [delivery.match_adopted]
-    revival_listeners += [tournaments.match_revived]
-    log_listeners += [matches.log_grown, feed.subscribers.log_grown, tournaments.log_grown]
-    replica = None
-    if membership is not None:
-        hear = (accounts.hear, challenges.hear)
-        replica_log = log("arbiter.replica")
-        replica = Replica(membership, connections, sessions, matches, follower, directory, hear, replica_log, news)
-        log_listeners.insert(0, replica.log_grown)
-        if news is not None:
-            news.on_stream_opened(lambda player: connections.of(player) is not None)
-    tournament_listeners += [calls.tournament_changed]
-    first_items += [calls.first_items]
-    accounts.on_shut_out(sessions.shut_out)
-
+    _subscribe(parts)
     return Arbiter(
-        matches=matches,
-        match_listeners=match_listeners,
-        feed=feed,
-        accounts=accounts,
-        sessions=sessions,
-        acts=acts,
-        delivery=delivery,
-        challenges=challenges,
-        transcripts=Transcripts(matches, world.signer),
-        tournaments=tournaments,
-        ratings=ratings,
-        cut_off=cut_off,
-        policy=policy,
-        follower=follower,
-        replica=replica,
-        news=news,
-        stalls=stalls,
+        matches=parts.matches,
+        match_listeners=parts.listeners.matches,
+        feed=parts.feed,
+        accounts=parts.accounts,
+        sessions=parts.sessions,
+        acts=parts.acts,
+        delivery=parts.delivery,
+        challenges=parts.challenges,
+        transcripts=parts.transcripts,
+        tournaments=parts.tournaments,
+        ratings=parts.ratings,
+        cut_off=parts.cut_off,
+        policy=parts.policy,
+        follower=parts.follower,
+        replica=parts.replica,
+        news=parts.news,
+        stalls=parts.stalls,
     )
 
 

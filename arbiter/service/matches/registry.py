@@ -7,7 +7,7 @@ of them are in a cache (`ended`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
@@ -57,7 +57,7 @@ class MatchRegistry:
     each match and its events, once these are durable; the list may still grow until the first match is created.
     adoption_listeners: called with each match that becomes live here in the state that another server has stored.
     revival_listeners: called with each match that becomes live again after a start, unless the store is shared. shared:
-    other servers may use the store.
+    other servers may use the store; `elsewhere` applies what these do.
     """
 
     def __init__(
@@ -89,10 +89,8 @@ class MatchRegistry:
         )
         self._recovery = Recovery(journal, self._live, adoption_listeners, log)
         self._revival = Revival(journal, self._live, revival_listeners, shared, log)
-        self._elsewhere = MatchesElsewhere(self._live, self._recovery, log)
+        self.elsewhere = MatchesElsewhere(self._live, self._recovery, log)
         failure_listeners.append(self._recovery.append_failed)
-        if shared:
-            listeners.append(self._elsewhere.match_changed)
         self._shielded = Shielded()
         self._began = 0  # the last sequence number of the journal at the start
         self._log = log
@@ -191,10 +189,6 @@ class MatchRegistry:
     def recoveries(self) -> int:
         """The number of recoveries under way."""
         return self._recovery.pending
-
-    def log_grown(self, news: Sequence[StoredRecord]) -> None:
-        """Apply the records of other servers; see `MatchesElsewhere`."""
-        self._elsewhere.log_grown(news)
 
     # -- commands ------------------------------------------------------------------------------------------------
 

@@ -22,13 +22,13 @@ class Connections:
     other replicas have stored.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, is_outdated: Callable[[], bool]) -> None:
         self.by_player: dict[str, Session] = {}
         self.others: Counter[str] = Counter()
         self.waits = Waits(clock)
         self.elsewhere: dict[str, PlaySession] = {}
         self.nowhere: dict[str, int] = {}
-        self.is_outdated: Callable[[], bool] = lambda: False
+        self.is_outdated = is_outdated
         self._doubtful: dict[str, int] = {}  # players who may come from a dead replica: when they left it
         self._turned_away: dict[str, dict[str, Refusal]] = {}  # by player and match
 

@@ -87,6 +87,8 @@ class Replica:
         self._cleaning: set[str] = set()  # the dead replicas that it cleans up after now
         self._heard = 0.0  # when the last heartbeat was sent that the store took, by the event loop's time
         self._alone = False  # there was no other replica then
+        if news is not None:
+            news.on_stream_opened(lambda player: connections.of(player) is not None)
 
     async def start(self) -> None:
         """Become a replica and follow the log. Raises StoreFailed.

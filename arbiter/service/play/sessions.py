@@ -73,6 +73,8 @@ class Sessions:
         self._to_ping = 0.0  # how many pings are due, with a fraction
         self._openings = TokenBuckets(limits.play_streams_a_minute, MINUTE_MS, "streams of one player in a minute")
         self._tasks: set[asyncio.Task[None]] = set()
+        cut_off.when_begun.append(self.cut_all)
+        accounts.on_shut_out(self.shut_out)
 
     def is_live(self, player: str) -> bool:
         """Return whether a player has a live Play stream, on whichever server."""
