@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from arbiter_client.channel import Tls
 from arbiter_client.client import Client
@@ -30,11 +30,11 @@ def _answer(
 
 
 def _each(
-    method: Callable[Concatenate[Client, P], AsyncIterator[T]],
+    method: Callable[Concatenate[Client, P], AsyncGenerator[T, None]],
 ) -> Callable[Concatenate[BlockingClient, P], Iterator[T]]:
     @functools.wraps(method)
     def call(self: BlockingClient, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        stream = cast("AsyncGenerator[T, None]", method(self.client, *args, **kwargs))
+        stream = method(self.client, *args, **kwargs)
 
         async def following() -> Any:
             return await anext(stream, _END)

@@ -41,6 +41,9 @@ def _interruptible() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+Refuse = Callable[..., refusal_pb2.Refusal]  #: `refusal`
+
+
 def refusal(reason: str, code: grpc.StatusCode, **facts: str) -> refusal_pb2.Refusal:
     """Return a refusal as the arbiter writes it."""
     number = refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{reason}")
@@ -165,7 +168,7 @@ class Peer(
         """Return the next stream that a bot opens."""
         return await asyncio.wait_for(self.streams.get(), WAIT_S)
 
-    async def Play(self, request_iterator: Any, context: Any) -> None:  # noqa: N802 - gRPC's name
+    async def Play(self, request_iterator: Any, context: Any) -> None:  # type: ignore[override]  # noqa: N802 - gRPC's name
         await self.play(request_iterator, context)
 
     async def play(self, request_iterator: Any, context: Any) -> None:
@@ -238,7 +241,8 @@ class Peer(
         token = dict(context.invocation_metadata()).get("authorization", "").removeprefix("Bearer ")
         if token not in self.tokens:
             await abort(context, refusal("TOKEN_INVALID", grpc.StatusCode.UNAUTHENTICATED))
-        return player_pb2.GetPlayerResponse(player=player_pb2.Player(name=self.tokens[token]), scopes=[1, 3, 99])
+        scopes: list[Any] = [1, 3, 99]
+        return player_pb2.GetPlayerResponse(player=player_pb2.Player(name=self.tokens[token]), scopes=scopes)
 
     async def AcceptChallenge(self, request: Any, context: Any) -> Any:  # noqa: N802
         await self.answer("AcceptChallenge", request, context)
@@ -278,7 +282,7 @@ def no_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @asynccontextmanager
 async def listening() -> AsyncIterator[Peer]:
     """Return a peer that listens on a free port of the loopback."""
-    peer = Peer()
+    peer = Peer()  # type: ignore[abstract]  # other methods answer UNIMPLEMENTED
     server = grpc.aio.server()
     play_pb2_grpc.add_PlayServiceServicer_to_server(peer, server)
     match_pb2_grpc.add_MatchServiceServicer_to_server(peer, server)
@@ -307,7 +311,7 @@ async def other() -> AsyncIterator[Peer]:
 
 
 @pytest.fixture
-def refuse() -> Callable[..., refusal_pb2.Refusal]:
+def refuse() -> Refuse:
     """Build refusals."""
     return refusal
 
@@ -332,13 +336,15 @@ def ended_message(match_id: str = "m1", cursor: str = "c1", **more: Any) -> play
     return play_pb2.MatchEnded(match_id=match_id, cursor=cursor, **{**told, **more})
 
 
+class Messages:
+    """Builds messages of the server."""
+
+    turn = staticmethod(turn_message)
+    match = staticmethod(match_message)
+    ended = staticmethod(ended_message)
+
+
 @pytest.fixture
-def message() -> type:
+def message() -> type[Messages]:
     """Build messages of the server."""
-
-    class Messages:
-        turn = staticmethod(turn_message)
-        match = staticmethod(match_message)
-        ended = staticmethod(ended_message)
-
     return Messages

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arbiter_client as arb
 import grpc
 import pytest
 from arbiter_client import runner
 from arbiter_protos.v1 import match_pb2, play_pb2
+
+if TYPE_CHECKING:
+    from conftest import Messages, Peer, Refuse
 
 ILLEGAL = ("MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
 
@@ -21,7 +25,7 @@ class Scripted(arb.Bot):
 
     name = "scripted"
 
-    def __init__(self, *choices: Any) -> None:
+    def __init__(self, *choices: arb.Choice | Exception) -> None:
         self.choices = list(choices)
         self.turns: list[arb.Turn] = []
 
@@ -47,10 +51,10 @@ async def stream_of(peer: Any, bot: arb.Bot, **more: Any) -> Any:
         await asyncio.wait([task])
 
 
-async def test_a_bot_sends_its_evaluation(peer, message):
+async def test_a_bot_sends_its_evaluation(peer: Peer, message: type[Messages]) -> None:
     bot = Scripted(arb.Move("a1", evaluation=612, line=["a1", "b2"]), arb.OfferDraw(arb.Move("c3", line=("c3",))), "d4")
     async with stream_of(peer, bot) as stream:
-        moves = []
+        moves: list[play_pb2.MoveAct] = []
         for ply in range(3):
             known = [play_pb2.RecentMove(ply=n, seat=1, move=move.move) for n, move in enumerate(moves)]
             await stream.say(turn=message.turn(ply, last_moves=known))
@@ -68,7 +72,9 @@ async def test_a_bot_sends_its_evaluation(peer, message):
     ("evaluation", "line"),
     [(-1, ()), (1_001, [7]), (0.5, ["\ud800"]), ("much", ["é"]), (2**99, ["x" * 501]), (None, [None])],
 )
-async def test_a_comment_that_is_too_long_does_not_stop_a_move(peer, message, evaluation, line):
+async def test_a_comment_that_is_too_long_does_not_stop_a_move(
+    peer: Peer, message: type[Messages], evaluation: Any, line: Any
+) -> None:
     bot = Scripted(arb.Move("a1", evaluation=evaluation, line=line))
     async with stream_of(peer, bot) as stream:
         await stream.say(turn=message.turn(0))
@@ -77,7 +83,7 @@ async def test_a_comment_that_is_too_long_does_not_stop_a_move(peer, message, ev
     assert not move.HasField("comment")
 
 
-async def test_after_a_refused_move_the_bot_chooses_again_with_the_refusal(peer, message):
+async def test_after_a_refused_move_the_bot_chooses_again_with_the_refusal(peer: Peer, message: type[Messages]) -> None:
     bot = Scripted("bad", "good")
     async with stream_of(peer, bot) as stream:
         await stream.say(turn=message.turn(0))
@@ -91,7 +97,9 @@ async def test_after_a_refused_move_the_bot_chooses_again_with_the_refusal(peer,
     assert bot.turns[1].refused.facts == {"move": "bad", "strikes_left": "3"}
 
 
-async def test_the_second_refusal_of_a_turn_resigns(peer, message, caplog):
+async def test_the_second_refusal_of_a_turn_resigns(
+    peer: Peer, message: type[Messages], caplog: pytest.LogCaptureFixture
+) -> None:
     async with stream_of(peer, Scripted("bad", "worse")) as stream:
         await stream.say(turn=message.turn(0))
         await stream.refuse(await stream.read("move"), *ILLEGAL)
@@ -100,7 +108,7 @@ async def test_the_second_refusal_of_a_turn_resigns(peer, message, caplog):
     assert "it resigns" in caplog.text
 
 
-async def test_the_bots_own_answer_to_a_refusal_is_sent(peer, message):
+async def test_the_bots_own_answer_to_a_refusal_is_sent(peer: Peer, message: type[Messages]) -> None:
     class Stubborn(Scripted):
         def refused(self, turn: arb.Turn, refusal: arb.ArbiterError) -> str:
             return "other"
@@ -111,7 +119,7 @@ async def test_the_bots_own_answer_to_a_refusal_is_sent(peer, message):
         assert (await stream.read("move")).move.move == "other"
 
 
-async def test_after_a_temporary_refusal_the_same_request_is_sent_again(peer, message):
+async def test_after_a_temporary_refusal_the_same_request_is_sent_again(peer: Peer, message: type[Messages]) -> None:
     async with stream_of(peer, Scripted("a")) as stream:
         await stream.say(turn=message.turn(0))
         sent = await stream.read("move")
@@ -119,7 +127,7 @@ async def test_after_a_temporary_refusal_the_same_request_is_sent_again(peer, me
         assert await stream.read("move") == sent
 
 
-async def test_an_unknown_reason_is_handled_by_its_status_code(peer, message):
+async def test_an_unknown_reason_is_handled_by_its_status_code(peer: Peer, message: type[Messages]) -> None:
     async with stream_of(peer, Scripted("a")) as stream:
         await stream.say(turn=message.turn(0))
         sent = await stream.read("move")
@@ -131,7 +139,9 @@ async def test_an_unknown_reason_is_handled_by_its_status_code(peer, message):
         assert await stream.read("move") == sent
 
 
-async def test_a_temporary_refusal_without_a_time_is_repeated_soon(peer, message, monkeypatch):
+async def test_a_temporary_refusal_without_a_time_is_repeated_soon(
+    peer: Peer, message: type[Messages], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runner, "REPEAT_S", 0.001)
     async with stream_of(peer, Scripted("a")) as stream:
         await stream.say(turn=message.turn(0))
@@ -142,7 +152,7 @@ async def test_a_temporary_refusal_without_a_time_is_repeated_soon(peer, message
 
 
 @pytest.mark.parametrize("reason", ["PLY_MISMATCH", "NOT_YOUR_TURN", "MATCH_NOT_ACTIVE"])
-async def test_a_late_move_causes_no_resignation(peer, message, reason):
+async def test_a_late_move_causes_no_resignation(peer: Peer, message: type[Messages], reason: str) -> None:
     async with stream_of(peer, Scripted("a", "b")) as stream:
         await stream.say(turn=message.turn(0))
         await stream.refuse(await stream.read("move"), reason, grpc.StatusCode.FAILED_PRECONDITION)
@@ -150,7 +160,9 @@ async def test_a_late_move_causes_no_resignation(peer, message, reason):
         assert (await stream.read("move")).move.move == "b"
 
 
-async def test_an_exception_resigns_that_match_with_a_message(peer, message, caplog):
+async def test_an_exception_resigns_that_match_with_a_message(
+    peer: Peer, message: type[Messages], caplog: pytest.LogCaptureFixture
+) -> None:
     async with stream_of(peer, Scripted(ZeroDivisionError("oops"), "a")) as stream:
         await stream.say(turn=message.turn(0))
         assert (await stream.read("resign")).match_id == "m1"
@@ -166,10 +178,15 @@ async def test_an_exception_resigns_that_match_with_a_message(peer, message, cap
     [arb.ConnectionFailed("nobody answers"), arb.ArbiterError(arb.Reason.DRAINING, "later", "UNAVAILABLE")],
     ids=["away", "stopping"],
 )
-async def test_an_unavailable_server_is_no_error_of_the_bot(peer, message, error):
+async def test_an_unavailable_server_is_no_error_of_the_bot(
+    peer: Peer, message: type[Messages], error: arb.ClientError
+) -> None:
     async with stream_of(peer, Scripted(error, "a")) as stream:
         await stream.say(turn=message.turn(0))
         assert (await stream.read("move")).move.move == "a"
+
+
+Wrap = Callable[[Exception], None]  #: raises an error that comes of another one
 
 
 def from_it(error: Exception) -> None:
@@ -193,7 +210,7 @@ class Asks(arb.Bot):
 
     name = "asks"
 
-    def __init__(self, wrapped: Any) -> None:
+    def __init__(self, wrapped: Wrap) -> None:
         self.wrapped = wrapped
         self.causes: list[BaseException | None] = []
 
@@ -219,8 +236,8 @@ class AsksAtOnce(Asks):
 @pytest.mark.parametrize("wrapped", [from_it, in_its_handling, in_a_group, as_a_text])
 @pytest.mark.parametrize("kind", [AsksAtOnce, Asks])
 async def test_an_error_caused_by_an_outage_is_no_error_of_the_bot_however_it_is_wrapped(
-    peer, message, refuse, wrapped, kind
-):
+    peer: Peer, message: type[Messages], refuse: Refuse, wrapped: Wrap, kind: type[Asks]
+) -> None:
     away = refuse("STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="60000")  # longer than patience
     peer.answers["LegalMoves"] = [away, "b"]
     bot = kind(wrapped)
@@ -233,7 +250,9 @@ async def test_an_error_caused_by_an_outage_is_no_error_of_the_bot_however_it_is
 
 
 @pytest.mark.parametrize("wrapped", [from_it, in_a_group])
-async def test_a_wrapped_error_of_another_client_is_recognised_too(peer, message, wrapped):
+async def test_a_wrapped_error_of_another_client_is_recognised_too(
+    peer: Peer, message: type[Messages], wrapped: Wrap
+) -> None:
     class Elsewhere(Asks):
         async def choose(self, turn: arb.Turn) -> str:
             if peer.asked:
@@ -250,14 +269,16 @@ async def test_a_wrapped_error_of_another_client_is_recognised_too(peer, message
         assert (await stream.read("move")).move.move == "b"
 
 
-async def test_a_choice_that_is_no_move_resigns(peer, message, caplog):
-    async with stream_of(peer, Scripted(5)) as stream:
+async def test_a_choice_that_is_no_move_resigns(
+    peer: Peer, message: type[Messages], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with stream_of(peer, Scripted(5)) as stream:  # type: ignore[arg-type]
         await stream.say(turn=message.turn(0))
         await stream.read("resign")
     assert "choose returned 5" in caplog.text
 
 
-async def test_an_option_makes_an_exception_end_the_run(peer, message):
+async def test_an_option_makes_an_exception_end_the_run(peer: Peer, message: type[Messages]) -> None:
     async with stream_of(peer, Scripted(ZeroDivisionError("oops")), on_error="raise") as stream:
         await stream.say(turn=message.turn(0))
         with pytest.raises(arb.BotFailed, match="ZeroDivisionError: oops") as caught:
@@ -265,14 +286,14 @@ async def test_an_option_makes_an_exception_end_the_run(peer, message):
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-async def test_an_option_makes_an_exception_leave_the_clock_running(peer, message):
+async def test_an_option_makes_an_exception_leave_the_clock_running(peer: Peer, message: type[Messages]) -> None:
     async with stream_of(peer, Scripted(ZeroDivisionError("oops"), "a"), on_error="wait") as stream:
         await stream.say(turn=message.turn(0))
         await stream.say(turn=message.turn(0, "m2"))
         assert (await stream.read("move")).match_id == "m2"
 
 
-async def test_draws_are_offered_claimed_and_answered(peer, message):
+async def test_draws_are_offered_claimed_and_answered(peer: Peer, message: type[Messages]) -> None:
     class Drawish(Scripted):
         async def draw_offered(self, offer: arb.DrawOffer) -> bool:
             return offer.match.opponent == "bob"
@@ -290,13 +311,13 @@ async def test_draws_are_offered_claimed_and_answered(peer, message):
         await stream.read("resign")
 
 
-async def test_an_offer_is_declined_by_default(peer, message):
+async def test_an_offer_is_declined_by_default(peer: Peer, message: type[Messages]) -> None:
     async with stream_of(peer, Scripted()) as stream:
         await stream.say(match=message.match(draw_offered_by=2))
         assert not (await stream.read("answer_draw")).answer_draw.accept
 
 
-async def test_matches_are_played_simultaneously_up_to_the_limit(peer, message):
+async def test_matches_are_played_simultaneously_up_to_the_limit(peer: Peer, message: type[Messages]) -> None:
     go_on = asyncio.Event()
     thinking: list[str] = []
     enough = asyncio.Event()
@@ -322,7 +343,7 @@ async def test_matches_are_played_simultaneously_up_to_the_limit(peer, message):
     assert all(move.move.move == move.match_id for move in moves)
 
 
-async def test_a_turn_may_arrive_before_the_receipt_of_the_move_before_it(peer, message):
+async def test_a_turn_may_arrive_before_the_receipt_of_the_move_before_it(peer: Peer, message: type[Messages]) -> None:
     """This happens if a seat moves twice in a row; a turn that is only sent again gets no second choice."""
     bot = Scripted("a", "b", "c")
     async with stream_of(peer, bot) as stream:
@@ -341,7 +362,7 @@ async def test_a_turn_may_arrive_before_the_receipt_of_the_move_before_it(peer, 
     assert [turn.match.moves for turn in bot.turns] == [("a", "b")] * 3
 
 
-async def test_both_seats_of_a_match_against_itself(peer, message):
+async def test_both_seats_of_a_match_against_itself(peer: Peer, message: type[Messages]) -> None:
     """Each seat has its own match object for its state; an answer reaches the seat that sent the request."""
     told: list[Any] = []
 
@@ -354,6 +375,7 @@ async def test_both_seats_of_a_match_against_itself(peer, message):
             return arb.Move(chr(97 + turn.ply), line=[f"seat{turn.seat}"])
 
         async def ended(self, finished: arb.FinishedMatch) -> None:
+            assert finished.match is not None
             told.append(("ended", finished.seat, finished.match.memory, finished.match.over))
 
     async with stream_of(peer, Twofold(), matches=1) as stream:
@@ -375,7 +397,7 @@ async def test_both_seats_of_a_match_against_itself(peer, message):
     assert told == [("started", 1, "alice", 1), ("started", 2, "alice", 1), ("ended", 1, {"plies": [0, 2]}, True)]
 
 
-async def test_the_end_of_a_match_cancels_a_running_choice(peer, message):
+async def test_the_end_of_a_match_cancels_a_running_choice(peer: Peer, message: type[Messages]) -> None:
     thinking, stopped = asyncio.Event(), asyncio.Event()
 
     class Endless(arb.Bot):
@@ -396,7 +418,7 @@ async def test_the_end_of_a_match_cancels_a_running_choice(peer, message):
         await asyncio.wait_for(stopped.wait(), 240)
 
 
-async def test_methods_that_are_no_coroutines_may_call_the_server(peer, message):
+async def test_methods_that_are_no_coroutines_may_call_the_server(peer: Peer, message: type[Messages]) -> None:
     class Asking(arb.Bot):
         def choose(self, turn: arb.Turn) -> str:
             return self.legal_moves(turn)[-1].text
@@ -410,7 +432,9 @@ async def test_methods_that_are_no_coroutines_may_call_the_server(peer, message)
     assert metadata["authorization"] == "Bearer secret"
 
 
-async def test_a_blocking_call_in_the_event_loop_is_refused_with_a_message(peer, message, caplog):
+async def test_a_blocking_call_in_the_event_loop_is_refused_with_a_message(
+    peer: Peer, message: type[Messages], caplog: pytest.LogCaptureFixture
+) -> None:
     class Wrong(arb.Bot):
         async def choose(self, turn: arb.Turn) -> str:
             return self.legal_moves(turn)[0].text
@@ -421,7 +445,7 @@ async def test_a_blocking_call_in_the_event_loop_is_refused_with_a_message(peer,
     assert "await the calls of `client` instead" in caplog.text
 
 
-def test_a_turn_has_the_time_that_the_bot_may_use():
+def test_a_turn_has_the_time_that_the_bot_may_use() -> None:
     turn = arb.Turn("pods", 1, 0, "", (), (), 1_000, 1_200, "", False, "bob", (), None, (), 5_000, 1)
     left_ms = turn.time_left_ms
     assert left_ms is not None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import arbiter_client as arb
 import pytest
@@ -15,9 +17,10 @@ from arbiter_client.engines import standing
 from arbiter_client.values.play import LiveMatch
 
 from arbiter.games import registry
+from arbiter.games.circle_of_life import CircleOfLife, CirclePosition
 
 
-def turn_in(variant: str, moves: tuple[str, ...] = (), match: LiveMatch | None = None, **more) -> arb.Turn:
+def turn_in(variant: str, moves: tuple[str, ...] = (), match: LiveMatch | None = None, **more: Any) -> arb.Turn:
     """Return a turn at the end of a line of a game, as the arbiter would send it."""
     rules = registry.game(variant)
     position = rules.initial()
@@ -25,7 +28,7 @@ def turn_in(variant: str, moves: tuple[str, ...] = (), match: LiveMatch | None =
         position = rules.play(position, move)
     match = match or LiveMatch("m1", rules.variant, position.turn, "bob")
     match.moves = moves
-    told = {
+    told: dict[str, Any] = {
         "game": rules.variant,
         "seat": position.turn,
         "ply": len(moves),
@@ -47,12 +50,12 @@ def turn_in(variant: str, moves: tuple[str, ...] = (), match: LiveMatch | None =
 
 
 @pytest.mark.parametrize("game", registry.classes())
-def test_greedy_plays_a_legal_move_in_every_game(game):
+def test_greedy_plays_a_legal_move_in_every_game(game: str) -> None:
     turn = turn_in(game, available_ms=2_000)
     assert GreedyBot(seed=1).choose(turn) in [move.text for move in turn.legal_moves]
 
 
-def test_greedy_moves_at_once_when_its_clock_has_nearly_run_out():
+def test_greedy_moves_at_once_when_its_clock_has_nearly_run_out() -> None:
     turn = turn_in("elevation", available_ms=25)
     start_s = time.monotonic()
     move = GreedyBot(seed=1).choose(turn)
@@ -60,7 +63,7 @@ def test_greedy_moves_at_once_when_its_clock_has_nearly_run_out():
     assert move in [move.text for move in turn.legal_moves]
 
 
-def test_greedy_wins_when_it_can():
+def test_greedy_wins_when_it_can() -> None:
     rules = registry.game("hop-it")
     dice = Random(5)
     tried = 0
@@ -75,35 +78,35 @@ def test_greedy_wins_when_it_can():
     assert tried >= 3
 
 
-def test_the_engine_replays_only_new_moves(monkeypatch):
+def test_the_engine_replays_only_new_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     first = turn_in("circle-of-life")
     opening = tuple(move.text for move in first.legal_moves[:1])
     standing(first)
     rules = registry.game("circle-of-life")
     second = turn_in("circle-of-life", opening, first.match)
-    played = []
+    played: list[str] = []
     monkeypatch.setattr(type(rules), "play", _counting(type(rules).play, played))
     assert rules.text(standing(second).position) == second.position
     assert rules.text(standing(second).position) == second.position
     assert played == list(opening)
 
 
-def _counting(play, played):
-    def counted(self, position, move):
+def _counting(play: Callable[..., Any], played: list[str]) -> Callable[..., Any]:
+    def counted(self: CircleOfLife, position: CirclePosition, move: str) -> Any:
         played.append(move)
         return play(self, position, move)
 
     return counted
 
 
-def test_an_engine_that_disagrees_with_the_server_is_named():
+def test_an_engine_that_disagrees_with_the_server_is_named() -> None:
     with pytest.raises(arb.BotFailed, match="are the versions the same"):
         standing(turn_in("pods", position="something else"))
     with pytest.raises(arb.BotFailed, match="can't follow match m1: GAME_UNKNOWN"):
         standing(turn_in("pods", game="chess"))
 
 
-def test_a_bot_with_a_seed_repeats_its_choices_in_each_match():
+def test_a_bot_with_a_seed_repeats_its_choices_in_each_match() -> None:
     def run() -> list[str]:
         bot = RandomBot(seed=4)
         turns = [turn_in("pods", match=LiveMatch(f"m{n}", "pods", 1, "bob")) for n in range(5)]
@@ -126,12 +129,13 @@ class AnsweringClient:
         return arb.PlayedLine((final,), arb.GameOutcome(*position.outcome) if position.outcome else None)
 
 
-def test_the_bot_without_rules_finds_wins_and_losses_with_the_server():
+def test_the_bot_without_rules_finds_wins_and_losses_with_the_server() -> None:
     rules = registry.game("circle-of-life")
     dice = Random(7)
     bot = WireBot(seed=1)
     bot.blocking = AnsweringClient()  # type: ignore[assignment]
-    position, line = rules.initial(), ()
+    position = rules.initial()
+    line: tuple[str, ...] = ()
     while position.outcome is None:
         move = dice.choice(rules.moves(position))
         before, line, position = line, (*line, move), rules.play(position, move)
@@ -140,21 +144,21 @@ def test_the_bot_without_rules_finds_wins_and_losses_with_the_server():
     assert bot.choose(turn) in [move.text for move in turn.legal_moves]
 
 
-def test_a_bots_command_line_has_readable_help(capsys):
+def test_a_bots_command_line_has_readable_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         cli.main(RandomBot, "Plays.", ["--help"])
     assert done.value.code == 0
     assert "--server HOST:PORT" in capsys.readouterr().out
 
 
-def test_a_mistake_on_the_command_line_gets_one_line(capsys):
+def test_a_mistake_on_the_command_line_gets_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         cli.main(RandomBot, "Plays.", ["--server", "nowhere", "--name", "alice"])
     assert done.value.code == 1
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_command_line_builds_the_bot(monkeypatch):
+def test_the_command_line_builds_the_bot(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     monkeypatch.setattr(cli, "run", lambda bot, server, **more: made.append((bot, server, more)))
     cli.main(

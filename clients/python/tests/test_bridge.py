@@ -7,7 +7,7 @@ import os
 import sys
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arbiter_client as arb
 import grpc
@@ -17,6 +17,9 @@ from arbiter_protos.v1 import game_pb2
 from arbiter_protos.v1.play_pb2 import RecentMove
 from hypothesis import given
 from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from conftest import Messages, Peer
 
 # At each turn the program does what the next line of a file says; it records everything that it reads.
 PROGRAM = """
@@ -88,7 +91,9 @@ def listed(*moves: str) -> list[game_pb2.LegalMove]:
     return [game_pb2.LegalMove(text=move) for move in moves]
 
 
-async def test_a_program_receives_a_match_its_turns_and_its_end(peer, message, program):
+async def test_a_program_receives_a_match_its_turns_and_its_end(
+    peer: Peer, message: type[Messages], program: ScriptedProgram
+) -> None:
     program.order("move b1 evaluation 612 line b1 c2", "offer d4")
     async with playing(peer, program) as stream:
         hello = stream.hello
@@ -112,7 +117,9 @@ async def test_a_program_receives_a_match_its_turns_and_its_end(peer, message, p
     assert read[begin + 5 :] == [*second, "end won territory", "quit"]
 
 
-async def test_a_crashed_program_is_restarted_and_gets_the_same_turn(peer, message, program, caplog):
+async def test_a_crashed_program_is_restarted_and_gets_the_same_turn(
+    peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture
+) -> None:
     program.order("crash", "move a1")
     async with playing(peer, program) as stream:
         await stream.say(match=message.match())
@@ -128,7 +135,14 @@ async def test_a_crashed_program_is_restarted_and_gets_the_same_turn(peer, messa
     ("does", "told"),
     [("silence", "it did not answer within 0.2 s"), ("sing", "'sing': expected move TEXT"), ("crash", "exit code 3")],
 )
-async def test_a_program_that_fails_too_often_resigns_only_its_match(peer, message, program, caplog, does, told):
+async def test_a_program_that_fails_too_often_resigns_only_its_match(
+    peer: Peer,
+    message: type[Messages],
+    program: ScriptedProgram,
+    caplog: pytest.LogCaptureFixture,
+    does: str,
+    told: str,
+) -> None:
     program.order(does, does, "move a1")
     async with playing(peer, program, restarts=1, move_s=0.2) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
@@ -141,7 +155,9 @@ async def test_a_program_that_fails_too_often_resigns_only_its_match(peer, messa
     assert "the match is resigned" in caplog.text
 
 
-async def test_the_end_of_a_match_ends_a_running_choice_and_the_next_match_gets_a_new_process(peer, message, program):
+async def test_the_end_of_a_match_ends_a_running_choice_and_the_next_match_gets_a_new_process(
+    peer: Peer, message: type[Messages], program: ScriptedProgram
+) -> None:
     program.order("silence", "move a1")
     async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("z9")))
@@ -153,7 +169,9 @@ async def test_the_end_of_a_match_ends_a_running_choice_and_the_next_match_gets_
     assert program.read().count("arbiter 1") == 3  # one for the introduction
 
 
-async def test_a_process_is_used_for_one_match_after_another(peer, message, program):
+async def test_a_process_is_used_for_one_match_after_another(
+    peer: Peer, message: type[Messages], program: ScriptedProgram
+) -> None:
     program.order("move a1", "move a1")
     async with playing(peer, program) as stream:
         for match in ("m1", "m2"):
@@ -164,7 +182,9 @@ async def test_a_process_is_used_for_one_match_after_another(peer, message, prog
     assert program.read().count("arbiter 1") == 2
 
 
-async def test_simultaneous_matches_have_a_process_each(peer, message, program):
+async def test_simultaneous_matches_have_a_process_each(
+    peer: Peer, message: type[Messages], program: ScriptedProgram
+) -> None:
     program.order("silence", "move a1")
     async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, "m1", legal_moves=listed("a1")))
@@ -173,7 +193,9 @@ async def test_simultaneous_matches_have_a_process_each(peer, message, program):
         assert (await stream.read("move")).match_id == "m2"
 
 
-async def test_a_long_list_of_moves_is_requested_or_left_out(peer, message, program):
+async def test_a_long_list_of_moves_is_requested_or_left_out(
+    peer: Peer, message: type[Messages], program: ScriptedProgram
+) -> None:
     program.order("move a1")
     peer.answers["LegalMoves"] = ["a1", "b1", "c1"]
     async with playing(peer, program) as stream:
@@ -182,7 +204,7 @@ async def test_a_long_list_of_moves_is_requested_or_left_out(peer, message, prog
     assert not [line for line in program.read() if line.startswith("moves")]
 
 
-async def test_a_refusal_is_sent_with_the_turn(peer, message, program):
+async def test_a_refusal_is_sent_with_the_turn(peer: Peer, message: type[Messages], program: ScriptedProgram) -> None:
     program.order("move bad", "move good")
     async with playing(peer, program) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("good")))
@@ -201,26 +223,28 @@ async def test_a_refusal_is_sent_with_the_turn(peer, message, program):
         ("print('x' * 2_000_000, flush=True); input(); input()", "more than 1000000 bytes"),
     ],
 )
-async def test_a_program_without_an_introduction_is_named(tmp_path, text, why):
+async def test_a_program_without_an_introduction_is_named(tmp_path: Path, text: str, why: str) -> None:
     file = tmp_path / "program.py"
     file.write_text(text)
     with pytest.raises(bridge.ProgramFailed, match=why):
         await bridge.introduce([sys.executable, str(file)], limit_s=0.5 if "0.5" in why else 240)
 
 
-async def test_a_missing_program_can_not_be_started():
+async def test_a_missing_program_can_not_be_started() -> None:
     with pytest.raises(bridge.ProgramFailed, match="it can't be started: No such file"):
         await bridge.introduce(["/nowhere"])
 
 
-def test_errors_name_the_program_and_not_its_wrapper(capfd):
+def test_errors_name_the_program_and_not_its_wrapper(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(arb.BotFailed, match=r"^my-bot --fast: it ended with exit code 4$"):
         bridge.run(["sh", "-c", "exit 4"], called="my-bot --fast")
     with pytest.raises(arb.BotFailed, match=r"^sh -c 'exit 4': it ended with exit code 4$"):
         bridge.run(["sh", "-c", "exit 4"])
 
 
-async def test_failures_in_a_match_name_the_program_and_not_its_wrapper(peer, message, program, caplog):
+async def test_failures_in_a_match_name_the_program_and_not_its_wrapper(
+    peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture
+) -> None:
     program.order("crash", "move a1")
     async with playing(peer, program, called="./scribe.py --calm") as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
@@ -237,7 +261,9 @@ async def test_failures_in_a_match_name_the_program_and_not_its_wrapper(peer, me
         "import sys\nsys.stdin.read(); print('ready', flush=True)",
     ],
 )
-async def test_a_program_with_buffered_input_or_output_gets_a_hint(tmp_path, caplog, text):
+async def test_a_program_with_buffered_input_or_output_gets_a_hint(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str
+) -> None:
     file = tmp_path / "program.py"
     file.write_text(text)
     with pytest.raises(
@@ -247,7 +273,9 @@ async def test_a_program_with_buffered_input_or_output_gets_a_hint(tmp_path, cap
     assert "./buffered has not introduced itself for 0.5 s: if it has written its lines, they wait" in caplog.text
 
 
-async def test_a_program_that_answers_only_its_first_turn_gets_the_hint_too(peer, message, program, caplog):
+async def test_a_program_that_answers_only_its_first_turn_gets_the_hint_too(
+    peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture
+) -> None:
     program.order("silence", "move a1", "silence", "move a2")
     async with playing(peer, program, move_s=1) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
@@ -260,7 +288,7 @@ async def test_a_program_that_answers_only_its_first_turn_gets_the_hint_too(peer
     assert "it did not answer within 1 s; it is started again" in caplog.text  # it is only thinking
 
 
-async def test_a_program_enters_tournaments_as_its_options_say(peer, program):
+async def test_a_program_enters_tournaments_as_its_options_say(peer: Peer, program: ScriptedProgram) -> None:
     introduction = await bridge.introduce(program.command)
     async with bridge.ProgramBot(program.command, introduction) as bot:
         bot.enter_tournaments = True
@@ -284,12 +312,12 @@ CHOICES = {
 
 
 @pytest.mark.parametrize(("words", "json"), CHOICES.items())
-def test_both_formats_have_the_same_content(words, json):
+def test_both_formats_have_the_same_content(words: str, json: str) -> None:
     assert WORDS.choice(words) == JSON.choice(json)
 
 
 @pytest.mark.parametrize("line", ["", "move", "move a1 b2", "move a1 evaluation x", "claim now", "MOVE a1"])
-def test_malformed_lines_are_refused(line):
+def test_malformed_lines_are_refused(line: str) -> None:
     if line:
         with pytest.raises(bridge.NotUnderstood, match="expected"):
             WORDS.choice(line)
@@ -301,7 +329,7 @@ def test_malformed_lines_are_refused(line):
     st.text(max_size=60)
     | st.sampled_from(['{"kind":"move","move":7}', "[]", "[" * 100_000, '{"kind":"move","line":1}'])
 )
-def test_any_line_of_a_program_is_read_or_refused(line):
+def test_any_line_of_a_program_is_read_or_refused(line: str) -> None:
     for language in (WORDS, JSON):
         with suppress(bridge.NotUnderstood):
             language.choice(line)
@@ -309,7 +337,7 @@ def test_any_line_of_a_program_is_read_or_refused(line):
             language.introduction(line, bridge.Introduction())
 
 
-def test_json_introduces_itself_in_one_object():
+def test_json_introduces_itself_in_one_object() -> None:
     line = '{"kind":"ready","name":"n","version":"2","games":["pods"],"moves":9,"draws":true,"future":1}'
     introduction = bridge.Introduction("n", "2", ("pods",), 9, True)
     assert JSON.introduction(line, bridge.Introduction()) == (introduction, True)

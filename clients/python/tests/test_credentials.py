@@ -6,10 +6,14 @@ import asyncio
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import arbiter_client as arb
 import pytest
 from arbiter_client import credentials
+
+if TYPE_CHECKING:
+    from conftest import Peer
 
 
 class Idle(arb.Bot):
@@ -21,7 +25,7 @@ class Idle(arb.Bot):
         raise AssertionError(turn)
 
 
-def test_only_the_owner_can_read_a_stored_token(no_surroundings):
+def test_only_the_owner_can_read_a_stored_token(no_surroundings: Path) -> None:
     credentials.save("127.0.0.1:7400", "alice", 'se"cret')
     credentials.save("127.0.0.1:7400", "bob.2", "other")
     credentials.save("there:1", "alice", "third")
@@ -34,13 +38,13 @@ def test_only_the_owner_can_read_a_stored_token(no_surroundings):
     assert credentials.entries() == {"127.0.0.1:7400": {"bob.2": "other"}, "there:1": {"alice": "third"}}
 
 
-def test_tokens_that_are_stored_simultaneously_are_all_kept():
+def test_tokens_that_are_stored_simultaneously_are_all_kept() -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: credentials.save("here:1", f"bot-{n}", str(n)), range(40)))
     assert credentials.entries()["here:1"] == {f"bot-{n}": str(n) for n in range(40)}
 
 
-def test_the_environment_names_the_file(monkeypatch, tmp_path):
+def test_the_environment_names_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ARBITER_CREDENTIALS")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     assert credentials.path() == tmp_path / "config" / "arbiter" / "credentials.toml"
@@ -49,7 +53,7 @@ def test_the_environment_names_the_file(monkeypatch, tmp_path):
     assert credentials.path() == tmp_path / ".config" / "arbiter" / "credentials.toml"
 
 
-def test_the_argument_overrides_the_environment_which_overrides_the_file(monkeypatch):
+def test_the_argument_overrides_the_environment_which_overrides_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert credentials.token_for("here:1", "alice") == ""
     credentials.save("here:1", "alice", "kept")
     assert credentials.token_for("here:1", "alice") == "kept"
@@ -59,22 +63,22 @@ def test_the_argument_overrides_the_environment_which_overrides_the_file(monkeyp
 
 
 @pytest.mark.parametrize("content", ["[", "alice = 1", "[here]\nalice = 1", "\xff"])
-def test_a_broken_file_is_named(no_surroundings: Path, content):
+def test_a_broken_file_is_named(no_surroundings: Path, content: str) -> None:
     no_surroundings.write_text(content, encoding="latin-1")
     with pytest.raises(arb.CredentialsError, match=str(no_surroundings)):
         credentials.entries()
 
 
-async def first_token(peer, **more) -> str:
+async def first_token(peer: Peer, **more: Any) -> str:
     """Play until the stream is open, and return the token that opened it."""
     task = asyncio.create_task(arb.play(Idle(), peer.address, **more))
     stream = await peer.stream()
     task.cancel()
     await asyncio.wait([task])
-    return dict(stream.context.invocation_metadata())["authorization"]
+    return str(dict(stream.context.invocation_metadata())["authorization"])
 
 
-async def test_a_new_bot_is_registered_and_recognised_the_next_time(peer):
+async def test_a_new_bot_is_registered_and_recognised_the_next_time(peer: Peer) -> None:
     assert await first_token(peer, name="alice") == "Bearer token-1"
     assert credentials.find(peer.address, "alice") == "token-1"
     assert await first_token(peer, name="alice") == "Bearer token-1"
@@ -82,20 +86,20 @@ async def test_a_new_bot_is_registered_and_recognised_the_next_time(peer):
     assert peer.tokens == {"token-1": "alice", "token-2": "idle"}
 
 
-async def test_a_bot_registers_again_on_a_server_with_a_new_store(peer):
+async def test_a_bot_registers_again_on_a_server_with_a_new_store(peer: Peer) -> None:
     credentials.save(peer.address, "alice", "of the last life")
     assert await first_token(peer, name="alice") == "Bearer token-1"
     assert credentials.find(peer.address, "alice") == "token-1"
 
 
-async def test_a_taken_name_needs_its_token(peer):
+async def test_a_taken_name_needs_its_token(peer: Peer) -> None:
     peer.tokens["somebody's"] = "alice"
     with pytest.raises(arb.ArbiterError, match="there is a player alice already: give its token") as caught:
         await arb.play(Idle(), peer.address, name="alice")
     assert caught.value.reason is arb.Reason.PLAYER_EXISTS
 
 
-async def test_a_bot_needs_a_name(peer):
+async def test_a_bot_needs_a_name(peer: Peer) -> None:
     bot = Idle()
     bot.name = ""
     with pytest.raises(arb.CredentialsError, match="who plays"):

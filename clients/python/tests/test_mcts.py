@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from random import Random
+from typing import Any
 
 import arbiter_client as arb
 import pytest
@@ -15,6 +16,7 @@ from arbiter_client.search.pace import each_move_ms, thought_ms
 from arbiter_client.values.play import LiveMatch
 
 from arbiter.games import registry
+from arbiter.games.contract import Game
 from arbiter.matches import clock as clocks
 from arbiter.matches import time_control
 
@@ -43,14 +45,14 @@ LOSSES_IN_ONE = {
 }
 
 
-def searched(variant: str, text: str, most: int, seed: int = 1):
+def searched(variant: str, text: str, most: int, seed: int = 1) -> tuple[Game[Any], Any, str]:
     """Return the game, a position, and the move that the search finds in it after this many simulated moves."""
     game = registry.game(variant)
     position = game.parse(text)
     return game, position, Search(game, Random(seed)).move((), position, lambda played: played >= most)
 
 
-def winning(game, position) -> list[str]:
+def winning(game: Game[Any], position: Any) -> list[str]:
     """Return the moves that win at once."""
     found = []
     for move in game.moves(position):
@@ -61,7 +63,7 @@ def winning(game, position) -> list[str]:
 
 
 @pytest.mark.parametrize("variant", WINS_IN_ONE)
-def test_it_wins_when_it_can(variant):
+def test_it_wins_when_it_can(variant: str) -> None:
     game, position, move = searched(variant, WINS_IN_ONE[variant], 2_000)
     assert game.play(position, move).outcome.winner == position.turn
     assert len(winning(game, position)) <= len(game.moves(position)) / 7
@@ -69,7 +71,7 @@ def test_it_wins_when_it_can(variant):
 
 @pytest.mark.long
 @pytest.mark.parametrize("variant", LOSSES_IN_ONE)
-def test_it_avoids_an_immediate_loss(variant):
+def test_it_avoids_an_immediate_loss(variant: str) -> None:
     game, position, move = searched(variant, LOSSES_IN_ONE[variant], 4_000)
     after = game.play(position, move)
     assert after.outcome is None
@@ -79,14 +81,14 @@ def test_it_avoids_an_immediate_loss(variant):
     assert bad >= len(sample) / 2
 
 
-def turn_in(variant: str, match: LiveMatch | None = None, **more) -> arb.Turn:
+def turn_in(variant: str, match: LiveMatch | None = None, **more: Any) -> arb.Turn:
     """Return the first turn of a game, or the one after `match.moves`, as the arbiter would send it."""
     game = registry.game(variant)
     match = match or LiveMatch("m1", game.variant, 1, "bob")
     position = game.initial()
     for move in match.moves:
         position = game.play(position, move)
-    told = {
+    told: dict[str, Any] = {
         "game": game.variant,
         "seat": position.turn,
         "ply": len(match.moves),
@@ -109,12 +111,12 @@ def turn_in(variant: str, match: LiveMatch | None = None, **more) -> arb.Turn:
 
 @pytest.mark.long
 @pytest.mark.parametrize("variant", FIVE)
-def test_the_same_seed_and_budget_give_the_same_moves(variant):
+def test_the_same_seed_and_budget_give_the_same_moves(variant: str) -> None:
     def run(seed: int) -> list[str]:
         bot = MctsBot(seed, most_played=300, now_s=lambda: 0.0)
         game, match = registry.game(variant), LiveMatch("m1", variant, 1, "bob")
         for _ in range(4):
-            match.moves = (*match.moves, bot.choose(turn_in(variant, match)).text)
+            match.moves = (*match.moves, chosen(bot, turn_in(variant, match)).text)
             position = game.initial()
             for move in match.moves:
                 position = game.play(position, move)
@@ -137,8 +139,15 @@ class Ticking:
         return self.now_s
 
 
+def chosen(bot: MctsBot, turn: arb.Turn) -> arb.Move:
+    """Return the move that a bot chooses, when it chooses a move."""
+    move = bot.choose(turn)
+    assert isinstance(move, arb.Move)
+    return move
+
+
 @pytest.mark.parametrize("variant", FIVE)
-def test_it_keeps_its_time_limit(variant):
+def test_it_keeps_its_time_limit(variant: str) -> None:
     ticking = Ticking()
     MctsBot(1, most_thought_s=0.1, now_s=ticking).choose(turn_in(variant))
     assert 0.09 <= ticking.now_s <= 0.11
@@ -149,18 +158,19 @@ def test_it_keeps_its_time_limit(variant):
     assert ticking.now_s <= 0.31
 
 
-def test_the_end_of_a_match_ends_the_search():
+def test_the_end_of_a_match_ends_the_search() -> None:
     match = LiveMatch("m1", "pods", 1, "bob", over=True)
     bot = MctsBot(1, now_s=lambda: 0.0)
     game = registry.game("pods")
-    assert bot.choose(turn_in("pods", match)).text in game.moves(game.initial())
+    assert chosen(bot, turn_in("pods", match)).text in game.moves(game.initial())
 
 
 @pytest.mark.parametrize("variant", FIVE)
-def test_it_sends_its_evaluation(variant):
-    move = MctsBot(1, most_played=600, now_s=lambda: 0.0).choose(turn_in(variant))
+def test_it_sends_its_evaluation(variant: str) -> None:
+    move = chosen(MctsBot(1, most_played=600, now_s=lambda: 0.0), turn_in(variant))
     game = registry.game(variant)
     position = game.initial()
+    assert move.evaluation is not None
     assert 0 <= move.evaluation <= 1000
     assert 1 <= len(move.line) <= LONGEST_LINE
     assert move.line[0] == move.text
@@ -168,7 +178,7 @@ def test_it_sends_its_evaluation(variant):
         position = game.play(position, each)
 
 
-def test_the_search_tree_is_kept_for_the_next_turn():
+def test_the_search_tree_is_kept_for_the_next_turn() -> None:
     game = registry.game("circle-of-life")
     search = Search(game, Random(1))
     move = search.move((), game.initial(), lambda played: played >= 3_000)
@@ -179,19 +189,19 @@ def test_the_search_tree_is_kept_for_the_next_turn():
     assert search.tree.root is node
 
 
-def test_an_unknown_line_starts_a_new_tree():
+def test_an_unknown_line_starts_a_new_tree() -> None:
     game = registry.game("hop-it")
     search = Search(game, Random(1))
     first = search.move((), game.initial(), lambda played: played >= 100)
     position = game.initial()
-    line = ()
+    line: tuple[str, ...] = ()
     for _ in range(3):
         line = (*line, next(move for move in game.moves(position) if move != first))
         position = game.play(position, line[-1])
     assert search.move(line, position, lambda played: played >= 100) in game.moves(position)
 
 
-def test_a_forced_move_is_played_at_once():
+def test_a_forced_move_is_played_at_once() -> None:
     game = registry.game("hop-it")
     position = game.parse("_...._/_....f_/_.f.._/_..F.._/_...._/_.F..._/_F..._ 2 2")
     assert len(game.moves(position)) == 1
@@ -216,7 +226,7 @@ CONTROLS = (
 
 
 @pytest.mark.parametrize("notation", CONTROLS)
-def test_the_flag_never_falls(notation):
+def test_the_flag_never_falls(notation: str) -> None:
     """A hundred moves; each also loses 8 ms on the network and elsewhere."""
     control = time_control.parse(notation)
     clock = clocks.start(control)
@@ -245,16 +255,16 @@ def test_the_flag_never_falls(notation):
         ("", 0),
     ],
 )
-def test_the_time_for_a_move_with_each_control(notation, expected_ms):
+def test_the_time_for_a_move_with_each_control(notation: str, expected_ms: int) -> None:
     assert each_move_ms(notation) == expected_ms
 
 
-def test_with_other_matches_in_the_process_a_search_ends_earlier():
+def test_with_other_matches_in_the_process_a_search_ends_earlier() -> None:
     assert thought_ms("50ms/move", 50, 0, matches=5) < thought_ms("50ms/move", 50, 0, matches=1)
     assert thought_ms("50ms/move", 10, 0) == 0
 
 
-def test_it_claims_a_draw_that_is_better_than_its_position():
+def test_it_claims_a_draw_that_is_better_than_its_position() -> None:
     game = registry.game("pondlife")
     text = "t3...T0/t3....T0/t3.....T0/.......T0/n..s....N/t3......T0/t3.....T0/t3....T0/t3...T0 1 - - 7 8 0 0 61 0"
     position = game.parse(text)
@@ -265,11 +275,11 @@ def test_it_claims_a_draw_that_is_better_than_its_position():
     assert bot.choose(told) == arb.ClaimDraw()
     told = turn_in("pondlife", LiveMatch("m2", "pondlife", 1, "bob"), position=text)
     told.match.memory["arbiter_client.engines"] = engines._Replay((), position)
-    assert bot.choose(told).text in game.moves(position)
+    assert chosen(bot, told).text in game.moves(position)
 
 
 @pytest.mark.parametrize("variant", FIVE)
-def test_the_evaluation_favours_neither_seat(variant):
+def test_the_evaluation_favours_neither_seat(variant: str) -> None:
     game = registry.game(variant)
     evaluation = Evaluation(game, WEIGHTS[variant])
     if variant != "pondlife":  # Blue has one egg more
@@ -280,7 +290,7 @@ def test_the_evaluation_favours_neither_seat(variant):
         assert -1 < evaluation(position) < 1
 
 
-def test_weights_name_existing_counters_and_pieces():
+def test_weights_name_existing_counters_and_pieces() -> None:
     for variant, weights in WEIGHTS.items():
         game = registry.game(variant)
         dice, position, names = Random(1), game.initial(), set()
@@ -291,23 +301,25 @@ def test_weights_name_existing_counters_and_pieces():
             position = game.play(position, dice.choice(game.moves(position)))
         eels = {name for name in weights.counters if "eel" in name}
         assert set(weights.counters) - eels <= names
-        assert set(weights.pieces) <= set(game.facts.letters)
+        assert set(weights.pieces) <= set(game.facts.letters or ())
 
 
-def test_a_game_without_weights_is_evaluated_by_its_pieces():
+def test_a_game_without_weights_is_evaluated_by_its_pieces() -> None:
     game = registry.game("hop-it")
+    assert game.facts.letters is not None
     evaluation = Evaluation(game, Weights(pieces=dict.fromkeys(game.facts.letters, 1.0)))
     assert evaluation(game.parse("_ffff_/_ttttt_/_...._/_....._/_...._/_TTTTT_/_FFF._ 1 0")) < 0
 
 
 @pytest.mark.long
-def test_it_beats_the_greedy_bot():
+def test_it_beats_the_greedy_bot() -> None:
     """Four games of Circle of Life with 400 moves in the tree for each turn: no clock, so always the same games."""
     game = registry.game("circle-of-life")
     points = 0.0
     for number in range(4):
         own, other, seat = Search(game, Random(f"own {number}")), Random(f"other {number}"), 1 + number % 2
-        position, line = game.initial(), ()
+        position = game.initial()
+        line: tuple[str, ...] = ()
         while position.outcome is None:
             if position.turn == seat:
                 move = own.move(line, position, lambda played: played >= 400)

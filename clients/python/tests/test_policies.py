@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arbiter_client as arb
 import grpc
 import pytest
 from arbiter_protos.v1 import play_pb2, player_pb2, tournament_pb2
+
+if TYPE_CHECKING:
+    from conftest import Messages, Peer, Refuse
 
 GONE = ("CHALLENGE_NOT_FOUND", grpc.StatusCode.NOT_FOUND)
 
@@ -76,7 +79,7 @@ async def verdicts(peer: Any, bot: arb.Bot, *challenges: Any) -> dict[str, tuple
     return {request.challenge_id: (method, getattr(request, "reason", "")) for method, request, _ in peer.asked}
 
 
-async def test_challenges_are_accepted_by_policy(peer):
+async def test_challenges_are_accepted_by_policy(peer: Peer) -> None:
     bot = Sociable(games=("pods",), time_controls=("1m+1s",), opponents=("bob", "carol"))
     said = await verdicts(
         peer,
@@ -96,12 +99,12 @@ async def test_challenges_are_accepted_by_policy(peer):
     }
 
 
-async def test_a_bot_may_take_no_challenges(peer):
+async def test_a_bot_may_take_no_challenges(peer: Peer) -> None:
     said = await verdicts(peer, Sociable(accept_challenges=False), challenge("c1"))
     assert said == {"c1": ("DeclineChallenge", "this bot accepts no challenges")}
 
 
-async def test_a_bots_own_decision_overrides_its_policy(peer):
+async def test_a_bots_own_decision_overrides_its_policy(peer: Peer) -> None:
     class Choosy(Sociable):
         def challenged(self, challenge: arb.Challenge) -> bool | str:
             return True if challenge.challenge_id == "c1" else "not today " * 50
@@ -111,7 +114,9 @@ async def test_a_bots_own_decision_overrides_its_policy(peer):
     assert said["c2"] == ("DeclineChallenge", ("not today " * 50)[:200])
 
 
-async def test_a_bot_with_an_error_in_its_decision_declines_the_challenge(peer, caplog):
+async def test_a_bot_with_an_error_in_its_decision_declines_the_challenge(
+    peer: Peer, caplog: pytest.LogCaptureFixture
+) -> None:
     class Failing(Sociable):
         def challenged(self, challenge: arb.Challenge) -> bool:
             raise ZeroDivisionError
@@ -121,7 +126,7 @@ async def test_a_bot_with_an_error_in_its_decision_declines_the_challenge(peer, 
     assert "sociable failed in challenged" in caplog.text
 
 
-async def test_simultaneous_challenges_are_accepted_only_up_to_the_limit(peer, message):
+async def test_simultaneous_challenges_are_accepted_only_up_to_the_limit(peer: Peer, message: type[Messages]) -> None:
     bot = Sociable(most_matches=2)
     async with stream_of(peer, bot) as stream:
         assert stream.hello.most_matches == 2
@@ -139,7 +144,9 @@ async def test_simultaneous_challenges_are_accepted_only_up_to_the_limit(peer, m
         assert (await peer.until_asked("AcceptChallenge", 3)).challenge_id == "c4"
 
 
-async def test_a_match_that_arrives_on_the_stream_before_the_answer_is_counted_once(peer, message):
+async def test_a_match_that_arrives_on_the_stream_before_the_answer_is_counted_once(
+    peer: Peer, message: type[Messages]
+) -> None:
     bot = Sociable(most_matches=1)
     async with stream_of(peer, bot) as stream:
         await stream.say(match=message.match("of-c1"))
@@ -151,7 +158,7 @@ async def test_a_match_that_arrives_on_the_stream_before_the_answer_is_counted_o
             await quiet(stream)
 
 
-async def test_a_refused_acceptance_does_not_count(peer, refuse):
+async def test_a_refused_acceptance_does_not_count(peer: Peer, refuse: Refuse) -> None:
     bot = Sociable(most_matches=1)
     peer.refusals["AcceptChallenge"] = [refuse(*GONE)]
     async with stream_of(peer, bot) as stream:
@@ -166,7 +173,7 @@ async def test_a_refused_acceptance_does_not_count(peer, refuse):
 # Seeks of others
 
 
-async def test_suitable_seeks_are_accepted_if_the_bot_wants_that(peer):
+async def test_suitable_seeks_are_accepted_if_the_bot_wants_that(peer: Peer) -> None:
     bot = Sociable(accept_seeks=True, games=("pods",), opponents=("bob",), most_matches=2)
     async with stream_of(peer, bot) as stream:
         assert stream.hello.seeks
@@ -185,7 +192,7 @@ async def test_suitable_seeks_are_accepted_if_the_bot_wants_that(peer):
     ]
 
 
-async def test_seeks_are_ignored_by_default(peer):
+async def test_seeks_are_ignored_by_default(peer: Peer) -> None:
     async with stream_of(peer, Sociable()) as stream:
         assert not stream.hello.seeks
         await stream.say(seek=challenge("s1", to=""))
@@ -193,7 +200,7 @@ async def test_seeks_are_ignored_by_default(peer):
     assert peer.asked == []
 
 
-async def test_another_player_may_be_faster(peer, refuse, caplog):
+async def test_another_player_may_be_faster(peer: Peer, refuse: Refuse, caplog: pytest.LogCaptureFixture) -> None:
     class Choosy(Sociable):
         async def sought(self, seek: arb.Challenge) -> bool:
             return seek.terms.game == "pods"
@@ -216,7 +223,7 @@ PODS = arb.Terms("pods", "1m+1s", rated=True, seat=2)
 HOP_IT = arb.Terms("hop-it")
 
 
-async def test_seeks_are_open_while_the_bot_takes_more_matches(peer, message):
+async def test_seeks_are_open_while_the_bot_takes_more_matches(peer: Peer, message: type[Messages]) -> None:
     bot = Sociable(seeks=(PODS, HOP_IT), most_matches=2)
     async with stream_of(peer, bot) as stream:
         made = [(await peer.until_asked("CreateSeek", times)).terms for times in (1, 2)]
@@ -238,7 +245,7 @@ async def test_seeks_are_open_while_the_bot_takes_more_matches(peer, message):
     assert other in {request.challenge_id for request in peer.requests("DeclineChallenge")}
 
 
-async def test_a_seek_is_not_repeated_after_the_last_match(peer, message):
+async def test_a_seek_is_not_repeated_after_the_last_match(peer: Peer, message: type[Messages]) -> None:
     bot = Sociable(seeks=(PODS,), most_matches=1)
     async with stream_of(peer, bot) as stream:
         await peer.until_asked("CreateSeek")
@@ -252,14 +259,14 @@ async def test_a_seek_is_not_repeated_after_the_last_match(peer, message):
     assert len(peer.requests("CreateSeek")) == 1
 
 
-async def test_seeks_are_withdrawn_at_the_end(peer):
+async def test_seeks_are_withdrawn_at_the_end(peer: Peer) -> None:
     async with stream_of(peer, Sociable(seeks=(PODS, HOP_IT))):
         await peer.until_asked("CreateSeek", 2)
     assert peer.seeks == {}
     assert len(peer.requests("DeclineChallenge")) == 2
 
 
-async def test_after_a_lost_connection_only_missing_seeks_are_made_again(peer):
+async def test_after_a_lost_connection_only_missing_seeks_are_made_again(peer: Peer) -> None:
     async with stream_of(peer, Sociable(seeks=(PODS, HOP_IT))) as stream:
         await peer.until_asked("CreateSeek", 2)
         kept, taken = list(peer.seeks)
@@ -271,7 +278,7 @@ async def test_after_a_lost_connection_only_missing_seeks_are_made_again(peer):
     assert len(peer.requests("CreateSeek")) == 3
 
 
-async def test_a_seek_of_a_run_that_crashed_is_used(peer):
+async def test_a_seek_of_a_run_that_crashed_is_used(peer: Peer) -> None:
     terms = player_pb2.Terms(game="hop-it", time_control="5m", seat=1)  # the server's form of ("hop-it", "", 0)
     peer.seeks["old"] = player_pb2.Challenge(challenge_id="old", challenger="alice", terms=terms)
     terms = player_pb2.Terms(game="hop-it", time_control="5m", rated=True)
@@ -283,7 +290,7 @@ async def test_a_seek_of_a_run_that_crashed_is_used(peer):
     assert len(peer.requests("CreateSeek")) == 1
 
 
-async def test_a_refused_seek_ends_the_run(peer, refuse):
+async def test_a_refused_seek_ends_the_run(peer: Peer, refuse: Refuse) -> None:
     peer.refusals["CreateSeek"] = [refuse("GAME_UNKNOWN", grpc.StatusCode.INVALID_ARGUMENT)]
     async with stream_of(peer, Sociable(seeks=(arb.Terms("go"),))) as stream:
         with pytest.raises(arb.ArbiterError, match="said GAME_UNKNOWN") as refused:
@@ -291,7 +298,7 @@ async def test_a_refused_seek_ends_the_run(peer, refuse):
     assert refused.value.reason == arb.Reason.GAME_UNKNOWN
 
 
-async def test_no_more_seeks_are_open_than_matches_may_be_played(peer, message):
+async def test_no_more_seeks_are_open_than_matches_may_be_played(peer: Peer, message: type[Messages]) -> None:
     bot = Sociable(seeks=(PODS, arb.Terms("hop-it"), arb.Terms("pondlife")))
     async with stream_of(peer, bot, matches=2) as stream:
         await peer.until_asked("CreateSeek", 2)
@@ -318,7 +325,7 @@ async def test_no_more_seeks_are_open_than_matches_may_be_played(peer, message):
         await asyncio.wait_for(stream.task, 240)
 
 
-async def test_accepted_matches_are_finished(peer, message):
+async def test_accepted_matches_are_finished(peer: Peer, message: type[Messages]) -> None:
     async with stream_of(peer, Sociable(), matches=1) as stream:
         await stream.say(match=message.match("m1"))
         await stream.say(match=message.match("m2"))
@@ -333,7 +340,7 @@ async def test_accepted_matches_are_finished(peer, message):
 
 
 @pytest.mark.parametrize("method", ["CreateSeek", "ListChallenges"])
-async def test_a_busy_server_is_asked_again(peer, refuse, method):
+async def test_a_busy_server_is_asked_again(peer: Peer, refuse: Refuse, method: str) -> None:
     terms = player_pb2.Terms(game="hop-it", time_control="5m", seat=1)
     peer.seeks["old"] = player_pb2.Challenge(challenge_id="old", challenger="alice", terms=terms)
     peer.refusals[method] = [refuse("STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="1")] * 2
@@ -346,7 +353,7 @@ async def test_a_busy_server_is_asked_again(peer, refuse, method):
 # Tournaments
 
 
-async def test_suitable_tournaments_are_entered(peer):
+async def test_suitable_tournaments_are_entered(peer: Peer) -> None:
     bot = Sociable(enter_tournaments=True, games=("pods", "hop-it"), time_controls=("1m+1s",))
     async with stream_of(peer, bot) as stream:
         assert stream.hello.tournaments
@@ -360,7 +367,7 @@ async def test_suitable_tournaments_are_entered(peer):
     assert len(peer.requests("EnterTournament")) == 1
 
 
-async def test_tournaments_are_ignored_by_default(peer):
+async def test_tournaments_are_ignored_by_default(peer: Peer) -> None:
     async with stream_of(peer, Sociable()) as stream:
         assert not stream.hello.tournaments
         await stream.say(tournament=call())
@@ -368,7 +375,9 @@ async def test_tournaments_are_ignored_by_default(peer):
     assert peer.asked == []
 
 
-async def test_a_refused_entry_is_reported_and_not_repeated(peer, refuse, caplog):
+async def test_a_refused_entry_is_reported_and_not_repeated(
+    peer: Peer, refuse: Refuse, caplog: pytest.LogCaptureFixture
+) -> None:
     seen: list[arb.TournamentCall] = []
 
     class Asked(Sociable):
@@ -394,6 +403,6 @@ async def test_a_refused_entry_is_reported_and_not_repeated(peer, refuse, caplog
 
 
 @pytest.mark.parametrize("matches", [None, 1])
-async def test_the_defaults_send_no_requests(peer, matches):
+async def test_the_defaults_send_no_requests(peer: Peer, matches: int | None) -> None:
     async with stream_of(peer, Sociable(), matches=matches) as stream:
         assert (stream.hello.seeks, stream.hello.tournaments, stream.hello.most_matches) == (False, False, 0)

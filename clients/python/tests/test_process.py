@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 import grpc
 import pytest
 
+if TYPE_CHECKING:
+    from conftest import Peer, Refuse
+
 pytestmark = pytest.mark.long
 
 
-async def start(peer) -> asyncio.subprocess.Process:
+async def start(peer: Peer) -> asyncio.subprocess.Process:
     """Start the random bot against the peer."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
@@ -28,7 +32,7 @@ async def start(peer) -> asyncio.subprocess.Process:
 
 
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
-async def test_an_interrupted_bot_ends_without_a_message(peer, told):
+async def test_an_interrupted_bot_ends_without_a_message(peer: Peer, told: signal.Signals) -> None:
     process = await start(peer)
     stream = await peer.stream()
     hello = await stream.meet()
@@ -38,7 +42,7 @@ async def test_an_interrupted_bot_ends_without_a_message(peer, told):
     assert (process.returncode, said) == (0, b"")
 
 
-async def test_a_refused_bot_says_why_in_one_line(peer, refuse):
+async def test_a_refused_bot_says_why_in_one_line(peer: Peer, refuse: Refuse) -> None:
     process = await start(peer)
     stream = await peer.stream()
     await stream.meet()

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Awaitable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arbiter_client as arb
 import grpc
 import pytest
 from arbiter_protos.v1 import match_pb2, play_pb2, play_pb2_grpc, player_pb2_grpc
+from grpc import StatusCode
+
+if TYPE_CHECKING:
+    from conftest import Messages, Peer, Refuse
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
 
@@ -27,15 +32,16 @@ class FixedBot(arb.Bot):
     def __init__(self) -> None:
         self.calls: list[Any] = []
 
-    def choose(self, turn: arb.Turn) -> arb.Choice:
+    def choose(self, turn: arb.Turn) -> arb.Choice | Awaitable[arb.Choice]:
         self.calls.append(turn)
         return chr(97 + turn.ply)
 
     def started(self, match: arb.LiveMatch) -> None:
         self.calls.append(("started", match.match_id))
 
-    def ended(self, finished: arb.FinishedMatch) -> None:
+    def ended(self, finished: arb.FinishedMatch) -> Awaitable[None] | None:
         self.calls.append(("ended", finished.match_id, finished.score))
+        return None
 
 
 @asynccontextmanager
@@ -49,7 +55,7 @@ async def playing(peer: Any, bot: arb.Bot, **more: Any) -> Any:
         await asyncio.wait([task])
 
 
-async def test_a_bot_sends_a_hello_and_plays_a_match(peer, message):
+async def test_a_bot_sends_a_hello_and_plays_a_match(peer: Peer, message: type[Messages]) -> None:
     bot = FixedBot()
     async with playing(peer, bot, matches=1) as task:
         stream = await peer.stream()
@@ -84,7 +90,7 @@ async def test_a_bot_sends_a_hello_and_plays_a_match(peer, message):
     assert turns[1].match.over
 
 
-async def test_a_result_is_acknowledged_only_after_the_callback(peer, message):
+async def test_a_result_is_acknowledged_only_after_the_callback(peer: Peer, message: type[Messages]) -> None:
     seen = asyncio.Event()
     go_on = asyncio.Event()
 
@@ -104,7 +110,7 @@ async def test_a_result_is_acknowledged_only_after_the_callback(peer, message):
         assert (await stream.read("acknowledge")).acknowledge.cursor == "c1"
 
 
-async def test_pings_are_answered_while_the_bot_thinks(peer, message):
+async def test_pings_are_answered_while_the_bot_thinks(peer: Peer, message: type[Messages]) -> None:
     thinking, done = threading.Event(), threading.Event()
 
     class Thinker(FixedBot):
@@ -125,7 +131,9 @@ async def test_pings_are_answered_while_the_bot_thinks(peer, message):
         assert (await stream.read("move")).move.move == "a"
 
 
-async def test_an_unanswered_move_is_sent_again_with_the_same_id(peer, message, refuse):
+async def test_an_unanswered_move_is_sent_again_with_the_same_id(
+    peer: Peer, message: type[Messages], refuse: Refuse
+) -> None:
     bot = FixedBot()
     async with playing(peer, bot):
         first = await peer.stream()
@@ -146,7 +154,7 @@ async def test_an_unanswered_move_is_sent_again_with_the_same_id(peer, message, 
     assert [turn.ply for turn in bot.calls if isinstance(turn, arb.Turn)] == [0, 2]
 
 
-async def test_a_running_choice_survives_its_stream(peer, message, refuse):
+async def test_a_running_choice_survives_its_stream(peer: Peer, message: type[Messages], refuse: Refuse) -> None:
     thinking, done = threading.Event(), threading.Event()
     calls = []
 
@@ -172,7 +180,9 @@ async def test_a_running_choice_survives_its_stream(peer, message, refuse):
     assert calls == [0]
 
 
-async def test_only_the_hello_is_sent_before_the_servers_hello(peer, message, refuse):
+async def test_only_the_hello_is_sent_before_the_servers_hello(
+    peer: Peer, message: type[Messages], refuse: Refuse
+) -> None:
     async with playing(peer, FixedBot()):
         first = await peer.stream()
         await first.meet()
@@ -187,7 +197,7 @@ async def test_only_the_hello_is_sent_before_the_servers_hello(peer, message, re
         assert await second.read("move") == sent
 
 
-async def test_a_silent_server_is_given_up(peer):
+async def test_a_silent_server_is_given_up(peer: Peer) -> None:
     async with playing(peer, FixedBot()):
         first = await peer.stream()
         await first.meet(silence_most_ms=20)
@@ -204,7 +214,9 @@ async def test_a_silent_server_is_given_up(peer):
         ("VERSION_UNSUPPORTED", grpc.StatusCode.FAILED_PRECONDITION),
     ],
 )
-async def test_a_run_ends_if_the_server_refuses_the_session(peer, refuse, reason, code):
+async def test_a_run_ends_if_the_server_refuses_the_session(
+    peer: Peer, refuse: Refuse, reason: str, code: StatusCode
+) -> None:
     async with playing(peer, FixedBot()) as task:
         stream = await peer.stream()
         await stream.meet()
@@ -224,7 +236,9 @@ async def test_a_run_ends_if_the_server_refuses_the_session(peer, refuse, reason
         ("DRAINING", grpc.StatusCode.UNAVAILABLE),
     ],
 )
-async def test_a_bot_that_was_connected_once_reconnects(peer, refuse, reason, code):
+async def test_a_bot_that_was_connected_once_reconnects(
+    peer: Peer, refuse: Refuse, reason: str, code: StatusCode
+) -> None:
     """However short its patience is."""
     async with playing(peer, FixedBot(), patience_s=0):
         for _ in range(2):
@@ -234,7 +248,7 @@ async def test_a_bot_that_was_connected_once_reconnects(peer, refuse, reason, co
         await (await peer.stream()).meet()
 
 
-async def test_the_notice_counts_if_the_status_has_no_reason(peer, refuse):
+async def test_the_notice_counts_if_the_status_has_no_reason(peer: Peer, refuse: Refuse) -> None:
     async with playing(peer, FixedBot()) as task:
         stream = await peer.stream()
         await stream.meet()
@@ -244,7 +258,7 @@ async def test_the_notice_counts_if_the_status_has_no_reason(peer, refuse):
             await task
 
 
-async def test_a_later_turn_cancels_the_choice_of_an_earlier_one(peer, message):
+async def test_a_later_turn_cancels_the_choice_of_an_earlier_one(peer: Peer, message: type[Messages]) -> None:
     thinking, left = asyncio.Event(), asyncio.Event()
 
     class Endless(FixedBot):
@@ -268,7 +282,9 @@ async def test_a_later_turn_cancels_the_choice_of_an_earlier_one(peer, message):
         assert left.is_set()
 
 
-async def test_the_ends_of_matches_are_handled_at_once_and_acknowledged_in_order(peer, message):
+async def test_the_ends_of_matches_are_handled_at_once_and_acknowledged_in_order(
+    peer: Peer, message: type[Messages]
+) -> None:
     calls: list[str] = []
     second, go_on = asyncio.Event(), asyncio.Event()
 
@@ -293,7 +309,9 @@ async def test_the_ends_of_matches_are_handled_at_once_and_acknowledged_in_order
     assert [act.acknowledge.cursor for act in acknowledged] == ["c1", "c2"]
 
 
-async def test_a_repeated_result_is_acknowledged_again_and_not_passed_to_the_bot_again(peer, message):
+async def test_a_repeated_result_is_acknowledged_again_and_not_passed_to_the_bot_again(
+    peer: Peer, message: type[Messages]
+) -> None:
     bot = FixedBot()
     async with playing(peer, bot):
         first = await peer.stream()
@@ -309,7 +327,9 @@ async def test_a_repeated_result_is_acknowledged_again_and_not_passed_to_the_bot
 
 
 @pytest.mark.parametrize("code", [None, UNAVAILABLE, grpc.StatusCode.INTERNAL])
-async def test_moves_that_a_turn_does_not_have_are_requested(peer, message, refuse, code):
+async def test_moves_that_a_turn_does_not_have_are_requested(
+    peer: Peer, message: type[Messages], refuse: Refuse, code: StatusCode | None
+) -> None:
     bot = FixedBot()
     peer.refusals["GetMatch"] = [] if code is None else [refuse("UNSPECIFIED", code)] * 2
     peer.matches["m1"] = match_pb2.Match(match_id="m1", moves=["a", "b", "c", "d", "e", "f"])
@@ -324,7 +344,7 @@ async def test_moves_that_a_turn_does_not_have_are_requested(peer, message, refu
     assert bot.calls[-1].line == arb.Line("pods", "", ("a", "b", "c", "d"))
 
 
-async def test_unknown_items_and_answers_are_ignored(peer, message):
+async def test_unknown_items_and_answers_are_ignored(peer: Peer, message: type[Messages]) -> None:
     async with playing(peer, FixedBot()):
         stream = await peer.stream()
         await stream.meet()
@@ -336,12 +356,12 @@ async def test_unknown_items_and_answers_are_ignored(peer, message):
         assert (await stream.read("move")).move.move == "a"
 
 
-async def test_a_missing_server_gets_one_clear_sentence():
+async def test_a_missing_server_gets_one_clear_sentence() -> None:
     with pytest.raises(arb.ConnectionFailed, match=r"no arbiter answers at 127\.0\.0\.1:1: is it running"):
         await arb.play(FixedBot(), "127.0.0.1:1", token="secret", patience_s=0)
 
 
-async def test_a_player_registers_once_the_server_answers(peer):
+async def test_a_player_registers_once_the_server_answers(peer: Peer) -> None:
     knocked = asyncio.Event()
 
     async def turn_away(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

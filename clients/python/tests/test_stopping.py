@@ -6,13 +6,16 @@ import asyncio
 import signal
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arbiter_client as arb
 import grpc
 import pytest
 from arbiter_client import playing
 from arbiter_protos.v1 import play_pb2, player_pb2
+
+if TYPE_CHECKING:
+    from conftest import Messages, Peer, Refuse
 
 pytestmark = pytest.mark.long
 
@@ -42,7 +45,7 @@ async def start(peer: Any, bot: arb.Bot, **more: Any) -> tuple[asyncio.Task[None
     return task, stream
 
 
-async def test_a_stop_closes_the_bots_side_and_waits_for_the_servers(peer, message):
+async def test_a_stop_closes_the_bots_side_and_waits_for_the_servers(peer: Peer, message: type[Messages]) -> None:
     bot = Thinker()
     task, stream = await start(peer, bot)
     await stream.say(turn=message.turn(0))
@@ -54,7 +57,7 @@ async def test_a_stop_closes_the_bots_side_and_waits_for_the_servers(peer, messa
         await task
 
 
-async def test_queued_messages_are_sent_before_the_end(peer, message):
+async def test_queued_messages_are_sent_before_the_end(peer: Peer, message: type[Messages]) -> None:
     class Many(arb.Bot):
         async def choose(self, turn: arb.Turn) -> str:
             return "a"
@@ -75,7 +78,9 @@ async def test_queued_messages_are_sent_before_the_end(peer, message):
     await task
 
 
-async def test_a_server_that_does_not_end_the_stream_is_given_up(peer, message, monkeypatch):
+async def test_a_server_that_does_not_end_the_stream_is_given_up(
+    peer: Peer, message: type[Messages], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(playing, "FAREWELL_WAIT_S", 0.05)
     listening = asyncio.Event()
 
@@ -86,7 +91,7 @@ async def test_a_server_that_does_not_end_the_stream_is_given_up(peer, message, 
         listening.set()
         await asyncio.Event().wait()
 
-    peer.play = play
+    monkeypatch.setattr(peer, "play", play)
     task = asyncio.create_task(arb.play(Thinker(), peer.address, token="secret"))
     await asyncio.wait_for(listening.wait(), 240)
     task.cancel()
@@ -94,7 +99,7 @@ async def test_a_server_that_does_not_end_the_stream_is_given_up(peer, message, 
     assert task.cancelled()
 
 
-async def test_a_stop_between_two_connections_takes_effect_at_once(peer, refuse):
+async def test_a_stop_between_two_connections_takes_effect_at_once(peer: Peer, refuse: Refuse) -> None:
     class Idle(arb.Bot):
         name = "idle"
 
@@ -109,7 +114,7 @@ async def test_a_stop_between_two_connections_takes_effect_at_once(peer, refuse)
     assert task.cancelled()
 
 
-async def test_a_message_that_is_too_large_ends_the_run(peer, refuse):
+async def test_a_message_that_is_too_large_ends_the_run(peer: Peer, refuse: Refuse) -> None:
     """It would be sent and refused again on every new stream."""
     bot = Thinker()
     task, stream = await start(peer, bot)
@@ -118,7 +123,7 @@ async def test_a_message_that_is_too_large_ends_the_run(peer, refuse):
         await task
 
 
-async def test_a_refused_hello_ends_the_run(peer, refuse):
+async def test_a_refused_hello_ends_the_run(peer: Peer, refuse: Refuse) -> None:
     task = asyncio.create_task(arb.play(Thinker(), peer.address, token="secret"))
     stream = await peer.stream()
     await stream.read("hello")
@@ -146,7 +151,9 @@ print("done", flush=True)
 
 
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
-async def test_a_stop_ends_a_thinking_bot_and_withdraws_its_seeks(peer, message, told):
+async def test_a_stop_ends_a_thinking_bot_and_withdraws_its_seeks(
+    peer: Peer, message: type[Messages], told: signal.Signals
+) -> None:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", THINKER, peer.address, stdout=pipe, stderr=pipe

@@ -9,13 +9,16 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arbiter_client as arb
 import pytest
 from arbiter_client import cli
 from arbiter_client.bots.random import RandomBot
 from arbiter_client.channel import NO_TLS, security
+
+if TYPE_CHECKING:
+    from conftest import Messages, Peer
 
 pytestmark = pytest.mark.long
 
@@ -28,7 +31,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("bot", PROGRAMS)
-async def test_a_bot_needs_no_argument_if_the_environment_has_all(peer, bot):
+async def test_a_bot_needs_no_argument_if_the_environment_has_all(peer: Peer, bot: str) -> None:
     said = {"ARBITER_SERVER": peer.address, "ARBITER_TOKEN": "secret", "ARBITER_NAME": "alice"}
     process = await asyncio.create_subprocess_exec(
         sys.executable, *PROGRAMS[bot], env={**os.environ, **said}, stderr=asyncio.subprocess.PIPE
@@ -62,7 +65,7 @@ async def program(*arguments: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(sys.executable, "-c", IDLE, *arguments, stderr=pipe)
 
 
-async def test_a_program_prints_where_it_plays_and_the_results(peer, message):
+async def test_a_program_prints_where_it_plays_and_the_results(peer: Peer, message: type[Messages]) -> None:
     process = await program(peer.address, "secret", "10")
     stream = await peer.stream()
     await stream.meet()
@@ -78,7 +81,7 @@ async def test_a_program_prints_where_it_plays_and_the_results(peer, message):
     ]
 
 
-async def test_a_program_may_be_quiet(peer, message):
+async def test_a_program_may_be_quiet(peer: Peer, message: type[Messages]) -> None:
     process = await program(peer.address, "secret", "10", "quiet")
     stream = await peer.stream()
     await stream.meet()
@@ -90,7 +93,7 @@ async def test_a_program_may_be_quiet(peer, message):
 
 @pytest.mark.long
 @pytest.mark.parametrize("token", ["secret", ""])
-async def test_a_missing_server_is_waited_for_with_a_line_and_given_up_with_another(token):
+async def test_a_missing_server_is_waited_for_with_a_line_and_given_up_with_another(token: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
     process = await program(address, token, "600")
@@ -98,7 +101,8 @@ async def test_a_missing_server_is_waited_for_with_a_line_and_given_up_with_anot
     line = (await asyncio.wait_for(process.stderr.readline(), 240)).decode()
     assert re.search(rf"WARNING no arbiter answers at {address}: .*; trying for 600 s$", line)
     process.terminate()
-    assert await asyncio.wait_for(process.communicate(), 240) == (None, b"")
+    _, said = await asyncio.wait_for(process.communicate(), 240)
+    assert said == b""
     process = await program(address, token, "0.2")
     _, said = await asyncio.wait_for(process.communicate(), 240)
     assert process.returncode == 1
@@ -107,7 +111,7 @@ async def test_a_missing_server_is_waited_for_with_a_line_and_given_up_with_anot
     assert given_up.startswith(f"-c: no arbiter answers at {address}")
 
 
-async def test_the_name_of_the_environment_is_registered(peer, monkeypatch):
+async def test_the_name_of_the_environment_is_registered(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     class Idle(arb.Bot):
         name = "idle"
 
@@ -123,7 +127,7 @@ async def test_the_name_of_the_environment_is_registered(peer, monkeypatch):
         assert list(peer.tokens.values())[-1] == expected
 
 
-def test_the_certificates_of_the_environment_are_used_if_no_others_are_given(monkeypatch):
+def test_the_certificates_of_the_environment_are_used_if_no_others_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert security(None) is NO_TLS
     monkeypatch.setenv("ARBITER_CLIENT_KEY", "")
     assert security(None) is NO_TLS
@@ -136,15 +140,18 @@ def test_the_certificates_of_the_environment_are_used_if_no_others_are_given(mon
     assert security(NO_TLS) is NO_TLS
 
 
+Runs = list[tuple[arb.Bot, str | None, dict[str, Any]]]  #: bot, server, options
+
+
 @pytest.fixture
-def runs(monkeypatch) -> list[Any]:
+def runs(monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Return what the command line would run: bots, servers and options."""
-    runs: list[Any] = []
+    runs: Runs = []
     monkeypatch.setattr(cli, "run", lambda bot, server, **more: runs.append((bot, server, more)))
     return runs
 
 
-def test_each_missing_certificate_is_taken_from_the_environment(runs, monkeypatch):
+def test_each_missing_certificate_is_taken_from_the_environment(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     cli.main(RandomBot, "Plays.", [])
     cli.main(RandomBot, "Plays.", ["--tls"])
     monkeypatch.setenv("ARBITER_ROOT_CERTIFICATE", "root.pem")
@@ -153,7 +160,7 @@ def test_each_missing_certificate_is_taken_from_the_environment(runs, monkeypatc
     assert [more["tls"] for _, _, more in runs] == [None, arb.Tls(), arb.Tls("root.pem", "given.pem", "given.key")]
 
 
-def test_options_of_the_command_line_set_those_of_the_bot(runs):
+def test_options_of_the_command_line_set_those_of_the_bot(runs: Runs) -> None:
     cli.main(
         RandomBot,
         "Plays.",
@@ -167,13 +174,13 @@ def test_options_of_the_command_line_set_those_of_the_bot(runs):
     assert (bot.accept_seeks, bot.enter_tournaments, server, more["matches"]) == (True, True, None, 7)
 
 
-def test_a_bot_is_described_by_its_class(capsys):
+def test_a_bot_is_described_by_its_class(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(RandomBot, argv=["--help"])
     assert "Chooses among the legal moves at random" in capsys.readouterr().out
 
 
-def test_options_that_are_not_given_are_the_bots_own(runs):
+def test_options_that_are_not_given_are_the_bots_own(runs: Runs) -> None:
     class Sociable(RandomBot):
         accept_seeks = True
         enter_tournaments = True
@@ -191,7 +198,7 @@ def test_options_that_are_not_given_are_the_bots_own(runs):
 @pytest.mark.parametrize(
     "text", ["", "pods rated rated", "pods seat=3", "pods 1m 2m", "pods seat=1 seat=2", "pods colour=red"]
 )
-def test_malformed_terms_are_refused(text):
+def test_malformed_terms_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(cli._SEEK)):
         cli.seek_terms(text)
 
@@ -208,14 +215,14 @@ def test_malformed_terms_are_refused(text):
         ["more"],
     ],
 )
-def test_every_mistake_is_one_line_and_exit_code_1(arguments, capsys):
+def test_every_mistake_is_one_line_and_exit_code_1(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         cli.main(RandomBot, "Plays.", ["--name", "alice", "--token", "x", *arguments])
     assert done.value.code == 1
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_observer_has_the_options_of_the_connection():
+def test_the_observer_has_the_options_of_the_connection() -> None:
     ran = subprocess.run(
         [sys.executable, SAMPLES / "observer.py", "--help"], capture_output=True, text=True, check=True, timeout=240
     )
@@ -223,7 +230,7 @@ def test_the_observer_has_the_options_of_the_connection():
         assert option in ran.stdout
 
 
-def test_the_first_sample_is_short_and_equals_that_of_the_readme():
+def test_the_first_sample_is_short_and_equals_that_of_the_readme() -> None:
     sample = (SAMPLES / "first_move.py").read_text("utf-8")
     assert len(sample.splitlines()) <= 40
     shown = re.findall(r"```python\n(.*?)```", (SAMPLES.parent / "README.md").read_text("utf-8"), re.DOTALL)[0]

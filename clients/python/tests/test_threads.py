@@ -11,7 +11,7 @@ import pytest
 from arbiter_client.threads import Threads
 
 
-async def test_a_waiting_function_does_not_delay_others():
+async def test_a_waiting_function_does_not_delay_others() -> None:
     threads, go_on = Threads(), threading.Event()
     waiting = [asyncio.create_task(threads.run(go_on.wait, 240)) for _ in range(40)]
     assert await threads.run(sum, [1, 2]) == 3
@@ -19,7 +19,7 @@ async def test_a_waiting_function_does_not_delay_others():
     assert await asyncio.gather(*waiting) == [True] * 40
 
 
-async def test_an_idle_thread_is_used_again():
+async def test_an_idle_thread_is_used_again() -> None:
     threads = Threads()
     names = set()
     for _ in range(20):
@@ -28,7 +28,7 @@ async def test_an_idle_thread_is_used_again():
     assert len(names) <= 3  # a thread that is just about to be idle may be overlooked
 
 
-async def test_an_exception_is_raised_in_the_caller():
+async def test_an_exception_is_raised_in_the_caller() -> None:
     def fail() -> None:
         raise ZeroDivisionError("oops")
 
@@ -38,7 +38,7 @@ async def test_an_exception_is_raised_in_the_caller():
     assert await threads.run(len, "abc") == 3
 
 
-async def test_an_idle_thread_ends(monkeypatch):
+async def test_an_idle_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arbiter_client.threads.IDLE_S", 0.01)
     threads = Threads()
     thread = await threads.run(threading.current_thread)
@@ -47,7 +47,7 @@ async def test_an_idle_thread_ends(monkeypatch):
     assert await threads.run(len, "abc") == 3
 
 
-async def test_a_cancelled_caller_leaves_the_function_running():
+async def test_a_cancelled_caller_leaves_the_function_running() -> None:
     threads, go_on, done = Threads(), threading.Event(), threading.Event()
 
     def work() -> None:
@@ -63,7 +63,7 @@ async def test_a_cancelled_caller_leaves_the_function_running():
 
 
 @pytest.mark.long
-def test_the_program_ends_though_a_thread_is_running():
+def test_the_program_ends_though_a_thread_is_running() -> None:
     program = """
 import asyncio, threading
 from arbiter_client.threads import Threads

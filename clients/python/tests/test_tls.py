@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import arbiter_client as arb
 import grpc
@@ -18,12 +19,12 @@ pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl
 class Informer(server_pb2_grpc.ServerServiceServicer):
     """Returns its information."""
 
-    async def GetServerInfo(self, request, context):  # noqa: N802 - gRPC's name
+    async def GetServerInfo(self, request: Any, context: Any) -> server_pb2.GetServerInfoResponse:  # noqa: N802
         return server_pb2.GetServerInfoResponse(software="arbiter")
 
 
 @pytest.fixture(scope="module")
-def certificates(tmp_path_factory) -> Path:
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a root certificate, and certificates of a server and a client that it signed."""
     folder = tmp_path_factory.mktemp("certificates")
 
@@ -41,7 +42,7 @@ def certificates(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(params=[False, True], ids=["tls", "mtls"])
-async def secure(request, certificates) -> AsyncIterator[tuple[str, bool]]:
+async def secure(request: pytest.FixtureRequest, certificates: Path) -> AsyncIterator[tuple[str, bool]]:
     """A server with TLS, which asks for the client's certificate or not."""
     pair = ((certificates / "server.key").read_bytes(), (certificates / "server.pem").read_bytes())
     root = (certificates / "root.pem").read_bytes()
@@ -53,14 +54,18 @@ async def secure(request, certificates) -> AsyncIterator[tuple[str, bool]]:
     await server.stop(grace=None)
 
 
-async def test_a_client_trusts_the_root_and_presents_its_certificate(secure, certificates):
+async def test_a_client_trusts_the_root_and_presents_its_certificate(
+    secure: tuple[str, bool], certificates: Path
+) -> None:
     address, mutual = secure
     shown = (certificates / "client.pem", certificates / "client.key") if mutual else (None, None)
     async with arb.Client(address, tls=arb.Tls(certificates / "root.pem", *shown)) as client:
         assert (await client.server_info()).software == "arbiter"
 
 
-async def test_a_client_without_the_right_certificate_gets_a_clear_error(secure, certificates):
+async def test_a_client_without_the_right_certificate_gets_a_clear_error(
+    secure: tuple[str, bool], certificates: Path
+) -> None:
     address, mutual = secure
     wrong = [None] if not mutual else [None, arb.Tls(certificates / "root.pem")]
     for tls in wrong:
@@ -69,7 +74,7 @@ async def test_a_client_without_the_right_certificate_gets_a_clear_error(secure,
                 await client.server_info()
 
 
-async def test_a_server_with_an_unknown_certificate_is_not_trusted(secure):
+async def test_a_server_with_an_unknown_certificate_is_not_trusted(secure: tuple[str, bool]) -> None:
     address, _ = secure
     async with arb.Client(address, tls=arb.Tls(), patience_s=0) as client:
         with pytest.raises(arb.ConnectionFailed, match="CERTIFICATE_VERIFY_FAILED"):

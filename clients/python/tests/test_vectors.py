@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from enum import IntEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arbiter_client as arb
 import grpc
@@ -25,6 +25,9 @@ from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.perft import perft
 
+if TYPE_CHECKING:
+    from conftest import Peer
+
 VECTORS = Path(__file__).parents[2] / "vectors"
 GAMES = ("circle-of-life", "elevation", "hop-it", "pods", "pondlife")
 
@@ -33,7 +36,7 @@ def load(name: str) -> Any:
     return json.loads((VECTORS / name).read_text("utf-8"))
 
 
-def named(rows: list[dict[str, Any]]) -> Any:
+def named(rows: list[dict[str, Any]]) -> pytest.MarkDecorator:
     """Return a parametrization with one test for each row."""
     return pytest.mark.parametrize("row", rows, ids=[row["name"] for row in rows])
 
@@ -59,13 +62,13 @@ def plain(error: arb.ClientError) -> dict[str, Any]:
 
 
 @named(REFUSALS["messages"])
-def test_a_refusal_becomes_an_error(row):
+def test_a_refusal_becomes_an_error(row: dict[str, Any]) -> None:
     refusal = refusal_pb2.Refusal.FromString(base64.b64decode(row["refusal"]))
     assert plain(from_refusal(refusal)) == row["expected"]
 
 
 @named(REFUSALS["statuses"])
-def test_a_failed_call_becomes_an_error(row):
+def test_a_failed_call_becomes_an_error(row: dict[str, Any]) -> None:
     trailer = grpc.aio.Metadata()
     if row["details"] is not None:
         trailer.add("grpc-status-details-bin", base64.b64decode(row["details"]))
@@ -113,7 +116,7 @@ def compare(value: Any, expected: Any, where: str) -> None:
 
 
 @named(load("items.json"))
-def test_a_response_is_read(row):
+def test_a_response_is_read(row: dict[str, Any]) -> None:
     response = play_pb2.PlayResponse.FromString(base64.b64decode(row["response"]))
     items = [(item.WhichOneof("item"), item) for item in response.items]
     known = [(kind, getattr(item, kind)) for kind, item in items if kind is not None]
@@ -130,7 +133,7 @@ def test_a_response_is_read(row):
                     assert getattr(message, field) == value, field
 
 
-async def test_a_bot_handles_all_items(peer):
+async def test_a_bot_handles_all_items(peer: Peer) -> None:
     """For any player, and with as many players as a future version may have."""
 
     class Anything(arb.Bot):
@@ -146,7 +149,7 @@ async def test_a_bot_handles_all_items(peer):
         await stream.context.write(play_pb2.PlayResponse.FromString(base64.b64decode(row["response"])))
     await stream.say(hello=play_pb2.ServerHello(player="alice", silence_most_ms=60_000))
     for players in (["alice"], ["alice", "bob", "carol"], ["bob", "carol", "alice"]):
-        await stream.say(match=match_pb2.Match(match_id="m9", players=players, phase=2))
+        await stream.say(match=match_pb2.Match(match_id="m9", players=players, phase=match_pb2.PHASE_ACTIVE))
     await stream.say(ping=play_pb2.Ping(number=2**64 - 1))
     while (act := await stream.acts.get()) is not None and act.pong.number != 2**64 - 1:
         pass
@@ -159,7 +162,7 @@ async def test_a_bot_handles_all_items(peer):
 
 
 @named(load("lines.json"))
-def test_the_moves_up_to_a_turn(row):
+def test_the_moves_up_to_a_turn(row: dict[str, Any]) -> None:
     turn = play_pb2.Turn(ply=row["ply"], last_moves=[play_pb2.RecentMove(**move) for move in row["last_moves"]])
     assert joined(tuple(row["known"]), turn) == (None if row["gap"] else tuple(row["moves"]))
 
@@ -206,7 +209,7 @@ def check(game: Any, position: Any, ply: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_lines_of_play(game):
+def test_lines_of_play(game: str) -> None:
     for line in POSITIONS[game]["lines"]:
         rules = registry.game(line["variant"])
         position = rules.initial() if line["start"] is None else rules.parse(line["start"])
@@ -220,7 +223,7 @@ def test_lines_of_play(game):
 
 @pytest.mark.long
 @pytest.mark.parametrize("game", GAMES)
-def test_single_turns_and_counts(game):
+def test_single_turns_and_counts(game: str) -> None:
     for row in POSITIONS[game]["turns"]:
         rules = registry.game(row["variant"])
         after = rules.play(rules.parse(row["position"]), row["move"])
@@ -240,7 +243,7 @@ def reason_of(judge: Any, *arguments: Any) -> str:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_invalid_input_is_refused(game):
+def test_invalid_input_is_refused(game: str) -> None:
     for row in POSITIONS[game]["refused_moves"]:
         rules = registry.game(row["variant"])
         assert reason_of(rules.play, rules.parse(row["position"]), row["move"]) == row["reason"], row
@@ -254,7 +257,7 @@ def test_invalid_input_is_refused(game):
         assert row["reason"] or registry.game(row["variant"]).variant == row["canonical"]
 
 
-def test_an_engine_that_does_not_agree_with_the_arbiter_is_reported():
+def test_an_engine_that_does_not_agree_with_the_arbiter_is_reported() -> None:
     line = POSITIONS["pods"]["lines"][0]
     turn = turn_of(line["variant"], line["moves"][:3], line["plies"][2])
     with pytest.raises(arb.BotFailed, match="are the versions the same"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 import grpc
 from arbiter_protos.v1 import match_pb2
@@ -22,7 +22,7 @@ class ObserveCalls(Calls):
 
     async def observe(
         self, match_id: str, after_revision: int = 0, with_record: bool = False
-    ) -> AsyncIterator[MatchEvent]:
+    ) -> AsyncGenerator[MatchEvent, None]:
         """Yield the events of a match after a revision, without a gap, up to its last. Refusals: MATCH_NOT_FOUND."""
         of_match = match_pb2.ObserveMatch(match_id=match_id, after_revision=after_revision)
         request = match_pb2.ObserveRequest(match=of_match, with_record=with_record)
@@ -34,7 +34,7 @@ class ObserveCalls(Calls):
 
     async def observe_all(
         self, after_token: str = "", label: str = "", with_record: bool = False
-    ) -> AsyncIterator[MatchEvent]:
+    ) -> AsyncGenerator[MatchEvent, None]:
         """Yield the events of every match, or of those with a label, after a token, for as long as the caller reads.
 
         An empty token starts now, "0" at the beginning of the record. Refusals: ARGUMENT_INVALID (token).
@@ -45,7 +45,7 @@ class ObserveCalls(Calls):
 
     async def observe_tournament(
         self, tournament_id: str, after_token: str = "", with_record: bool = False
-    ) -> AsyncIterator[TournamentEvent | MatchEvent]:
+    ) -> AsyncGenerator[TournamentEvent | MatchEvent, None]:
         """Yield the events of a tournament and of its matches after a token, for as long as the caller reads.
 
         An empty token starts now, "0" at the beginning of the record. Refusals: ARGUMENT_INVALID (token).
