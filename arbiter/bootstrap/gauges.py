@@ -43,7 +43,13 @@ def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unr
         "How far the server's clock is ahead of the system's; where servers share a store, they follow the database's.",
         lambda: world.clock.now_ms() / 1_000 - time.time(),
     )
-    replica = arbiter.replica
+    metrics.gauges("rules_jobs", "Requests for rules, by whether they wait or run.", "state", lambda: _jobs(world))
+    _add_gauges_of_sharing(metrics, world, arbiter)
+
+
+def _add_gauges_of_sharing(metrics: Metrics, world: World, arbiter: Arbiter) -> None:
+    """Add what a server has of the others that share its store; all 0 where it shares it with nobody."""
+    replica, follower, news, bus = arbiter.replica, arbiter.follower, arbiter.news, world.bus
     metrics.counter(
         "failovers",
         "Dead servers of the same store whose matches this server has taken care of.",
@@ -54,7 +60,6 @@ def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unr
         "How often the other servers took this one for dead, or may have: it could not say in time that it is alive.",
         lambda: replica.taken_for_gone if replica is not None else 0,
     )
-    follower, news, bus = arbiter.follower, arbiter.news, world.bus
     metrics.counter(
         "log_reads",
         "Reads of the log by which servers that share a store hear of each other; few while the bus works.",
@@ -85,7 +90,6 @@ def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unr
         "Messages on the bus that no server of this store has sent.",
         lambda: bus.refused if bus is not None else 0,
     )
-    metrics.gauges("rules_jobs", "Requests for rules, by whether they wait or run.", "state", lambda: _jobs(world))
 
 
 def _jobs(world: World) -> Mapping[str, float]:

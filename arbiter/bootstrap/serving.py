@@ -171,22 +171,27 @@ async def serving(
         finally:
             log.info("draining")
             _cancel((stall_detector, completing, reading))
-            server.turn_away()
-            await arbiter.tournaments.stop()
-            is_last = arbiter.replica is not None and await arbiter.replica.is_last()
-            drained = await arbiter.matches.drain(is_last)
-            arbiter.sessions.end_all(DRAINING)
-            server.end_streams(DRAINING)
-            if web is not None:
-                await web.stop()
-            await server.stop(DRAIN_GRACE_S)
-            for task in sharing:
-                task.cancel()
+            drained = await _drain(arbiter, server, web)
+            _cancel(sharing)
             await asyncio.gather(reading, *sharing, return_exceptions=True)
             if arbiter.replica is not None and drained:  # else the others stop the clocks, as of a dead server
                 with suppress(StoreFailed):  # then they notice it
                     await arbiter.replica.stop()
             log.info("stopped")
+
+
+async def _drain(arbiter: Arbiter, server: RpcServer, web: WebServer | None) -> bool:
+    """Stop all clocks and end all streams, then the APIs; return whether every event of a match is durable."""
+    server.turn_away()
+    await arbiter.tournaments.stop()
+    is_last = arbiter.replica is not None and await arbiter.replica.is_last()
+    drained = await arbiter.matches.drain(is_last)
+    arbiter.sessions.end_all(DRAINING)
+    server.end_streams(DRAINING)
+    if web is not None:
+        await web.stop()
+    await server.stop(DRAIN_GRACE_S)
+    return drained
 
 
 def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:

@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from json import dump
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -35,6 +36,29 @@ def _help(text: str, **options: Any) -> Parameter:
     return Parameter(help=text, **options)
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Wishes:
+    """Which matches a program is to play."""
+
+    games: Annotated[tuple[str, ...], _help("The games that it plays, in place of those that it names itself.")] = ()
+    accept_seeks: Annotated[bool, _help("Accept open seeks of others that suit.", negative=())] = False
+    enter_tournaments: Annotated[bool, _help("Enter every tournament that suits.", negative=())] = False
+    most_matches: Annotated[int, _help("Matches at once, a process each; 0: one for each processor.")] = 0
+
+    @property
+    def at_once(self) -> int:
+        """The number of matches at once."""
+        return self.most_matches or os.cpu_count() or 1
+
+    def set_up(self, bot: bridge.ProgramBot) -> None:
+        """Have a bot play such matches."""
+        bot.games = self.games or bot.games
+        bot.accept_seeks = self.accept_seeks
+        bot.enter_tournaments = self.enter_tournaments
+        bot.most_matches = self.at_once
+
+
 @app.command
 def run(
     *,
@@ -43,10 +67,7 @@ def run(
         str, _help("The player (default: the program's name); registered if there is no token.", env_var="ARBITER_NAME")
     ] = "",
     json: Annotated[bool, _help("Speak JSON lines, and not lines of words.", negative=())] = False,
-    games: Annotated[tuple[str, ...], _help("The games that it plays, in place of those that it names itself.")] = (),
-    accept_seeks: Annotated[bool, _help("Accept open seeks of others that suit.", negative=())] = False,
-    enter_tournaments: Annotated[bool, _help("Enter every tournament that suits.", negative=())] = False,
-    most_matches: Annotated[int, _help("Matches at once, a process each; 0: one for each processor.")] = 0,
+    wishes: Wishes | None = None,
     matches: Annotated[int | None, _help("Stop after so many have ended.")] = None,
     move_time: Annotated[float | None, _help("Seconds that an answer may take, beside the clock.")] = None,
     start_time: Annotated[float, _help("Seconds that the program has to introduce itself.")] = 10.0,
@@ -69,19 +90,13 @@ def run(
     clients/lines/README.md describes what the program reads and what it must write. If the program crashes, no match is
     lost by that, but its clock keeps running. The command ends after --matches, or with Ctrl-C.
     """
-    connection = connection or Connection()
+    connection, wishes = connection or Connection(), wishes or Wishes()
     words = _split_command(exec)
     limits = _limits(start_time, move_time, restarts)
-    if most_matches < 0 or (matches is not None and matches < 1):
+    if wishes.most_matches < 0 or (matches is not None and matches < 1):
         raise Failure("--most-matches and --matches are numbers of matches: give 1 or more")
     logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT, stream=sys.stderr)
     logging.getLogger("arbiter_client").setLevel(logging.WARNING if quiet else logging.INFO)
-
-    def set_up(bot: bridge.ProgramBot) -> None:
-        bot.games = games or bot.games
-        bot.accept_seeks = accept_seeks
-        bot.enter_tournaments = enter_tournaments
-        bot.most_matches = most_matches or os.cpu_count() or 1
 
     try:
         with _sandboxed(words, sandboxed, see, limits_of(limit)) as command:
@@ -90,12 +105,12 @@ def run(
                 connection.server,
                 language=bridge.JsonLines() if json else bridge.Words(),
                 limits=limits,
-                set_up=set_up,
+                set_up=wishes.set_up,
                 name=name or connection.as_ or "",
                 token=connection.token,
                 tls=connection.security(),
                 matches=matches,
-                thinkers=most_matches or os.cpu_count() or 1,
+                thinkers=wishes.at_once,
                 invitation=invitation,
                 called=exec.strip(),
             )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -16,27 +17,104 @@ from arbiter.config import load
 STOPPING = "Stopping: all clocks are stopped, and every event is stored."
 
 
+def _option(text: str, **options: Any) -> Parameter:
+    return Parameter(help=text, **options)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ServerSettings:
+    """The settings of `arbiter.config.Settings` that have an option. None: the option is not given."""
+
+    listen: Annotated[str | None, _option("The address to listen on, as HOST:PORT. [default: 127.0.0.1:7400]")] = None
+    web: Annotated[
+        str | None,
+        _option(
+            "Serve a page for browsers on this address too, as HOST:PORT; reading then needs no token, unless the "
+            "configuration says `public = false`."
+        ),
+    ] = None
+    web_url: Annotated[
+        str | None,
+        _option(
+            "The address by which people reach the page, as https://arbiter.example.org, where a proxy is before it. "
+            "Cookies are then for that address alone, and forms of other addresses are refused."
+        ),
+    ] = None
+    web_proxies: Annotated[
+        list[str] | None,
+        _option(
+            "The address or network of a proxy whose X-Forwarded-For is believed. May be given several times.",
+            name="--web-proxy",
+        ),
+    ] = None
+    web_origins: Annotated[
+        list[str] | None,
+        _option(
+            "Another site, as https://example.org, whose pages may make calls here by Connect; `*` for all. May be "
+            "given several times.",
+            name="--web-origin",
+        ),
+    ] = None
+    metrics: Annotated[
+        str | None,
+        _option(
+            "Show metrics for Prometheus on this address, as HOST:PORT. Whoever reaches it may read them. Of several "
+            "processes the next one takes the next port."
+        ),
+    ] = None
+    store: Annotated[
+        str | None,
+        _option("The database, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: sqlite:///arbiter.db]"),
+    ] = None
+    processes: Annotated[
+        int | None,
+        _option(
+            "Run so many server processes on this machine. They share the address, and a database of PostgreSQL: "
+            "`--store`, or one that is started with them. [default: 1]"
+        ),
+    ] = None
+    postgres: Annotated[
+        Path | None,
+        _option(
+            "Start a PostgreSQL with the servers, in this folder, instead of `--store`. [default, with several "
+            "processes and no store: arbiter.postgres]"
+        ),
+    ] = None
+    bus: Annotated[
+        str | None,
+        _option(
+            "The NATS by which servers that share a PostgreSQL hear of news early, as nats://HOST:PORT or "
+            "tls://HOST:PORT, several with commas between."
+        ),
+    ] = None
+    keys: Annotated[
+        Path | None,
+        _option("The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]"),
+    ] = None
+    registration: Annotated[
+        Literal["open", "invitation", "closed"] | None,
+        _option("Who may register: everybody (open), players with an invitation, or nobody (closed). [default: open]"),
+    ] = None
+    public: Annotated[
+        bool | None,
+        _option("Let everybody read without a token: matches, events, players, tournaments, ratings.", negative=()),
+    ] = None
+    insecure: Annotated[
+        bool | None, _option("Listen beyond this machine without TLS: tokens are sent unencrypted.", negative=())
+    ] = None
+    tls_certificate: Annotated[Path | None, _option("The server's certificate chain (PEM).")] = None
+    tls_key: Annotated[Path | None, _option("The key of the server's certificate (PEM).")] = None
+    tls_client_authority: Annotated[
+        Path | None, _option("Require client certificates signed by this authority (PEM).")
+    ] = None
+
+
 def serve(
     *,
-    listen: str | None = None,
-    web: str | None = None,
-    web_url: str | None = None,
-    web_proxy: list[str] | None = None,
-    web_origin: list[str] | None = None,
+    given: ServerSettings | None = None,
     bot: list[str] | None = None,
-    metrics: str | None = None,
-    store: str | None = None,
-    processes: int | None = None,
-    postgres: Path | None = None,
-    bus: str | None = None,
-    keys: Path | None = None,
     config: Path | None = None,
-    registration: Literal["open", "invitation", "closed"] | None = None,
-    public: Annotated[bool, Parameter(negative=())] = False,
-    insecure: Annotated[bool, Parameter(negative=())] = False,
-    tls_certificate: Path | None = None,
-    tls_key: Path | None = None,
-    tls_client_authority: Path | None = None,
     log_level: logs.Level = "info",
     save_token: Annotated[bool, Parameter(negative="--no-save-token")] = True,
     new: Annotated[bool, Parameter(negative=())] = False,
@@ -47,59 +125,15 @@ def serve(
     credentials file, so that `arbiter match create` works in the next terminal. Settings that are not given here come
     from the environment (ARBITER_LISTEN, ARBITER_STORE, …), then from the configuration file.
 
-    :param listen: The address to listen on, as HOST:PORT. [default: 127.0.0.1:7400]
-    :param web: Serve a page for browsers on this address too, as HOST:PORT; reading then needs no token, unless the
-        configuration says `public = false`.
-    :param web_url: The address by which people reach the page, as https://arbiter.example.org, where a proxy is before
-        it. Cookies are then for that address alone, and forms of other addresses are refused.
-    :param web_proxy: The address or network of a proxy whose X-Forwarded-For is believed. May be given several times.
-    :param web_origin: Another site, as https://example.org, whose pages may make calls here by Connect; `*` for all.
-        May be given several times.
     :param bot: Let a bot that comes with the arbiter play here, for whoever challenges it: random, greedy, … May be
         given several times.
-    :param metrics: Show metrics for Prometheus on this address, as HOST:PORT. Whoever reaches it may read them. Of
-        several processes the next one takes the next port.
-    :param store: The database, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: sqlite:///arbiter.db]
-    :param processes: Run so many server processes on this machine. They share the address, and a database of
-        PostgreSQL: `--store`, or one that is started with them. [default: 1]
-    :param postgres: Start a PostgreSQL with the servers, in this folder, instead of `--store`. [default, with several
-        processes and no store: arbiter.postgres]
-    :param bus: The NATS by which servers that share a PostgreSQL hear of news early, as nats://HOST:PORT or
-        tls://HOST:PORT, several with commas between.
-    :param keys: The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]
     :param config: A configuration file (TOML).
-    :param registration: Who may register: everybody (open), players with an invitation, or nobody (closed). [default:
-    open]
-    :param public: Let everybody read without a token: matches, events, players, tournaments, ratings.
-    :param insecure: Listen beyond this machine without TLS: tokens are sent unencrypted.
-    :param tls_certificate: The server's certificate chain (PEM).
-    :param tls_key: The key of the server's certificate (PEM).
-    :param tls_client_authority: Require client certificates signed by this authority (PEM).
     :param log_level: How much to log, on standard error.
     :param save_token: Save the token of the first start in the credentials file.
     :param new: Accept a store that is empty, or that holds less than the arbiter has stored with these keys before. Use
         it for one start after a store was lost, or was replaced by an older copy.
     """
-    settings = load(
-        config,
-        listen=listen,
-        web=web,
-        metrics=metrics,
-        web_url=web_url,
-        web_proxies=web_proxy,
-        web_origins=web_origin,
-        store=store,
-        processes=processes,
-        postgres=postgres,
-        bus=bus,
-        keys=keys,
-        registration=registration,
-        public=public or None,
-        insecure=insecure or None,
-        tls_certificate=tls_certificate,
-        tls_key=tls_key,
-        tls_client_authority=tls_client_authority,
-    )
+    settings = load(config, **vars(given or ServerSettings()))
     bots = tuple(dict.fromkeys(bot or ()))
     _check_bots(bots)
     logs.configure(log_level)

@@ -130,6 +130,11 @@ async def test_the_client_yields_all_events_across_lost_connections(servers: int
         await world.over(tournament_id)
         whole = await record(world, tournament_id)
     resumable(whole, [[received(event) for event in received_events]])
+    tells_the_tournament(received_events)
+
+
+def tells_the_tournament(received_events: list[arb.TournamentEvent | arb.MatchEvent]) -> None:
+    """Check that the events are those of the whole tournament, and say the same of each game as those of its match."""
     own = [event for event in received_events if isinstance(event, arb.TournamentEvent)]
     kinds = Counter(event.kind for event in own)
     assert kinds == {
