@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
+from cyclopts import App
 
-from arbiter.cli.app import COMMANDS
+from arbiter.cli.app import COMMANDS, build
 from tests.cli.command import Arbiter
 
-SUBCOMMANDS = (
-    *(("match", name) for name in ("create", "list", "show", "abort", "adjudicate")),
-    ("rules", "show"),
-    *(("store", name) for name in ("check", "rebuild", "backup", "restore")),
-    *(("token", name) for name in ("create", "list", "revoke")),
-    *(
-        ("tournament", name)
-        for name in ("create", "enter", "withdraw", "start", "pause", "resume", "cancel", "reference")
-    ),
-    *(("tournament", name) for name in ("list", "show", "standings", "watch", "reference")),
-    *(("player", name) for name in ("list", "show", "suspend", "unsuspend", "invite", "register")),
-)
+
+def with_subcommands(app: App, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command, and those of all its subcommands."""
+    yield words
+    for name in app:
+        if not name.startswith("-"):
+            yield from with_subcommands(app[name], (*words, name))
 
 
 def test_help_lists_the_commands(arbiter: Arbiter) -> None:
@@ -31,11 +28,16 @@ def test_help_lists_the_commands(arbiter: Arbiter) -> None:
         assert f" {command.name} " in ran.out
 
 
-@pytest.mark.parametrize("words", [*((command.name,) for command in COMMANDS), *SUBCOMMANDS], ids=" ".join)
-def test_every_command_explains_itself(arbiter: Arbiter, words: tuple[str, ...]) -> None:
-    ran = arbiter(*words, "--help")
-    assert (ran.code, ran.err) == (0, "")
-    assert f"Usage: arbiter {' '.join(words)}" in ran.out
+@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
+def test_every_command_explains_itself_and_its_subcommands(arbiter: Arbiter, name: str) -> None:
+    for words in with_subcommands(build(name)[name], (name,)):
+        ran = arbiter(*words, "--help")
+        assert (ran.code, ran.err) == (0, ""), words
+        assert f"Usage: arbiter {' '.join(words)}" in ran.out
+
+
+def test_subcommands_are_found() -> None:
+    assert ("match", "create") in with_subcommands(build("match")["match"], ("match",))
 
 
 def test_help_imports_no_server_code() -> None:
