@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from structlog import get_logger as log
 
@@ -114,7 +114,7 @@ class _Parts:
     @cached_property
     def directory(self) -> Directory:
         directory = self.world.store.directory
-        return directory if self.news is None else cast(Directory, AnnouncingDirectory(directory, self.news))
+        return directory if self.news is None else AnnouncingDirectory(directory, self.news)
 
     @cached_property
     def follower(self) -> Follower:
@@ -127,7 +127,7 @@ class _Parts:
         if not self.shared:
             return journal
         report = self.follower.stored if self.news is None else self.news.stored
-        return cast(Journal, AnnouncingJournal(journal, self.follower, report))
+        return AnnouncingJournal(journal, self.follower, report)
 
     # -- players and matches -----------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from arbiter import __version__
 from arbiter.config import Limits
 from arbiter.errors import Refusal, argument_invalid
 from arbiter.rpc.play_sender import Messages, PlaySender
-from arbiter.rpc.servicing import AT_ONCE, Context, MessageWriter, call_of, let_end, next_message, readable
+from arbiter.rpc.servicing import AT_ONCE, ContextPart, MessageWriter, call_of, let_end, next_message, readable
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.play import PlayGate
 from arbiter.service.play.session import Session
@@ -44,12 +44,12 @@ class PlayStreams:
         self._limits = limits
         self._messages = messages
 
-    async def serve(self, context: Context) -> None:
+    async def serve(self, context: ContextPart) -> None:
         """Serve one Play call."""
         async with self._gate.playing(call_of(context)) as caller:
             await self._serve(caller, context)
 
-    async def _serve(self, caller: Caller, context: Context) -> None:
+    async def _serve(self, caller: Caller, context: ContextPart) -> None:
         first = await self._first(context)
         if first is grpc.aio.EOF:
             return
@@ -82,7 +82,7 @@ class PlayStreams:
         if session.ended is not None:
             raise session.ended
 
-    async def _first(self, context: Context) -> Any:
+    async def _first(self, context: ContextPart) -> Any:
         reading = asyncio.create_task(next_message(context))
         try:
             await asyncio.wait((reading,), timeout=self._limits.silence_ms / 1000)
@@ -92,7 +92,7 @@ class PlayStreams:
             raise silent(self._limits.silence_ms)
         return reading.result()
 
-    async def _read(self, session: Session, acts: Any, arrived: int, context: Context) -> None:
+    async def _read(self, session: Session, acts: Any, arrived: int, context: ContextPart) -> None:
         """Do all that the bot's messages ask.
 
         All parts of a message arrived at once, so none costs the bot time while earlier ones are handled.

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import grpc
@@ -27,13 +27,35 @@ PORTION = 10  #: rows of a page to translate before yielding to other tasks
 T = TypeVar("T")
 
 
+class ContextPart(Protocol):
+    """The part of gRPC's context (`grpc.aio.ServicerContext`) that a call needs whose messages are read and written."""
+
+    def invocation_metadata(self) -> Iterable[tuple[str, str | bytes]] | None:
+        """Return the metadata of the call."""
+
+    def peer(self) -> str:
+        """Return the client's address, as gRPC names it."""
+
+    def add_done_callback(self, callback: Any, /) -> None:
+        """Add a function to be called with the context at the end of the call."""
+
+    async def send_initial_metadata(self, metadata: tuple[()], /) -> None:
+        """Send the headers of the answer."""
+
+    async def read(self) -> Any:
+        """Return the client's next message, EOF after the last one."""
+
+    async def write(self, message: Any, /) -> None:
+        """Send a message."""
+
+
 class Unreadable(NamedTuple):
     """Takes the place of a message that is too large or cannot be parsed."""
 
     refusal: Refusal
 
 
-def call_of(context: Context) -> Call:
+def call_of(context: ContextPart) -> Call:
     """Return the caller: the secret of the token in the metadata, and the address of the peer."""
     return Call(_token(context), _address(context))
 
@@ -41,7 +63,7 @@ def call_of(context: Context) -> Call:
 class MessageWriter:
     """Writes messages on a call, one after the other, after its headers; see `arbiter.rpc.writes`."""
 
-    def __init__(self, context: Context, unread: Unread, limits: Limits, *, patient: bool = False) -> None:
+    def __init__(self, context: ContextPart, unread: Unread, limits: Limits, *, patient: bool = False) -> None:
         self._context = context
         self._writes = Writes(context, unread, limits, patient)
         self._begun = False
@@ -119,7 +141,7 @@ async def in_portions(rows: Iterable[T]) -> AsyncIterator[T]:
             await asyncio.sleep(0)
 
 
-async def next_message(context: Context) -> Any:
+async def next_message(context: ContextPart) -> Any:
     """Return the next message of a stream, or EOF. Raises Refusal for a message that cannot be read."""
     return readable(await context.read())
 
@@ -131,7 +153,7 @@ def readable(message: Any) -> Any:
     return message
 
 
-def _token(context: Context) -> str | None:
+def _token(context: ContextPart) -> str | None:
     for key, value in context.invocation_metadata() or ():
         if key == "authorization" and isinstance(value, str):
             kind, _, secret = value.partition(" ")
@@ -139,7 +161,7 @@ def _token(context: Context) -> str | None:
     return None
 
 
-def _address(context: Context) -> str:
+def _address(context: ContextPart) -> str:
     """Return a peer's address: the IP address, or for other transports their kind, such as 'unix:'."""
     kind, _, rest = unquote(context.peer()).partition(":")
     host = rest.rpartition(":")[0].strip("[]")

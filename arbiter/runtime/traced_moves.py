@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from arbiter.matches.events import Ended, Moved
@@ -70,7 +70,7 @@ class TracedMoves:
 
     def journal(self, journal: Journal) -> Journal:
         """Return a journal for matches that also notes the moves that are appended to it."""
-        return cast(Journal, TracedJournal(journal, self))
+        return TracedJournal(journal, self)
 
     def take(self) -> tuple[Decided, int] | HandedOver | None:
         """Take the oldest note: a stored move and since when it is (ns), or a turn. Any thread may ask."""
@@ -116,13 +116,33 @@ class TracedJournal:
     """A journal of matches whose moves are traced."""
 
     def __init__(self, journal: Journal, moves: TracedMoves) -> None:
-        self._journal = journal
         self._append_then = journal.append_then
         self._moves = moves
         self._bound = moves.bound
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._journal, name)
+        self.append: Final = journal.append
+        self.know: Final = journal.know
+        self.brought: Final = journal.brought
+        self.read: Final = journal.read
+        self.read_many: Final = journal.read_many
+        self.read_all: Final = journal.read_all
+        self.head: Final = journal.head
+        self.last_gap: Final = journal.last_gap
+        self.unfinished: Final = journal.unfinished
+        self.unfinished_matches: Final = journal.unfinished_matches
+        self.summary: Final = journal.summary
+        self.summary_of_request: Final = journal.summary_of_request
+        self.summaries: Final = journal.summaries
+        self.results: Final = journal.results
+        self.tallies: Final = journal.tallies
+        self.results_by_kind: Final = journal.results_by_kind
+        self.rated_games: Final = journal.rated_games
+        self.dated_tallies: Final = journal.dated_tallies
+        self.first_rated: Final = journal.first_rated
+        self.encounters: Final = journal.encounters
+        self.unfinished_tournaments: Final = journal.unfinished_tournaments
+        self.tournament_summary: Final = journal.tournament_summary
+        self.tournament_of_request: Final = journal.tournament_of_request
+        self.tournaments: Final = journal.tournaments
 
     def append_then(self, append: Append, then: Stored) -> None:
         """Store records as the journal does, and trace the moves that are drawn among them."""

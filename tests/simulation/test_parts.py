@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from random import Random
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,7 +14,11 @@ from arbiter.matches.commands import Create
 from arbiter.matches.creation import create
 from arbiter.matches.record import seal_first
 from arbiter.service.ports.bus import Message, Report
+from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import Append, Record, StoreFailed, Subject
+from arbiter.service.ports.replicas import Replicas
+from arbiter.store.directory import SqlDirectory
+from arbiter.store.replicas import SqlReplicas
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.memory import MemoryBroker, MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation.disk import Disk
@@ -20,7 +26,14 @@ from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.observations import LogHold
 from arbiter.testing.simulation.plan import Fault
-from arbiter.testing.simulation.store_line import Line, Machine, OverLine, SharedDisk
+from arbiter.testing.simulation.store_line import (
+    DirectoryOverLine,
+    Line,
+    Machine,
+    ReplicasOverLine,
+    SharedDisk,
+    StoreCalls,
+)
 
 
 def always(*faults: Fault) -> Callable[[Fault], bool]:
@@ -196,7 +209,7 @@ class TestLockedLog:
     async def test_other_writes_wait_behind_an_append_if_they_are_queued(self, queues: bool) -> None:
         lock, line = LogLock(), Line(Random(1), always())
         disk = SharedDisk(MemoryJournal(), Random(1), line, Random(1), lock)
-        rows = OverLine(line, MemoryReplicas(), disk.in_turn)
+        rows = ReplicasOverLine(StoreCalls(line, disk.in_turn), MemoryReplicas())
         lock.hold(2.0, queues)
         await rows.enter("s1")
         disk.append(made(0))
@@ -206,6 +219,28 @@ class TestLockedLog:
         assert entering.done() is not queues
         await settle_for(1.5)
         assert entering.done()
+
+
+@pytest.mark.parametrize(
+    ("over_line", "port", "adapter"),
+    [(DirectoryOverLine, Directory, SqlDirectory), (ReplicasOverLine, Replicas, SqlReplicas)],
+)
+@virtually
+async def test_what_writes_over_a_line_is_what_writes_in_a_real_store(
+    over_line: Callable[[StoreCalls, Any], object], port: type, adapter: type
+) -> None:
+    turns: list[None] = []
+
+    async def in_turn() -> None:
+        turns.append(None)
+
+    over = over_line(StoreCalls(Line(Random(1), always()), in_turn), Mock(spec=port))
+    methods = [name for name in vars(port) if not name.startswith("_")]
+    assert methods
+    for name in methods:
+        turns.clear()
+        await getattr(over, name)("an argument")
+        assert bool(turns) is ("_writer" in getattr(adapter, name).__code__.co_names), name
 
 
 @virtually

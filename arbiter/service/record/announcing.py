@@ -2,6 +2,8 @@
 
 The records go to whoever follows the log, who does not have to read them then; with a bus, to the other servers too.
 Whoever follows the log also gets the records of other servers that an append has brought.
+
+Each class names every method of its port; `arbiter.service.ports` says why.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from arbiter.service.ports.directory import Challenge, Directory, Player
 from arbiter.service.ports.journal import Append, Journal, Record, Stored
@@ -27,9 +29,29 @@ class AnnouncingJournal:
         self._journal = journal
         self._follower = follower
         self._report = report
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._journal, name)
+        self.know: Final = journal.know
+        self.brought: Final = journal.brought
+        self.read: Final = journal.read
+        self.read_many: Final = journal.read_many
+        self.read_all: Final = journal.read_all
+        self.head: Final = journal.head
+        self.last_gap: Final = journal.last_gap
+        self.unfinished: Final = journal.unfinished
+        self.unfinished_matches: Final = journal.unfinished_matches
+        self.summary: Final = journal.summary
+        self.summary_of_request: Final = journal.summary_of_request
+        self.summaries: Final = journal.summaries
+        self.results: Final = journal.results
+        self.tallies: Final = journal.tallies
+        self.results_by_kind: Final = journal.results_by_kind
+        self.rated_games: Final = journal.rated_games
+        self.dated_tallies: Final = journal.dated_tallies
+        self.first_rated: Final = journal.first_rated
+        self.encounters: Final = journal.encounters
+        self.unfinished_tournaments: Final = journal.unfinished_tournaments
+        self.tournament_summary: Final = journal.tournament_summary
+        self.tournament_of_request: Final = journal.tournament_of_request
+        self.tournaments: Final = journal.tournaments
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `Journal`."""
@@ -63,9 +85,20 @@ class AnnouncingDirectory:
     def __init__(self, directory: Directory, news: News) -> None:
         self._directory = directory
         self._news = news
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._directory, name)
+        self.add_player: Final = directory.add_player
+        self.player: Final = directory.player
+        self.players: Final = directory.players
+        self.acknowledge: Final = directory.acknowledge
+        self.add_token: Final = directory.add_token
+        self.token: Final = directory.token
+        self.token_of_digest: Final = directory.token_of_digest
+        self.tokens: Final = directory.tokens
+        self.add_invitation: Final = directory.add_invitation
+        self.challenge: Final = directory.challenge
+        self.challenges: Final = directory.challenges
+        self.challenges_being_accepted: Final = directory.challenges_being_accepted
+        self.notices: Final = directory.notices
+        self.last_notice: Final = directory.last_notice
 
     async def change_player(self, name: str, **changes: Any) -> Player | None:
         """Store new values of some fields of a player; see `Directory`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
 
@@ -18,17 +18,22 @@ from arbiter.runtime.clock import FollowingClock
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.ports.bus import Message
-from arbiter.service.ports.directory import Directory
-from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Append, StoreFailed
-from arbiter.service.ports.replicas import Replicas
 from arbiter.testing.memory import MemoryBroker, MemoryBus, MemoryJournal, MemoryReplicas
 from arbiter.testing.processes import Process
 from arbiter.testing.simulation.disk import Chance
 from arbiter.testing.simulation.observations import LostServer, RunObservations
 from arbiter.testing.simulation.plan import Plan
 from arbiter.testing.simulation.server import AWAY, Server, StoredData, Wiring
-from arbiter.testing.simulation.store_line import Line, Machine, OverLine, SharedDisk, StoreTime
+from arbiter.testing.simulation.store_line import (
+    DirectoryOverLine,
+    Line,
+    Machine,
+    ReplicasOverLine,
+    SharedDisk,
+    StoreCalls,
+    StoreTime,
+)
 
 T = TypeVar("T")
 BEGINS_S: Final = 30.0  #: a process that does not serve after this time is killed, and the next one begins
@@ -69,17 +74,6 @@ class TimedJournal(MemoryJournal):
         return place
 
 
-class Rows(OverLine):
-    """The rows of the replicas at the other end of a line. replica: the last id by which this process entered."""
-
-    replica = ""
-
-    async def enter(self, replica: str) -> None:
-        """Add a replica."""
-        self.replica = replica
-        await self.call("enter", replica)
-
-
 class ProcessBus(MemoryBus):
     """The bus of one process: messages arrive in it, and no longer once it is dead."""
 
@@ -111,7 +105,7 @@ class SharingServer(Server):
         self.line = Line(plan.dice(f"line {number}"), chance)
         self.machine = Machine(plan.dice(f"machine {number}"))
         self.time = StoreTime(self.line, self.machine, plan.dice(f"time {number}"), history.gaps)
-        self.rows = Rows(self.line, shared.replicas, self._in_turn)
+        self.rows = ReplicasOverLine(StoreCalls(self.line, self._in_turn), shared.replicas)
         self.process = Process()
         self.processes: list[Process] = []
         self._replicas = shared.replicas
@@ -176,12 +170,12 @@ class SharingServer(Server):
         """Do what the real server does at its start (`arbiter.bootstrap.serving`)."""
         clock = FollowingClock(await self.time.readings(), self.machine.monotonic_ns)
         self.disk = disk = SharedDisk(self.stored, self._dice, self.line, self._brings, self.data.lock)
-        directory = cast(Directory, OverLine(self.line, self.data.directory, disk.in_turn))
-        store = Store(disk, directory, replicas=cast(Replicas, self.rows), time=self.time)
+        directory = DirectoryOverLine(StoreCalls(self.line, disk.in_turn), self.data.directory)
+        store = Store(disk, directory, replicas=self.rows, time=self.time)
         if self._broker is not None:
             self._bus = ProcessBus(self._broker, self.process)
             self._broker.add(self._bus)
-        world = self._world(store, cast(Clock, clock))._replace(following=clock, bus=self._bus)
+        world = self._world(store, clock)._replace(following=clock, bus=self._bus)
         self._wire(world)
         heard = [self.run(self.arbiter.news.run())] if self.arbiter.news is not None else []
         await started(self.arbiter)
@@ -204,7 +198,7 @@ class SharingServer(Server):
         self._leave()
 
     def _lost(self, how: str, until_s: float | None = None) -> LostServer:
-        now_s, replica = asyncio.get_running_loop().time(), self.rows.replica
+        now_s, replica = asyncio.get_running_loop().time(), self.rows.entered
         lost = LostServer(how, self.number, replica, now_s, until_s, self._replicas.players_at(replica))
         self.history.lost.append(lost)
         return lost

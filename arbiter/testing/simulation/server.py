@@ -19,7 +19,6 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Create, OrganiserRequest
 from arbiter.rpc.observe import Observations as EventStreams
 from arbiter.rpc.play_stream import PlayStreams
-from arbiter.rpc.servicing import Context
 from arbiter.rpc.unread import Unread
 from arbiter.service.observing.feed import Reached
 from arbiter.service.observing.relay import Then
@@ -274,7 +273,7 @@ class Server:
         call = PlayCall(link, self.data.secrets[player], asked)
         calls[call] = player
         try:
-            await streams.serve(cast(Context, call))
+            await streams.serve(call)
         except Refusal:
             if not call.begun:
                 link.cut(above_after_s=None)

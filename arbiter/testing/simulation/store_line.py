@@ -11,13 +11,15 @@ so here all reads of the journal do.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
+from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import TimeReading
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
+from arbiter.service.ports.replicas import Replicas
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.disk import Chance, Disk, Job
@@ -28,22 +30,9 @@ GIVES_UP_S: Final = 5.0  #: after this time without an answer, a connection coun
 ROUND_TRIPS: Final = 5  #: readings of the store's clock at once, as by `arbiter.store.timing`
 GAP_S: Final = 2.0  #: after which the store's clock counts as not read
 CUT_OFF: Final = "the line to the store is cut"
-READS: Final = frozenset(
-    {
-        "challenge",
-        "challenges",
-        "challenges_being_accepted",
-        "last_notice",
-        "lost_players",
-        "notices",
-        "player",
-        "players",
-        "token",
-        "token_of_digest",
-        "tokens",
-    }
-)
-"""Calls that read. All others of players and of replicas' rows write."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Line:
@@ -94,28 +83,86 @@ class Line:
             raise StoreFailed("a fault of the simulation")
 
 
-class OverLine:
-    """A port of the store whose calls go over a line: of any class, with methods that are coroutines.
+class StoreCalls:
+    """StoreCalls of a process to the store, over its line.
 
-    in_turn: waits until the writes of the server are done that are before those of the port.
+    in_turn: waits until the writes of the server are done that are before another one.
     """
 
-    def __init__(self, line: Line, port: object, in_turn: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, line: Line, in_turn: Callable[[], Awaitable[None]]) -> None:
         self._line = line
-        self._port = port
         self._in_turn = in_turn
 
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        return partial(self.call, name)
+    def reading(self, read: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        """Return a method of the store that reads, as it is over the line. It also raises StoreFailed."""
 
-    async def call(self, name: str, *arguments: Any, **named: Any) -> Any:
-        """Call a method of the port. Raises StoreFailed."""
-        await self._line.asked()
-        if name not in READS:
+        async def call(*arguments: P.args, **named: P.kwargs) -> T:
+            await self._line.asked()
+            answer = await read(*arguments, **named)
+            await self._line.passed()
+            return answer
+
+        return call
+
+    def writing(self, write: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        """Return a method of the store that writes, as it is over the line. It also raises StoreFailed."""
+
+        async def in_turn(*arguments: P.args, **named: P.kwargs) -> T:
             await self._in_turn()
-        answer = await getattr(self._port, name)(*arguments, **named)
-        await self._line.passed()
-        return answer
+            return await write(*arguments, **named)
+
+        return self.reading(in_turn)
+
+
+class DirectoryOverLine:
+    """The directory at the other end of a line; `arbiter.service.ports` says why it names every method.
+
+    `SqlDirectory` says which methods write, and a test compares them.
+    """
+
+    def __init__(self, calls: StoreCalls, directory: Directory) -> None:
+        reading, writing = calls.reading, calls.writing
+        self.add_player: Final = writing(directory.add_player)
+        self.player: Final = reading(directory.player)
+        self.players: Final = reading(directory.players)
+        self.change_player: Final = writing(directory.change_player)
+        self.acknowledge: Final = writing(directory.acknowledge)
+        self.add_token: Final = writing(directory.add_token)
+        self.token: Final = reading(directory.token)
+        self.token_of_digest: Final = reading(directory.token_of_digest)
+        self.tokens: Final = reading(directory.tokens)
+        self.revoke_token: Final = writing(directory.revoke_token)
+        self.add_invitation: Final = writing(directory.add_invitation)
+        self.add_challenge: Final = writing(directory.add_challenge)
+        self.challenge: Final = reading(directory.challenge)
+        self.challenges: Final = reading(directory.challenges)
+        self.challenges_being_accepted: Final = reading(directory.challenges_being_accepted)
+        self.change_challenge: Final = writing(directory.change_challenge)
+        self.notices: Final = reading(directory.notices)
+        self.last_notice: Final = reading(directory.last_notice)
+
+
+class ReplicasOverLine:
+    """The rows of the replicas at the other end of a line, as `DirectoryOverLine` for the directory.
+
+    entered: the last id by which this process entered.
+    """
+
+    def __init__(self, calls: StoreCalls, replicas: Replicas) -> None:
+        reading, writing = calls.reading, calls.writing
+        self.entered = ""
+        self._enter = writing(replicas.enter)
+        self.beat: Final = writing(replicas.beat)
+        self.forget: Final = writing(replicas.forget)
+        self.lost_players: Final = reading(replicas.lost_players)
+        self.take: Final = writing(replicas.take)
+        self.arrive: Final = writing(replicas.arrive)
+        self.give_back: Final = writing(replicas.give_back)
+
+    async def enter(self, replica: str) -> None:
+        """Add a replica."""
+        self.entered = replica
+        await self._enter(replica)
 
 
 class SharedDisk(Disk):

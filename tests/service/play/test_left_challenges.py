@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import partial
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, ParamSpec, TypeVar
 
 import pytest
 
@@ -20,6 +19,9 @@ from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 TERMS = Terms("pods", "1m+1s", False, 1)
 LONG_S = 30.0  #: in which other servers complete everything
 STEPS = 3  #: uses of the directory of a server that accepts or declines
@@ -29,31 +31,48 @@ class DyingDirectory:
     """The directory of a server that dies with one of its calls: before this has reached the store, or after it."""
 
     def __init__(self, directory: Directory) -> None:
-        self._directory = directory
         self._left: int | None = None
         self._arrives = False
+        self.add_player: Final = self._dying(directory.add_player)
+        self.player: Final = self._dying(directory.player)
+        self.players: Final = self._dying(directory.players)
+        self.change_player: Final = self._dying(directory.change_player)
+        self.acknowledge: Final = self._dying(directory.acknowledge)
+        self.add_token: Final = self._dying(directory.add_token)
+        self.token: Final = self._dying(directory.token)
+        self.token_of_digest: Final = self._dying(directory.token_of_digest)
+        self.tokens: Final = self._dying(directory.tokens)
+        self.revoke_token: Final = self._dying(directory.revoke_token)
+        self.add_invitation: Final = self._dying(directory.add_invitation)
+        self.add_challenge: Final = self._dying(directory.add_challenge)
+        self.challenge: Final = self._dying(directory.challenge)
+        self.challenges: Final = self._dying(directory.challenges)
+        self.challenges_being_accepted: Final = self._dying(directory.challenges_being_accepted)
+        self.change_challenge: Final = self._dying(directory.change_challenge)
+        self.notices: Final = self._dying(directory.notices)
+        self.last_notice: Final = self._dying(directory.last_notice)
 
     def die_at(self, step: int, arrives: bool) -> None:
         """Die with this call from now on, 1 for the next one."""
         self._left, self._arrives = step, arrives
 
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        return partial(self._call, name)
+    def _dying(self, method: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        async def call(*arguments: P.args, **named: P.kwargs) -> T:
+            if self._left is not None:
+                self._left -= 1
+            if self._left == 0 and self._arrives:
+                await method(*arguments, **named)
+            if self._left is not None and self._left <= 0:
+                await asyncio.Event().wait()
+            return await method(*arguments, **named)
 
-    async def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
-        if self._left is not None:
-            self._left -= 1
-        if self._left == 0 and self._arrives:
-            await getattr(self._directory, name)(*arguments, **named)
-        if self._left is not None and self._left <= 0:
-            await asyncio.Event().wait()
-        return await getattr(self._directory, name)(*arguments, **named)
+        return call
 
 
 async def dying_and_other() -> tuple[InMemoryArbiter, DyingDirectory, InMemoryArbiter]:
     other = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas()))
     directory = DyingDirectory(other._store.directory)
-    store = other._store._replace(directory=cast(Directory, directory))
+    store = other._store._replace(directory=directory)
     one = InMemoryArbiter(store, ids=other.ids)
     for server in (one, other):
         await server.share()

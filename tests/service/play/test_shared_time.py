@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+import structlog
 
 from arbiter.bootstrap import Store
 from arbiter.matches import Receipt
@@ -19,7 +20,6 @@ from arbiter.service.play.replica import BEAT_S
 from arbiter.service.play.session import AnswerItem, TurnItem
 from arbiter.service.play.timekeeping import keep_time
 from arbiter.service.ports.environment import TimeReading
-from arbiter.service.ports.log import Logger
 from arbiter.testing.clock import NOON_MS, VirtualClock, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -78,17 +78,9 @@ async def servers(follow: bool = True) -> tuple[list[InMemoryArbiter], list[Mach
     for server, clock in zip(made, clocks, strict=True):
         await server.share()
         if clock.following is not None:
-            keeping: Any = keep_time(clock.following, clock, server.arbiter.matches, SILENT)
+            keeping: Any = keep_time(clock.following, clock, server.arbiter.matches, structlog.get_logger())
             server.tasks.append(asyncio.create_task(keeping))
     return made, clocks
-
-
-class _Silent:
-    def __getattr__(self, _name: str) -> Any:
-        return lambda *_, **__: None
-
-
-SILENT: Logger = _Silent()  # type: ignore[assignment]
 
 
 async def events(server: InMemoryArbiter, match_id: str) -> list[Event]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import cast
 
 import structlog
 
-from arbiter.service.ports.journal import Append, Journal, Record, Stored, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.journal import Append, Record, Stored, StoredRecord, StoreFailed, Subject
 from arbiter.service.record.announcing import AnnouncingJournal
 from arbiter.service.record.following import ALONE_S, HURRY_S, LOOK_S, Follower
 from arbiter.testing.clock import settle, virtually
+from arbiter.testing.memory import MemoryJournal
 
 BODY = b"{}"
 COMMIT_S = 0.001
@@ -34,10 +34,11 @@ class Log:
         return self.records[-1]
 
 
-class OneServer:
+class OneServer(MemoryJournal):
     """A server's view of a log. passed: the sequence numbers that listeners got; told: what else they saw between."""
 
     def __init__(self, log: Log) -> None:
+        super().__init__()
         self.log = log
         self.fails = False
         self.known = 0
@@ -45,8 +46,8 @@ class OneServer:
         self._brought: list[StoredRecord] = []
         self.passed: list[int | str] = []
         listeners = [lambda found: self.passed.extend(each.sequence for each in found)]
-        self.follower = Follower(cast(Journal, self), listeners, structlog.get_logger(), 2.0)
-        self.journal = AnnouncingJournal(cast(Journal, self), self.follower, self.follower.stored)
+        self.follower = Follower(self, listeners, structlog.get_logger(), 2.0)
+        self.journal = AnnouncingJournal(self, self.follower, self.follower.stored)
 
     # -- the journal
 
