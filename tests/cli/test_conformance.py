@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.command import Arbiter
+
 BOT = shlex.join((sys.executable, "-m", "arbiter_client.bots.random"))
 
 
-def test_clauses_are_listed_with_the_sentences_that_they_quote(arbiter):
+def test_clauses_are_listed_with_the_sentences_that_they_quote(arbiter: Arbiter) -> None:
     ran = arbiter("conformance", "--list", "--only", "hello.*")
     assert ran.code == 0
     heading, *rows = ran.out.splitlines()
@@ -23,7 +25,7 @@ def test_clauses_are_listed_with_the_sentences_that_they_quote(arbiter):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_run_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
+def test_a_run_plays_a_bot_and_writes_reports(arbiter: Arbiter, tmp_path: Path) -> None:
     files = {kind: tmp_path / f"report.{kind}" for kind in ("html", "json", "junit")}
     options = [word for kind, file in files.items() for word in (f"--{kind}", str(file))]
     ran = arbiter("conformance", "--bot", BOT, "--only", "hello.first", "--only", "games.opening", *options)
@@ -39,7 +41,7 @@ def test_a_run_plays_a_bot_and_writes_reports(arbiter, tmp_path: Path):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_known_failure_must_fail(arbiter, tmp_path: Path):
+def test_a_known_failure_must_fail(arbiter: Arbiter, tmp_path: Path) -> None:
     known = tmp_path / "known.toml"
     known.write_text('"hello.first" = "not yet"\n')
     ran = arbiter("conformance", "--bot", BOT, "--only", "hello.first", "--known-failing", str(known))
@@ -49,7 +51,7 @@ def test_a_known_failure_must_fail(arbiter, tmp_path: Path):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_bot_that_does_not_connect_fails(arbiter):
+def test_a_bot_that_does_not_connect_fails(arbiter: Arbiter) -> None:
     ran = arbiter("conformance", "--bot", f"{sys.executable} -c 'print(5)'", "--only", "hello.first")
     assert ran.code == 1
     assert "the bot has ended, with exit status 0" in ran.out
@@ -66,7 +68,7 @@ def test_a_bot_that_does_not_connect_fails(arbiter):
         (("--bot", "sh", "--known-failing", "/no/such/file"), "can't read the known failures"),
     ],
 )
-def test_a_mistake_is_one_line(arbiter, words: tuple[str, ...], complaint: str):
+def test_a_mistake_is_one_line(arbiter: Arbiter, words: tuple[str, ...], complaint: str) -> None:
     ran = arbiter("conformance", *words)
     assert ran.code == 2
     assert complaint in ran.err

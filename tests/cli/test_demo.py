@@ -120,7 +120,7 @@ def test_a_dead_bot_is_restarted_and_a_dead_server_ends_the_run_with_one_line(tm
             wait_for_end(process)
 
 
-def test_a_port_in_use_gets_one_line(tmp_path: Path):
+def test_a_port_in_use_gets_one_line(tmp_path: Path) -> None:
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -146,7 +146,7 @@ def test_a_port_in_use_gets_one_line(tmp_path: Path):
 )
 def test_mistakes_get_one_line_and_leave_no_folder(
     arbiter: Arbiter, tmp_path: Path, options: tuple[str, ...], complaint: str
-):
+) -> None:
     directory = tmp_path / "runs"
     ran = arbiter("demo", "--directory", str(directory), *options)
     assert ran.code in (1, 2)

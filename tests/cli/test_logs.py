@@ -8,12 +8,15 @@ import os
 import sys
 from contextlib import suppress
 
+import pytest
 import structlog
 
 from arbiter.cli.logs import configure
 
 
-def test_an_exception_is_logged_without_the_values_of_variables(capsys, monkeypatch):
+def test_an_exception_is_logged_without_the_values_of_variables(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(token: str) -> None:
         raise ValueError(f"a token of {len(token)} letters")
 
@@ -30,7 +33,7 @@ def test_an_exception_is_logged_without_the_values_of_variables(capsys, monkeypa
     assert "geheim" not in said
 
 
-def test_a_closed_pipe_of_the_log_stops_nothing(monkeypatch):
+def test_a_closed_pipe_of_the_log_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = os.pipe()
     with os.fdopen(theirs, "w", buffering=1) as broken, monkeypatch.context() as patch:
         os.close(ours)

@@ -69,7 +69,9 @@ def programs(tmp_path: Path) -> dict[str, list[str]]:
         pytest.param("off", (SMALL, "hop-it", "circle-of-life", "pondlife"), marks=pytest.mark.soak),
     ],
 )
-def test_programs_in_every_language_play(server, programs, boxed, games):
+def test_programs_in_every_language_play(
+    server: Server, programs: dict[str, list[str]], boxed: str, games: tuple[str, ...]
+) -> None:
     if boxed == "require" and isinstance(sandbox.find(), str):
         pytest.skip(f"no sandbox here: {sandbox.find()}")
     names = list(programs)

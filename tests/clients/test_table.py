@@ -20,17 +20,17 @@ def failing(clause: str, verdict: ClauseVerdict, why: str) -> tuple[ClauseResult
     return tuple(replace(one, **bad) if one.clause.id == clause else one for one in OUTCOMES)
 
 
-def test_a_bot_that_passes_gets_no_message():
+def test_a_bot_that_passes_gets_no_message() -> None:
     assert failures(OUTCOMES) == differences("go", OUTCOMES, PAGE) == []
 
 
-def test_every_clause_is_in_the_part_of_one_language_at_least():
+def test_every_clause_is_in_the_part_of_one_language_at_least() -> None:
     tried = Counter(clause.id for name in everything() for clause in part(name))
     assert {clause.id for clause in clauses()} == tried.keys()
     assert min(tried.values()) >= 1
 
 
-def test_a_clause_that_did_not_pass_is_named_with_its_reason_its_trace_and_the_bots_last_words():
+def test_a_clause_that_did_not_pass_is_named_with_its_reason_its_trace_and_the_bots_last_words() -> None:
     for verdict in (ClauseVerdict.FAILED, ClauseVerdict.NOT_JUDGED):
         (said,) = failures(failing("turns.gap", verdict, "waited for the move"))
         assert said.splitlines() == [
@@ -40,7 +40,7 @@ def test_a_clause_that_did_not_pass_is_named_with_its_reason_its_trace_and_the_b
         ]
 
 
-def test_a_cell_of_the_table_that_differs_is_named_with_the_command_that_measures_it():
+def test_a_cell_of_the_table_that_differs_is_named_with_the_command_that_measures_it() -> None:
     (said,) = differences("go", OUTCOMES, PAGE.replace("7 of 7", "6 of 7"))
     assert "6 of 7" in said
     assert "7 of 7" in said

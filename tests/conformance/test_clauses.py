@@ -20,27 +20,27 @@ def words(text: str) -> str:
 
 
 @pytest.mark.parametrize("item", clauses(), ids=lambda item: item.id)
-def test_a_clause_quotes_a_sentence_of_the_protocol(item: Clause):
+def test_a_clause_quotes_a_sentence_of_the_protocol(item: Clause) -> None:
     assert words(item.quote) in words((ROOT / item.source).read_text())
 
 
 @pytest.mark.parametrize("item", clauses(), ids=lambda item: item.id)
-def test_a_clause_has_a_question_and_a_procedure(item: Clause):
+def test_a_clause_has_a_question_and_a_procedure(item: Clause) -> None:
     assert re.fullmatch(r"[a-z]+\.[a-z-]+", item.id)
     assert item.title
     assert item.about.endswith(".")
 
 
-def test_every_chapter_is_named_in_the_order_of_the_report():
+def test_every_chapter_is_named_in_the_order_of_the_report() -> None:
     assert list(CHAPTERS) == list(dict.fromkeys(item.chapter for item in clauses()))
 
 
-def test_patterns_choose_clauses():
+def test_patterns_choose_clauses() -> None:
     assert {item.chapter for item in chosen(["reconnect.*"])} == {"reconnect"}
     assert [item.id for item in chosen(["hello.first"])] == ["hello.first"]
     assert chosen([]) == clauses()
 
 
-def test_a_pattern_without_clauses_is_a_mistake():
+def test_a_pattern_without_clauses_is_a_mistake() -> None:
     with pytest.raises(OperatorError, match="no clause matches never"):
         chosen(["never.*"])

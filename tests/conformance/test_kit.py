@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from arbiter.conformance import testbed
 from arbiter.conformance.catalogue import chosen, clauses
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
@@ -70,7 +71,7 @@ def first_of_each_chapter() -> dict[str, set[str]]:
 @pytest.mark.long
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)])
-def test_each_fault_is_found_and_nothing_else(whole):
+def test_each_fault_is_found_and_nothing_else(whole: bool) -> None:
     async def find() -> dict[str, set[str]]:
         room = asyncio.Semaphore(AT_ONCE)
         found: dict[str, set[str]] = {}
@@ -104,7 +105,7 @@ RAW = {
 
 @pytest.mark.long
 @pytest.mark.timeout(3_600)
-def test_faults_on_the_raw_protocol_are_found():
+def test_faults_on_the_raw_protocol_are_found() -> None:
     async def one(name: str, place: RunningArbiter) -> set[str]:
         bot = shlex.join((sys.executable, str(RAW_PLAYER), *name.split()))
         never_comes = "hello.first" in RAW[name]  # other clauses have no verdict, after another long wait
@@ -120,7 +121,7 @@ def test_faults_on_the_raw_protocol_are_found():
     assert asyncio.run(find()) == RAW
 
 
-def test_every_chapter_has_a_fault():
+def test_every_chapter_has_a_fault() -> None:
     found = {name.partition(".")[0] for fails in faults().values() for name in fails}
     assert found == {item.chapter for item in clauses()}
 
@@ -130,7 +131,7 @@ SMALL_BOT = shlex.join((sys.executable, "-m", "arbiter_client.bots.random"))
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_clause_may_be_the_first_for_a_bot():
+def test_a_clause_may_be_the_first_for_a_bot() -> None:
     """The order of clauses depends on how long each takes: these two once failed with a bot that had just started."""
     wanted = chosen(["refusals.one-match", "results.unknown-match"])
     outcomes = asyncio.run(Kit(SMALL_BOT, PATIENT, fresh=True, stages=1).run(wanted))
@@ -139,10 +140,10 @@ def test_a_clause_may_be_the_first_for_a_bot():
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_timeout_of_the_kit_itself_is_no_fault_of_the_bot():
-    async def situation(testbed):
-        match = await testbed.match(seat=2, time="1ms/move")
-        await testbed.until(lambda: match.over, "the end of the referee's time")
+def test_a_timeout_of_the_kit_itself_is_no_fault_of_the_bot() -> None:
+    async def situation(bed: testbed.Testbed) -> None:
+        match = await bed.match(seat=2, time="1ms/move")
+        await bed.until(lambda: match.over, "the end of the referee's time")
         match.check_not_lost()
 
     clause = replace(chosen(["turns.gap"])[0], situation=situation)

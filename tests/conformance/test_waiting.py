@@ -27,15 +27,15 @@ def looks(look_takes_s: float, limit_s: float) -> int:
     return next(seen)
 
 
-def test_a_busy_machine_takes_no_check_from_the_bot():
+def test_a_busy_machine_takes_no_check_from_the_bot() -> None:
     assert looks(LOOKS_EVERY_S, 1.0) == looks(60.0, 1.0) == 21
 
 
-def test_early_checks_take_their_own_time():
+def test_early_checks_take_their_own_time() -> None:
     assert looks(LOOKS_EVERY_S / 5, 1.0) > 100
 
 
-def test_a_condition_is_seen_though_no_time_is_left():
+def test_a_condition_is_seen_though_no_time_is_left() -> None:
     async def wait() -> bool:
         return await within(lambda: True, 0.0, asyncio.Event)
 

@@ -13,20 +13,20 @@ from arbiter_client import bots, channel, cli
 from arbiter_client.bots.random import RandomBot
 
 from tests.conformance.faulty_bot.catalogue import FAULTS
-from tests.conformance.faulty_bot.fault import Call
+from tests.conformance.faulty_bot.fault import Call, replace
 
 
 def main() -> None:
     """Play with the fault that the command line names."""
     fault = FAULTS[sys.argv.pop(1)]()
     fault.patch()
-    play = channel.Connection.play.func
+    play = vars(channel.Connection)["play"].func
 
-    def faulty(connection):
+    def faulty(connection: channel.Connection) -> SimpleNamespace:
         stub = play(connection)
         return SimpleNamespace(Play=lambda **given: Call(stub.Play(**given), fault))
 
-    channel.Connection.play = property(faulty)
+    replace(channel.Connection, "play", property(faulty))
     cli.main(RandomBot, bots.__doc__)
 
 

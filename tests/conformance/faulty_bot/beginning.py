@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from arbiter_client import channel
+from arbiter_client.bot import Choice
 from arbiter_client.bots.random import RandomBot
 from arbiter_client.outbox import Outbox
-from arbiter_protos.v1.play_pb2 import MoveAct, PlayAct
+from arbiter_client.values.play import Turn
+from arbiter_protos.v1.play_pb2 import ClientHello, MoveAct, PlayAct, PlayItem
 
-from tests.conformance.faulty_bot.fault import Fault
+from tests.conformance.faulty_bot.fault import Fault, replace
 
 
 class NamesNoSoftware(Fault):
@@ -15,7 +20,7 @@ class NamesNoSoftware(Fault):
 
     fails = ("hello.first",)
 
-    def up(self, act):
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
         if act.HasField("hello"):
             act.hello.software = ""
         return [act]
@@ -26,15 +31,15 @@ class AsksWithAnotherToken(Fault):
 
     fails = ("hello.token",)
 
-    def patch(self):
-        async def ask_all(connection, method, request):
-            async def attempt():
+    def patch(self) -> None:
+        async def ask_all(connection: channel.Connection, method: Callable[..., Any], request: Any) -> list[Any]:
+            async def attempt() -> list[Any]:
                 metadata = (("authorization", "Bearer somebody"),)
                 return [part async for part in method(request, metadata=metadata)]
 
             return await connection.persist(attempt)
 
-        channel.Connection.ask_all = ask_all
+        replace(channel.Connection, "ask_all", ask_all)
 
 
 class SendsBeforeTheHello(Fault):
@@ -42,14 +47,14 @@ class SendsBeforeTheHello(Fault):
 
     fails = ("hello.patience",)
 
-    def patch(self):
+    def patch(self) -> None:
         hold = Outbox.hold
 
-        def hold_nothing(outbox, hello):
+        def hold_nothing(outbox: Outbox, hello: ClientHello) -> None:
             hold(outbox, hello)
             outbox.release()
 
-        Outbox.hold = hold_nothing
+        replace(Outbox, "hold", hold_nothing)
 
 
 class SendsAMalformedMove(Fault):
@@ -57,7 +62,7 @@ class SendsAMalformedMove(Fault):
 
     fails = ("games.hop-it",)
 
-    def up(self, act):
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
         match = self.matches.get(act.match_id)
         if act.HasField("move") and act.move.ply < 2 and match is not None and match.game == "hop-it":
             move = MoveAct(ply=act.move.ply, move="hop")
@@ -70,7 +75,7 @@ class NeedsSmallBoards(Fault):
 
     fails = ("games.huge-position",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         return [] if item.turn.game == "pods(size=10)" else [item]
 
 
@@ -79,15 +84,15 @@ class NeedsShortLists(Fault):
 
     fails = ("games.long-list", "games.elevation")
 
-    def patch(self):
+    def patch(self) -> None:
         choose = RandomBot.choose
 
-        def choose_of_few(bot, turn):
+        def choose_of_few(bot: RandomBot, turn: Turn) -> Choice:
             if len(bot.legal_moves(turn)) > 1_500:
                 raise OverflowError("too many legal moves")
             return choose(bot, turn)
 
-        RandomBot.choose = choose_of_few
+        replace(RandomBot, "choose", choose_of_few)
 
 
 class IgnoresMatchesWithOpenings(Fault):
@@ -95,6 +100,6 @@ class IgnoresMatchesWithOpenings(Fault):
 
     fails = ("games.opening", "parallel.independent")
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         match = self.matches.get(item.turn.match_id)
         return [] if match is not None and match.opening_plies and match.game == "pods" else [item]

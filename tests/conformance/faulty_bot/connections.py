@@ -6,13 +6,15 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Iterable
 from typing import ClassVar
 
 from arbiter_client import addresses, runner, seeking, session, slots
 from arbiter_client.errors import ArbiterError, Reason
 from arbiter_client.outbox import Outbox
+from arbiter_protos.v1.play_pb2 import PlayAct, PlayItem
 
-from tests.conformance.faulty_bot.fault import Fault, asked_once
+from tests.conformance.faulty_bot.fault import Fault, asked_once, replace
 
 
 class ChangesWhatItRepeats(Fault):
@@ -20,15 +22,15 @@ class ChangesWhatItRepeats(Fault):
 
     fails = ("reconnect.lost-move", "reconnect.lost-answer", "reconnect.order")
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.said: set[str] = set()
         self.before: set[str] = set()
 
-    def opened(self):
+    def opened(self) -> None:
         self.before = set(self.said)
 
-    def up(self, act):
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
         if act.HasField("move"):
             self.said.add(act.request_id)
             if act.request_id in self.before:
@@ -41,14 +43,14 @@ class RepeatsInReverseOrder(Fault):
 
     fails = ("reconnect.order",)
 
-    def patch(self):
+    def patch(self) -> None:
         release = Outbox.release
 
-        def release_backwards(outbox):
+        def release_backwards(outbox: Outbox) -> None:
             release(outbox)
             outbox._queue.reverse()
 
-        Outbox.release = release_backwards
+        replace(Outbox, "release", release_backwards)
 
 
 class Exits(Fault):
@@ -56,9 +58,9 @@ class Exits(Fault):
 
     reason: ClassVar[str] = ""
 
-    def patch(self):
+    def patch(self) -> None:
         passes = session.passes
-        session.passes = lambda error: passes(error) and error.reason != self.reason
+        replace(session, "passes", lambda error: passes(error) and error.reason != self.reason)
 
 
 class ExitsOnSilence(Exits):
@@ -94,8 +96,8 @@ class ResignsForAnOutage(Fault):
 
     fails = ("reconnect.long-outage", "reconnect.calls-fail")
 
-    def patch(self):
-        runner.BotRunner._asked_of_bot = asked_once
+    def patch(self) -> None:
+        replace(runner.BotRunner, "_asked_of_bot", asked_once)
 
 
 class KeepsItsSeeksOpen(Fault):
@@ -103,9 +105,9 @@ class KeepsItsSeeksOpen(Fault):
 
     fails = ("seeks.matches",)
 
-    def patch(self):
-        slots.MatchSlots.left = property(lambda one: None)
-        slots.MatchSlots.full = property(lambda one: False)
+    def patch(self) -> None:
+        replace(slots.MatchSlots, "left", property(lambda one: None))
+        replace(slots.MatchSlots, "full", property(lambda one: False))
 
 
 class KeepsRefusedTerms(Fault):
@@ -113,13 +115,13 @@ class KeepsRefusedTerms(Fault):
 
     fails = ("seeks.unknown-game", "seeks.malformed-time")
 
-    def patch(self):
+    def patch(self) -> None:
         make = seeking.Seeker._make
 
-        async def leave_alone(one, place):
+        async def leave_alone(one: seeking.Seeker, place: seeking.Place) -> None:
             await make(one, place)
 
-        seeking.Seeker._make = leave_alone
+        replace(seeking.Seeker, "_make", leave_alone)
 
 
 class IgnoresTheDelay(Fault):
@@ -127,13 +129,13 @@ class IgnoresTheDelay(Fault):
 
     fails = ("reconnect.draining",)
 
-    def patch(self):
-        asked = ArbiterError.retry_after_s.fget
+    def patch(self) -> None:
+        asked = vars(ArbiterError)["retry_after_s"].fget
 
-        def asked_s(error):
-            return 0.0 if error.reason == Reason.DRAINING else asked(error)
+        def asked_s(error: ArbiterError) -> float:
+            return 0.0 if error.reason == Reason.DRAINING else float(asked(error))
 
-        ArbiterError.retry_after_s = property(asked_s)
+        replace(ArbiterError, "retry_after_s", property(asked_s))
 
 
 class ReconnectsWithoutPauses(Fault):
@@ -141,10 +143,10 @@ class ReconnectsWithoutPauses(Fault):
 
     fails = ("reconnect.backoff",)
 
-    def patch(self):
+    def patch(self) -> None:
         threading.Thread(target=self.hammer, daemon=True).start()
 
-    def hammer(self):
+    def hammer(self) -> None:
         host, _, port = os.environ["ARBITER_SERVER"].rpartition(":")
         while True:
             time.sleep(0.02)
@@ -158,7 +160,7 @@ class WaitsForASilentServer(Fault):
 
     fails = ("reconnect.silence",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.HasField("hello"):
             item.hello.silence_most_ms = 1_000_000_000
         return [item]
@@ -169,7 +171,7 @@ class UsesOneAddress(Fault):
 
     fails = ("reconnect.next-address", "reconnect.draining-address")
 
-    def patch(self):
+    def patch(self) -> None:
         os.environ["ARBITER_SERVER"] = os.environ["ARBITER_SERVER"].partition(",")[0]
 
 
@@ -178,5 +180,5 @@ class StaysWhereAServerStops(Fault):
 
     fails = ("reconnect.draining-address",)
 
-    def patch(self):
-        addresses.error_code = lambda error: ""
+    def patch(self) -> None:
+        replace(addresses, "error_code", lambda error: "")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from arbiter_client import cli, playing, session
+from arbiter_client.bot import Choice
 from arbiter_client.bots.random import RandomBot
 from arbiter_client.errors import Reason
-from arbiter_protos.v1.play_pb2 import AnswerDrawAct, MoveAct, PlayAct, ResignAct
+from arbiter_client.values.play import Turn
+from arbiter_protos.v1.play_pb2 import AnswerDrawAct, MoveAct, PlayAct, PlayItem, ResignAct
 
-from tests.conformance.faulty_bot.fault import Fault
+from tests.conformance.faulty_bot.fault import Fault, replace
 
 
 class AcknowledgesOnce(Fault):
@@ -19,11 +23,11 @@ class AcknowledgesOnce(Fault):
 
     fails = ("results.sent-again",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.cursors: set[str] = set()
 
-    def up(self, act):
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
         if not act.HasField("acknowledge"):
             return [act]
         known = act.acknowledge.cursor in self.cursors
@@ -36,7 +40,7 @@ class AcknowledgesOnlyItsMatches(Fault):
 
     fails = ("results.unknown-match",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         return [] if item.HasField("ended") and item.ended.match_id not in self.matches else [item]
 
 
@@ -45,7 +49,7 @@ class PlaysOnAfterTheEnd(Fault):
 
     fails = ("results.late-turn",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.turn.match_id in self.ended:
             self.say(PlayAct(request_id="on", match_id=item.turn.match_id, move=MoveAct(ply=item.turn.ply, move="j2")))
         return [item]
@@ -56,7 +60,7 @@ class ActsAfterTheEnd(Fault):
 
     fails = ("results.no-more-moves",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.HasField("ended") and self.thinking(item.ended.match_id):
             self.say(PlayAct(request_id="so", match_id=item.ended.match_id, resign=ResignAct()), after_s=0.9)
         return [item]
@@ -67,11 +71,11 @@ class AnswersEveryOffer(Fault):
 
     fails = ("draws.once",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.offers = 0
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.HasField("draw_offered"):
             self.offers += 1
             if self.offers > 1:
@@ -86,7 +90,7 @@ class AnswersAnOfferAgain(Fault):
 
     fails = ("draws.reconnect",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.match.match_id in self.matches and item.match.draw_offered_by:
             answer = AnswerDrawAct(accept=False)
             name = f"offer-{time.monotonic_ns()}"
@@ -99,7 +103,7 @@ class AnswersOnePing(Fault):
 
     fails = ("heartbeat.pongs",)
 
-    def heard(self, items):
+    def heard(self, items: list[PlayItem]) -> list[PlayItem]:
         pings = [item for item in items if item.HasField("ping")]
         return [item for item in items if item not in pings[1:]]
 
@@ -109,10 +113,10 @@ class AnswersNoPingsWhileThinking(Fault):
 
     fails = ("heartbeat.thinking",)
 
-    def up(self, act):
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
         return [] if act.HasField("pong") and self.thinks_long() else [act]
 
-    def thinks_long(self):
+    def thinks_long(self) -> bool:
         return any(
             (match, ply) not in self.moved and match not in self.ended and time.monotonic() - at > 0.1
             for (match, _), (ply, at) in self.turns.items()
@@ -124,15 +128,15 @@ class MovesTooSlowly(Fault):
 
     fails = ("clocks.pressure",)
 
-    def patch(self):
+    def patch(self) -> None:
         choose = RandomBot.choose
 
-        def choose_slowly(bot, turn):
+        def choose_slowly(bot: RandomBot, turn: Turn) -> Choice:
             if "/move" in turn.match.time_control:
                 time.sleep(1.5)
             return choose(bot, turn)
 
-        RandomBot.choose = choose_slowly
+        replace(RandomBot, "choose", choose_slowly)
 
 
 class ReconnectsWhenSuperseded(Fault):
@@ -140,9 +144,9 @@ class ReconnectsWhenSuperseded(Fault):
 
     fails = ("sessions.session-superseded",)
 
-    def patch(self):
+    def patch(self) -> None:
         passes = session.passes
-        session.passes = lambda error: passes(error) or error.reason == Reason.SESSION_SUPERSEDED
+        replace(session, "passes", lambda error: passes(error) or error.reason == Reason.SESSION_SUPERSEDED)
 
 
 class ExitsWithStatus0(Fault):
@@ -157,16 +161,16 @@ class ExitsWithStatus0(Fault):
         "sessions.nobody-there",
     )
 
-    def patch(self):
+    def patch(self) -> None:
         main = cli.main
 
-        def quiet(*arguments):
+        def quiet(*arguments: Any) -> None:
             try:
                 main(*arguments)
             except SystemExit:
                 sys.exit(0)
 
-        cli.main = quiet
+        replace(cli, "main", quiet)
 
 
 class NeverGivesUp(Fault):
@@ -174,13 +178,13 @@ class NeverGivesUp(Fault):
 
     fails = ("sessions.nobody-there",)
 
-    def patch(self):
-        init = session.Session.__init__
+    def patch(self) -> None:
+        init: Callable[..., None] = session.Session.__init__
 
-        def patient(self, *arguments):
-            init(self, *arguments[:4], 1_000_000.0, *arguments[5:])
+        def patient(one: session.Session, *arguments: Any) -> None:
+            init(one, *arguments[:4], 1_000_000.0, *arguments[5:])
 
-        session.Session.__init__ = patient
+        replace(session.Session, "__init__", patient)
 
 
 class CutsItsStream(Fault):
@@ -188,11 +192,11 @@ class CutsItsStream(Fault):
 
     fails = ("shutdown.idle", "shutdown.playing")
 
-    def patch(self):
-        async def leave_at_once(*_):
+    def patch(self) -> None:
+        async def leave_at_once(*_: Any) -> None:
             return None
 
-        playing._farewell = leave_at_once
+        replace(playing, "_farewell", leave_at_once)
 
 
 class UsesNoTls(Fault):
@@ -200,5 +204,5 @@ class UsesNoTls(Fault):
 
     fails = ("tls.plays",)
 
-    def patch(self):
+    def patch(self) -> None:
         os.environ.pop("ARBITER_ROOT_CERTIFICATE", None)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
+from arbiter_client.runner import BotRunner
+from arbiter_client.values.play import Turn
 from arbiter_protos.v1.play_pb2 import PlayAct, PlayItem, PlayRequest, PlayResponse
 from arbiter_protos.v1.refusal_pb2 import RefusalReason
 from google.protobuf.unknown_fields import UnknownFieldSet
@@ -119,16 +121,23 @@ def leave() -> None:
 
 def unknown(item: Any, number: int) -> bool:
     """Return whether a message has a field with an unknown number."""
-    return any(field.field_number == number for field in UnknownFieldSet(item))
+    fields: Any = UnknownFieldSet(item)  # its stub leaves out that it is a sequence
+    return any(field.field_number == number for field in fields)
 
 
 def reason(item: PlayItem) -> str:
     """Return why an answer is a refusal, or ''."""
-    number = item.answer.refusal.reason if item.answer.HasField("refusal") else 0
+    number: Any = item.answer.refusal.reason if item.answer.HasField("refusal") else 0
     known = number in RefusalReason.values()
     return RefusalReason.Name(number).removeprefix("REFUSAL_REASON_") if known and number else str(number or "")
 
 
-async def asked_once(one, method, turn, *more):
+def replace(owner: object, name: str, by: Any) -> None:
+    """Replace a part of the client, which has to exist."""
+    getattr(owner, name)
+    setattr(owner, name, by)
+
+
+async def asked_once(one: BotRunner, method: Callable[..., Any], turn: Turn, *more: Any) -> Any:
     """Have the bot choose only once, whatever happens."""
     return await one._caller.call(method, turn, *more)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from types import SimpleNamespace
 
 from arbiter_client import runner
+from arbiter_protos.v1.play_pb2 import PlayItem
 
-from tests.conformance.faulty_bot.fault import Fault, leave, unknown
+from tests.conformance.faulty_bot.fault import Fault, leave, replace, unknown
 
 
 class ExitsOnUnknownFields(Fault):
@@ -15,7 +17,7 @@ class ExitsOnUnknownFields(Fault):
 
     fails = ("newer.fields",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.WhichOneof("item") and unknown(item, 4095):
             leave()
         return [item]
@@ -26,7 +28,7 @@ class ExitsOnUnknownItems(Fault):
 
     fails = ("newer.items",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if unknown(item, 2015):
             leave()
         return [item]
@@ -37,7 +39,7 @@ class IgnoresUnknownPhases(Fault):
 
     fails = ("newer.enums",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         match = self.matches.get(item.turn.match_id)
         return [] if match is not None and match.phase > 4 else [item]
 
@@ -47,7 +49,7 @@ class ExitsOnUnknownNotices(Fault):
 
     fails = ("newer.notice",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.notice.reason == 9999:
             leave()
         return [item]
@@ -58,7 +60,7 @@ class ExitsOnSeeks(Fault):
 
     fails = ("newer.offers",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.HasField("seek"):
             leave()
         return [item]
@@ -69,7 +71,7 @@ class ExitsOnOtherVersions(Fault):
 
     fails = ("newer.hello",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.HasField("hello") and item.hello.protocol_version != "1.0":
             leave()
         return [item]
@@ -80,9 +82,9 @@ class PlaysOneMatchAtATime(Fault):
 
     fails = ("parallel.independent",)
 
-    def patch(self):
+    def patch(self) -> None:
         semaphore = asyncio.Semaphore
-        runner.asyncio = SimpleNamespace(**{**vars(asyncio), "Semaphore": lambda _: semaphore(1)})
+        replace(runner, "asyncio", SimpleNamespace(**{**vars(asyncio), "Semaphore": lambda _: semaphore(1)}))
 
 
 class PlaysOnlyFourMatches(Fault):
@@ -90,7 +92,7 @@ class PlaysOnlyFourMatches(Fault):
 
     fails = ("parallel.matches",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         live = [match for match in self.matches if match not in self.ended]
         return [] if item.turn.match_id in live[4:] else [item]
 
@@ -100,7 +102,7 @@ class PlaysOneSeatOfItself(Fault):
 
     fails = ("parallel.self-play",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         return [] if item.turn.seat == 2 and item.turn.opponent == self.player else [item]
 
 
@@ -109,5 +111,5 @@ class IgnoresChallenges(Fault):
 
     fails = ("challenges.answered",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         return [] if item.HasField("challenge") else [item]

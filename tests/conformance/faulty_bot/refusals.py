@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 import grpc
 from arbiter_client import channel, runner
 from arbiter_client.errors import ArbiterError, from_rpc
-from arbiter_protos.v1.play_pb2 import PlayAct, ResignAct
+from arbiter_protos.v1.play_pb2 import PlayAct, PlayItem, ResignAct
 
-from tests.conformance.faulty_bot.fault import Fault, asked_once, reason
+from tests.conformance.faulty_bot.fault import Fault, asked_once, reason, replace
 
 
 class RepeatsNothing(Fault):
@@ -17,7 +18,7 @@ class RepeatsNothing(Fault):
 
     reason: ClassVar[str] = ""
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         return [] if reason(item) == self.reason else [item]
 
 
@@ -47,7 +48,7 @@ class Resigns(Fault):
 
     reason: ClassVar[str] = ""
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if reason(item) == self.reason:
             self.say(PlayAct(request_id="late", match_id=item.answer.match_id, resign=ResignAct()))
         return [item]
@@ -79,15 +80,15 @@ class RepeatsIllegalMoves(Fault):
 
     fails = ("refusals.illegal",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.asked: dict[str, PlayAct] = {}
 
-    def up(self, act):
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
         self.asked[act.request_id] = act
         return [act]
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if reason(item) == "MOVE_ILLEGAL":
             self.say(self.asked[item.answer.request_id])
             return []
@@ -99,7 +100,7 @@ class EndsItsStreamOnARefusal(Fault):
 
     fails = ("refusals.one-match",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if reason(item) == "MATCH_NOT_FOUND":
             self.call.cancel()
         return [item]
@@ -110,11 +111,11 @@ class AsksOnce(Fault):
 
     fails = ("refusals.call", "reconnect.long-outage", "reconnect.calls-fail")
 
-    def patch(self):
-        runner.BotRunner._asked_of_bot = asked_once
+    def patch(self) -> None:
+        replace(runner.BotRunner, "_asked_of_bot", asked_once)
 
-        async def ask_all(connection, method, request):
-            async def attempt():
+        async def ask_all(connection: channel.Connection, method: Callable[..., Any], request: Any) -> list[Any]:
+            async def attempt() -> list[Any]:
                 try:
                     return [part async for part in method(request, metadata=connection.metadata)]
                 except grpc.aio.AioRpcError as failure:
@@ -125,7 +126,7 @@ class AsksOnce(Fault):
 
             return await connection.persist(attempt)
 
-        channel.Connection.ask_all = ask_all
+        replace(channel.Connection, "ask_all", ask_all)
 
 
 class ReusesRequestIds(Fault):
@@ -133,11 +134,11 @@ class ReusesRequestIds(Fault):
 
     fails = ("requests.ids",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.own: dict[tuple[str, str], str] = {}
 
-    def up(self, act):
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
         if act.HasField("move"):
             name = f"ply-{act.move.ply}"
             self.own[act.match_id, name] = act.request_id
@@ -147,7 +148,7 @@ class ReusesRequestIds(Fault):
             return [changed]
         return [act]
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.HasField("answer"):
             answer = item.answer
             answer.request_id = self.own.get((answer.match_id, answer.request_id), answer.request_id)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
-from arbiter_protos.v1.play_pb2 import MoveAct, PlayAct, ResignAct
+from arbiter_protos.v1.play_pb2 import MoveAct, PlayAct, PlayItem, ResignAct
 
 from tests.conformance.faulty_bot.fault import Fault
 
@@ -14,19 +15,19 @@ class MovesAgain(Fault):
 
     fails = ("turns.doubled",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.received: list[tuple[str, int]] = []
 
-    def opened(self):
+    def opened(self) -> None:
         self.received = []
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.HasField("turn"):
             self.received.append((item.turn.match_id, item.turn.ply))
         return [item]
 
-    def up(self, act):
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
         if act.HasField("move") and self.received.count((act.match_id, act.move.ply)) > 2:
             return [act, PlayAct(request_id=f"{act.request_id}-again", match_id=act.match_id, move=act.move)]
         return [act]
@@ -37,7 +38,7 @@ class MovesForEarlierPlies(Fault):
 
     fails = ("turns.late",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         ply, _ = self.turns.get((item.turn.match_id, item.turn.seat), (-1, 0.0))
         if item.HasField("turn") and item.turn.ply < ply and item.turn.match_id not in self.ended:
             move = MoveAct(ply=item.turn.ply, move="pass")
@@ -50,7 +51,7 @@ class TakesNoTurnWhileThinking(Fault):
 
     fails = ("turns.overtaken",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         match, seat = item.turn.match_id, item.turn.seat
         ply, _ = self.turns.get((match, seat), (item.turn.ply, 0.0))
         return [] if item.turn.ply > ply and (match, ply) not in self.moved else [item]
@@ -61,11 +62,11 @@ class ResignsAfterAnInterruption(Fault):
 
     fails = ("turns.interrupted",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.started: dict[tuple[str, int], int] = {}
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.HasField("turn"):
             turn = item.turn
             if self.started.setdefault((turn.match_id, turn.ply), turn.started_ms) != turn.started_ms:
@@ -78,7 +79,7 @@ class NeedsLastMoves(Fault):
 
     fails = ("turns.gap",)
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         return [] if item.turn.ply and not item.turn.last_moves else [item]
 
 
@@ -87,17 +88,17 @@ class WaitsForReceipts(Fault):
 
     fails = ("turns.before-receipt",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.answered: set[str] = set()
         self.asked: dict[tuple[str, int], str] = {}
 
-    def up(self, act):
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
         if act.HasField("move"):
             self.asked[act.match_id, act.move.ply] = act.request_id
         return [act]
 
-    def down(self, item):
+    def down(self, item: PlayItem) -> Iterable[PlayItem]:
         if item.HasField("answer"):
             self.answered.add(item.answer.request_id)
         asked = self.asked.get((item.turn.match_id, item.turn.ply - 2), "") if item.HasField("turn") else ""
@@ -109,7 +110,7 @@ class TakesTwoTurns(Fault):
 
     fails = ("turns.one-message",)
 
-    def heard(self, items):
+    def heard(self, items: list[PlayItem]) -> list[PlayItem]:
         turns = [item for item in items if item.HasField("turn")]
         pinged = any(item.HasField("ping") for item in items)
         return [item for item in items if not pinged or item not in turns[2:]]
