@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from arbiter.drawing.sheet import sheet
 from arbiter.drawing.svg import svg
 from arbiter.games import registry
+from arbiter.testing.sheet import sheet
 
 COLUMNS: Final = 3
 CELL: Final = 420.0  #: pixels of one board

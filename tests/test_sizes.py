@@ -1,0 +1,233 @@
+"""The rules of size: functions of at most 60 lines, modules of at most 400, and no module that nobody uses.
+
+Each exception is listed here with its reason. One that is no longer needed fails, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from tests.documents import ROOT
+
+MOST_OF_MODULE: Final = 400  #: lines
+MOST_OF_FUNCTION: Final = 60  #: lines, from `def` on
+
+LONG_FUNCTIONS: Final[Mapping[str, str]] = {}
+"""The functions that are longer, as PATH:NAME, and why."""
+
+GAME: Final = "the rules of a game, in the order of its rule sheet"
+TESTS_OF_GAME: Final = "tests of the rules of a game, in the order of its rule sheet"
+ONE_CONTRACT: Final = "one contract, tried on every implementation by the same fixtures"
+ONE_SUBJECT: Final = "one subject, whose tests share what sets them up"
+
+LONG_MODULES: Final[Mapping[str, str]] = {
+    "arbiter/cli/bench.py": "the options of each measurement of `arbiter bench`, and little else",
+    "arbiter/config.py": "every setting and limit on one page",
+    "arbiter/conformance/situations/reconnecting.py": "the situations of one chapter of the contract",
+    "arbiter/games/hop_it.py": GAME,
+    "arbiter/games/pondlife.py": GAME,
+    "arbiter/service/matches/live.py": "the steps of a command on a live match, one after the other",
+    "arbiter/service/matches/registry.py": "the use cases of matches, which are short; `live` and others do the work",
+    "arbiter/service/ports/journal.py": "a port: what is stored, what a journal can do, and its errors",
+    "arbiter/service/tournaments/driver.py": "one task, of which each method does a step",
+    "arbiter/store/journal.py": "an adapter: the methods of one port, most of them one query",
+    "arbiter/store/postgres.py": "all that only PostgreSQL needs",
+    "arbiter/store/writer.py": "one thread, of which each method does a step",
+    "arbiter/testing/simulation/plan.py": "all that a seed draws; the order of the draws matters",
+    "clients/python/tests/test_bot.py": ONE_SUBJECT,
+    "clients/python/tests/test_policies.py": ONE_SUBJECT,
+    "tests/cli/test_doctor.py": ONE_SUBJECT,
+    "tests/games/test_elevation.py": TESTS_OF_GAME,
+    "tests/games/test_hop_it.py": TESTS_OF_GAME,
+    "tests/games/test_pods.py": TESTS_OF_GAME,
+    "tests/games/test_pondlife.py": TESTS_OF_GAME,
+    "tests/rpc/test_clocks.py": ONE_SUBJECT,
+    "tests/rpc/test_limits.py": ONE_SUBJECT,
+    "tests/rpc/test_rights.py": "the table of rights, and what makes the requests for its cells",
+    "tests/runtime/escapes/attempts.py": "it runs as a single file, where nothing can be imported",
+    "tests/service/matches/test_registry.py": ONE_SUBJECT,
+    "tests/service/observing/test_feed.py": ONE_SUBJECT,
+    "tests/service/play/test_challenges.py": ONE_SUBJECT,
+    "tests/service/play/test_clocks.py": ONE_SUBJECT,
+    "tests/service/play/test_late_turns.py": ONE_SUBJECT,
+    "tests/service/play/test_sessions.py": ONE_SUBJECT,
+    "tests/service/players/test_accounts.py": ONE_SUBJECT,
+    "tests/simulation/test_invariants.py": ONE_SUBJECT,
+    "tests/store/test_database.py": ONE_CONTRACT,
+    "tests/store/test_failover.py": "one test, with all that happens in it",
+    "tests/store/test_journal.py": ONE_CONTRACT,
+    "tests/store/test_postgres.py": ONE_SUBJECT,
+    "tests/store/test_replica_rows.py": ONE_CONTRACT,
+    "tests/store/test_unlocked.py": ONE_SUBJECT,
+    "tests/tournaments/test_tie_breaks.py": "published examples of every tie-break, with their tables",
+}
+"""The modules that are longer, and why each of them is one."""
+
+STARTED: Final[Mapping[str, str]] = {
+    "arbiter/store/migrations/env.py": "Alembic runs it",
+    "clients/python/arbiter_client/bots/wire.py": "`arbiter serve --bot` and others find bots by their files",
+    "tests/clients/flaky.py": "maintainers run it, as it says itself",
+    "tests/runtime/escapes/attempts.py": "it runs as a file in the sandbox, where there is no package",
+}
+"""The modules that no other module uses, and who runs them. Alembic's versions and what pytest collects are known."""
+
+GENERATED: Final = {"arbiter_protos", "node_modules", "build", "target", ".venv"}
+COLLECTED: Final = re.compile(r"(test_\w+|conftest|__init__|\d{4}_\w+)\.py")
+
+
+def modules(*folders: str) -> dict[str, Path]:
+    """Return the modules that people write, by their paths in the tree."""
+    paths = {str(path.relative_to(ROOT)): path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))}
+    return {place: path for place, path in paths.items() if GENERATED.isdisjoint(Path(place).parts)}
+
+
+@cache
+def everything() -> dict[str, Path]:
+    """Return all of them."""
+    return modules("arbiter", "clients", "protos", "tests") | {"hatch_build.py": ROOT / "hatch_build.py"}
+
+
+def long_functions(place: str, tree: ast.Module) -> Iterator[str]:
+    """Yield PATH:NAME of each function with too many lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            if node.end_lineno - node.lineno + 1 > MOST_OF_FUNCTION:
+                yield f"{place}:{node.name}"
+
+
+def name_of(place: str) -> str:
+    """Return the name by which a module is imported."""
+    path = place.removeprefix("clients/python/").removesuffix(".py")
+    return path.removesuffix("/__init__").removesuffix("/__main__").replace("/", ".")
+
+
+def used(place: str, tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a module imports or has as a word of a text, such as `arbiter.bench.echo`, and more."""
+    package = name_of(str(Path(place).parent / "__init__.py"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+            yield node.module or ""
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
+            for word in re.findall(r"[\w.]+", node.value):
+                yield from (word, f"{package}.{word}")
+
+
+class Found(NamedTuple):
+    """What is looked at of a module: its functions that are too long, and the names that it uses."""
+
+    long_functions: list[str]
+    names: set[str]
+
+
+@cache
+def found() -> dict[str, Found]:
+    """Return this for every module. It takes seconds."""
+    return {place: found_in(place, path.read_text(encoding="utf-8")) for place, path in everything().items()}
+
+
+def found_in(place: str, text: str) -> Found:
+    """Return this for a module."""
+    tree = ast.parse(text)
+    return Found(list(long_functions(place, tree)), set(used(place, tree)))
+
+
+def unused(among: Mapping[str, Found], configuration: str = "") -> list[str]:
+    """Return the modules that no other module uses. Use by a test counts for what is only for tests."""
+    users: dict[str, set[str]] = {name_of(place): set() for place in among}
+    for place, module in among.items():
+        for name in module.names & users.keys():
+            users[name].add(place)
+    named = {name for word in re.findall(r"[\w.]+", configuration) for name in (word, word.rpartition(".")[0])}
+    return [
+        place
+        for place in among
+        if not COLLECTED.fullmatch(Path(place).name)
+        and name_of(place) not in named
+        and not any(counts(user, place) for user in users[name_of(place)] - {place})
+    ]
+
+
+def counts(user: str, place: str) -> bool:
+    """Return whether the use of a module shows that it is needed."""
+    return not is_for_tests(user) or is_for_tests(place)
+
+
+def is_for_tests(place: str) -> bool:
+    """Return whether a module is only for tests."""
+    return place.startswith(("tests/", "clients/python/tests/", "arbiter/testing/"))
+
+
+def check(names: Iterable[str], exceptions: Iterable[str], advice: str) -> None:
+    """Fail if there is something that is no exception, or an exception that is not there."""
+    there, listed = set(names), set(exceptions)
+    assert there <= listed, f"{', '.join(sorted(there - listed))}: {advice}, or list it here with the reason"
+    assert there >= listed, f"{', '.join(sorted(listed - there))}: no exception any more, remove it here"
+
+
+@pytest.mark.long
+def test_no_function_is_too_long() -> None:
+    names = (name for module in found().values() for name in module.long_functions)
+    check(names, LONG_FUNCTIONS, f"divide what has more than {MOST_OF_FUNCTION} lines")
+
+
+def test_no_module_is_too_long() -> None:
+    places = (place for place, path in everything().items() if len(path.read_bytes().splitlines()) > MOST_OF_MODULE)
+    check(places, LONG_MODULES, f"divide by subject what has more than {MOST_OF_MODULE} lines")
+
+
+@pytest.mark.long
+def test_every_module_is_used() -> None:
+    roots = ("arbiter/", "tests/", "clients/python/arbiter_client/", "clients/python/tests/")
+    among = {place: module for place, module in found().items() if place.startswith(roots)}
+    configuration = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "pyproject.toml"))
+    check(unused(among, configuration), STARTED, "remove what no module uses")
+
+
+def test_an_exception_that_is_not_needed_fails() -> None:
+    check(["a", "b"], ["b", "a"], "")
+    with pytest.raises(AssertionError, match=r"a: divide, or list it"):
+        check(["a", "b"], ["b"], "divide")
+    with pytest.raises(AssertionError, match="b: no exception any more"):
+        check(["a"], ["a", "b"], "divide")
+
+
+@pytest.mark.parametrize("head", ["def f():", "class C:\n  async def f():"])
+def test_long_functions_are_found(head: str) -> None:
+    lines = ["    0"] * (MOST_OF_FUNCTION - 1)
+    assert found_in("a.py", "\n".join([head, *lines])).long_functions == []
+    assert found_in("a.py", "\n".join([head, *lines, "    0"])).long_functions == ["a.py:f"]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_used"),
+    [
+        ("import arbiter.games.odd", True),
+        ("from arbiter.games import odd", True),
+        ("from arbiter.games.odd import Odd", True),
+        ("PLACE = 'arbiter.games.odd:Odd'", True),
+        ("PLACE = 'odd:Odd'", True),
+        ("import arbiter.games.even", False),
+        ('"""See\narbiter.games.odd."""', False),
+    ],
+)
+def test_unused_modules_are_found(line: str, is_used: bool) -> None:
+    texts = {"arbiter/games/odd.py": "'arbiter.games.odd'", "arbiter/games/__init__.py": line}
+    among = {place: found_in(place, text) for place, text in texts.items()}
+    assert unused(among) == ([] if is_used else ["arbiter/games/odd.py"])
+
+
+def test_use_by_a_test_alone_does_not_count() -> None:
+    texts = dict.fromkeys(("arbiter/games/odd.py", "arbiter/testing/odd.py"), "")
+    texts["tests/test_odd.py"] = "import arbiter.games.odd, arbiter.testing.odd"
+    assert unused({place: found_in(place, text) for place, text in texts.items()}) == ["arbiter/games/odd.py"]
