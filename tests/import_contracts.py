@@ -6,6 +6,7 @@ Both look at direct imports, including those for types.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
@@ -16,7 +17,7 @@ from importlinter.domain.helpers import module_expressions_to_modules
 class _Listing(Contract):
     """A contract that single imports break; it lists them."""
 
-    ignore_imports = fields.SetField(subfield=fields.ImportExpressionField(), required=False)
+    ignore_imports: Any = fields.SetField(subfield=fields.ImportExpressionField(), required=False)
 
     def broken(self, graph: ImportGraph) -> Iterable[tuple[str, str]]:
         """Yield importer and imported of each import that breaks the contract."""
@@ -52,8 +53,8 @@ class AllowedImports(_Listing):
     ignore_imports: single imports that are allowed as well; one that does not exist is an error.
     """
 
-    source_modules = fields.ListField(subfield=fields.ModuleExpressionField())
-    allowed_modules = fields.SetField(subfield=fields.StringField())
+    source_modules: Any = fields.ListField(subfield=fields.ModuleExpressionField())
+    allowed_modules: Any = fields.SetField(subfield=fields.StringField())
 
     def broken(self, graph: ImportGraph) -> Iterator[tuple[str, str]]:
         """Yield the imports that are not allowed."""
@@ -75,9 +76,9 @@ class Families(_Listing):
     outside: its modules that belong to no family, and may import any.
     """
 
-    package = fields.ModuleField()
-    shared = fields.SetField(subfield=fields.StringField())
-    outside = fields.SetField(subfield=fields.StringField())
+    package: Any = fields.ModuleField()
+    shared: Any = fields.SetField(subfield=fields.StringField())
+    outside: Any = fields.SetField(subfield=fields.StringField())
 
     def broken(self, graph: ImportGraph) -> Iterator[tuple[str, str]]:
         """Yield the imports from one family to another, or to a module of no family."""

@@ -74,7 +74,7 @@ async def test_messages_go_to_the_others_and_not_to_the_sender() -> None:
         own, received = heard(one), heard(other)
         async with running(one, other):
             await until(lambda: not (one.trouble or other.trouble))
-            sent = [REPORT, StreamOpened("one", "alice"), REPORT]
+            sent: list[Message] = [REPORT, StreamOpened("one", "alice"), REPORT]
             for message in sent:
                 one.publish(message)
             await until(lambda: len(received) == len(sent))

@@ -25,7 +25,7 @@ from arbiter.matches.events import Cause
 from arbiter.runtime import machine
 from arbiter.runtime.machine import Space
 from arbiter.runtime.metrics import Metrics, shown
-from arbiter.store import looking
+from arbiter.store import database
 from arbiter.store.looking import StoreState
 from tests.bus.nats import Nats
 from tests.cli.command import Arbiter
@@ -197,7 +197,8 @@ def test_a_configuration_is_checked(arbiter: Arbiter, settings: Settings, tmp_pa
 def test_a_certificate_is_checked(
     arbiter: Arbiter, settings: Settings, tmp_path: Path, first: int, last: int, grade: str
 ) -> None:
-    made = certificate(tmp_path, *(datetime.now(UTC) + timedelta(days=days) for days in (first, last)))
+    now = datetime.now(UTC)
+    made = certificate(tmp_path, now + timedelta(days=first), now + timedelta(days=last))
     config = tmp_path / "arbiter.toml"
     config.write_text(
         f'store = "{settings.store}"\nlisten = "0.0.0.0:7400"\ntls_certificate = "{made}"\ntls_key = "{made}"\n'
@@ -211,8 +212,8 @@ def test_a_certificate_is_checked(
 
 
 def test_the_authority_of_clients_is_looked_at(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
-    days = [datetime.now(UTC) + timedelta(days=days) for days in (-99, 99, 9)]
-    made, soon = certificate(tmp_path, *days[:2]), certificate(tmp_path, days[0], days[2], "clients.pem")
+    begin, late, near = (datetime.now(UTC) + timedelta(days=days) for days in (-99, 99, 9))
+    made, soon = certificate(tmp_path, begin, late), certificate(tmp_path, begin, near, "clients.pem")
     config = tmp_path / "arbiter.toml"
     lines = {"store": settings.store, "tls_certificate": made, "tls_key": made, "tls_client_authority": soon}
     config.write_text("\n".join(f'{name} = "{value}"' for name, value in lines.items()))
@@ -398,7 +399,7 @@ def test_a_server_without_a_log_beside_others_is_noted(arbiter: Arbiter, setting
 def test_one_server_is_compared_with_the_store(
     arbiter: Arbiter, settings: Settings, passing: Passing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    newest = looking.newest()
+    newest = database.newest()
     places = {"a": 90}
     waited = passing(lambda: places.update(a=95))
     with following(places) as addresses:

@@ -28,7 +28,7 @@ def test_the_page_is_the_output_of_the_command(arbiter: Arbiter) -> None:
 
 
 RANGES = [
-    (place, *map(int, found.groups()))
+    (place, int(found[1]), int(found[2]))
     for place in reference.MEANINGS
     if (found := re.fullmatch(r"(-?\d+) to (\d+)", reference.allowed(place))) and not place.startswith("bots.")
 ]

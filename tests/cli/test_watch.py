@@ -53,7 +53,7 @@ def test_a_match_is_watched_to_its_end(server: Server, arbiter: Arbiter) -> None
     # A stream of everything from the first record has the match's own events, in order.
     with server.running("watch", "--all", "--from-start") as everything:
         assert everything.stdout is not None
-        found = []
+        found: list[str] = []
         while not found or "wins" not in found[-1]:
             line = everything.stdout.readline()
             if match_id in line:

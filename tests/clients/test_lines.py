@@ -110,7 +110,7 @@ def test_its_bot_passes_its_part_of_the_clauses() -> None:
 
 def test_a_program_enters_tournaments_as_its_options_say(server: Server) -> None:
     words = ("bot", "run", "--quiet", "--name", "carol", "--sandbox", "off", "--enter-tournaments")
-    command = [BIN / "arbiter", *words, "--exec", str(SAMPLES / "first_move.sh")]
+    command = [str(BIN / "arbiter"), *words, "--exec", str(SAMPLES / "first_move.sh")]
     spec = arb.TournamentSpec(name="Cup", format=arb.TournamentFormat.ROUND_ROBIN, games=(SMALL,), time="1m")
     with server.client(WAIT_S) as organiser, server.running(command) as bot:
         made = organiser.create_tournament(spec).tournament_id

@@ -16,8 +16,11 @@ PAGE = f"{BEGIN}{table({'go': column(OUTCOMES)})}{END}"
 
 def failing(clause: str, verdict: ClauseVerdict, why: str) -> tuple[ClauseResult, ...]:
     trace = (TraceLine(0.5, "bot", "opens stream 1"),)
-    bad = {"verdict": verdict, "why": why, "trace": trace, "last_words": "panic: no"}
-    return tuple(replace(one, **bad) if one.clause.id == clause else one for one in OUTCOMES)
+
+    def fails(one: ClauseResult) -> ClauseResult:
+        return replace(one, verdict=verdict, why=why, trace=trace, last_words="panic: no")
+
+    return tuple(fails(one) if one.clause.id == clause else one for one in OUTCOMES)
 
 
 def test_a_bot_that_passes_gets_no_message() -> None:

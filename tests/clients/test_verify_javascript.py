@@ -41,7 +41,7 @@ def test_the_golden_transcripts_hold() -> None:
 
 def test_the_verifier_runs_through_a_symbolic_link(tmp_path: Path) -> None:
     (tmp_path / "javascript").symlink_to(ROOT / "clients" / "javascript")
-    command = [NODE or "node", "javascript/verify.mjs", KEYS, GOLDEN / "pods.jsonl"]
+    command = [NODE or "node", "javascript/verify.mjs", str(KEYS), str(GOLDEN / "pods.jsonl")]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ": holds: " in ran.stdout
 

@@ -30,7 +30,8 @@ def cells_of(game: AnyGame, layer: tuple[Placed, ...], symbol: str) -> set[str]:
 
 def line(game: AnyGame, seed: int, plies: int) -> list[tuple[Any, str, Any]]:
     """Yield (position, move, position after it) of random play."""
-    random, position, found = Random(seed), game.initial(), []
+    random, position = Random(seed), game.initial()
+    found: list[tuple[Any, str, Any]] = []
     while len(found) < plies and (moves := game.moves(position)):
         move = random.choice(moves)
         after = game.play(position, move)

@@ -34,7 +34,7 @@ def played(server: Server) -> Server:
 def refused(server: Server) -> str:
     """Start the server, which does not start; return its message."""
     store = f"sqlite:///{server.folder / 'arbiter.db'}"
-    command = [BIN / "arbiter", "serve", "--listen", server.address, "--store", store]
+    command = [str(BIN / "arbiter"), "serve", "--listen", server.address, "--store", store]
     ran = subprocess.run(command, env=server.environment, capture_output=True, text=True, check=False, timeout=240)
     assert ran.returncode == 2
     return " ".join((ran.stdout + ran.stderr).split())

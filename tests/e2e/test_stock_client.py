@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 
 def call(server: Server, method: str, token: str = "", **request: Any) -> dict[str, Any]:
     """Call a method with `buf curl` and return the last message of the answer, or the error."""
-    command = [BIN / "buf", "curl", "--http2-prior-knowledge", "--protocol", "grpc", "--data", json.dumps(request)]
+    command = [str(BIN / "buf"), "curl", "--http2-prior-knowledge", "--protocol", "grpc", "--data", json.dumps(request)]
     if token:
         command += ["--header", f"authorization: Bearer {token}"]
     run = subprocess.run(
@@ -26,7 +26,8 @@ def call(server: Server, method: str, token: str = "", **request: Any) -> dict[s
         cwd=server.folder,  # in a folder without the proto files, so that only reflection describes the services
         timeout=240,
     )
-    text, decoder, messages = run.stdout or run.stderr, json.JSONDecoder(), []
+    text, decoder = run.stdout or run.stderr, json.JSONDecoder()
+    messages: list[dict[str, Any]] = []
     while text := text.strip():
         message, end = decoder.raw_decode(text)
         messages.append(message)

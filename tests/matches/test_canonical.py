@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.matches.canonical import LARGEST_INTEGER, NotCanonicalError, decode, digest, encode, encode_plain
+from arbiter.matches.canonical import LARGEST_INTEGER, Json, NotCanonicalError, decode, digest, encode, encode_plain
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
@@ -50,7 +50,7 @@ def test_keys_are_sorted_by_utf16_code_units() -> None:
 
 
 def test_keys_within_lists_are_sorted_too() -> None:
-    value = {"b": [{"\ufb33": 1, "\U0001f600": [{"z": 1, "a": 2}]}], "a": 0}
+    value: Json = {"b": [{"\ufb33": 1, "\U0001f600": [{"z": 1, "a": 2}]}], "a": 0}
     assert encode(value) == '{"a":0,"b":[{"\U0001f600":[{"a":2,"z":1}],"\ufb33":1}]}'.encode()
 
 

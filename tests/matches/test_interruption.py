@@ -18,7 +18,8 @@ def test_the_outage_and_the_interrupted_turn_are_charged_to_nobody() -> None:
     logged = started(time="1m+1s")
     logged.play("1", after_ms=5_000)
     logged.do(Interrupt(Interruption.DRAIN), after_ms=50_000)
-    assert logged.match.turn_started is None
+    turn_started = logged.match.turn_started
+    assert turn_started is None
     logged.do(RESTART, after_ms=HOUR)
     assert logged.kinds(Arrive(2), after_ms=20_000) == ["arrived", "resumed"]
     assert logged.match.turn_started == logged.now
@@ -139,8 +140,7 @@ def test_the_time_to_wait_for_players_restarts(reason: Interruption) -> None:
 def test_every_match_has_a_next_deadline_before_its_end() -> None:
     """No match can be stuck: every phase but the last has a deadline, and passing the deadlines leads to the end."""
     for time in ("none", "1m", "40/30m"):
-        for begin in (lambda time=time: LoggedMatch(time=time), lambda time=time: started(time=time)):
-            logged = begin()
+        for logged in (LoggedMatch(time=time), started(time=time)):
             logged.do(RESTART)
             steps = 0
             while (due := deadline(logged.match)) is not None:

@@ -166,7 +166,8 @@ def test_a_draw_offer_is_open_until_the_opponent_moves() -> None:
     logged = started()
     assert receipt(logged.do(OfferDraw(1, "a"))).kind is EventKind.DRAW_OFFERED
     logged.play("1")  # a move of the player who offers leaves it open
-    assert logged.match.offer is not None
+    offer = logged.match.offer
+    assert offer is not None
     logged.play("1")
     assert logged.match.offer is None
     answer = refusal(logged.do(AnswerDraw(2, "b", True)))

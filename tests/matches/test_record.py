@@ -217,7 +217,9 @@ MOVES: list[dict[str, Any]] = [
 def test_a_log_that_contradicts_the_rules(values: dict[str, Any]) -> None:
     logged = eventful()
     number = position(logged, Moved)
-    moved = replace(logged.events[number], after=None, **values)
+    moved = logged.events[number]
+    assert isinstance(moved, Moved)
+    moved = replace(moved, after=None, **values)
     with pytest.raises(ContradictionError, match=rf"revision {number + 1} \(moved\)"):
         replay(forged(logged.events, number, moved), games)
 
@@ -268,10 +270,12 @@ def test_an_end_by_the_rules_can_not_be_invented() -> None:
     logged.do(ClaimDraw(1, "r"))
     for values in ({"reason": "odd"}, {"request": ""}, {"winner": 1}):
         with pytest.raises(ContradictionError):
-            replay(forged(logged.events, 4, replace(logged.events[4], **values)), games)  # type: ignore[arg-type]
+            replay(forged(logged.events, 4, replace(logged.events[4], **values)), games)
     logged = started("heap(stones=1)")
     logged.play("1")
-    resigned = replace(logged.events[-1], cause=Cause.RESIGNATION, reason="resignation")  # type: ignore[call-arg]
+    end = logged.events[-1]
+    assert isinstance(end, Ended)
+    resigned = replace(end, cause=Cause.RESIGNATION, reason="resignation")
     with pytest.raises(ContradictionError, match="over by its rules"):
         replay(forged(logged.events, 5, resigned), games)
 

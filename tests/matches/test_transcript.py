@@ -170,7 +170,7 @@ def test_every_byte_counts() -> None:
 
 # An arbiter that lies has the key: it can compute the chain again and sign. Rules and clocks find such changes.
 
-TOLD = {
+TOLD: dict[str, set[tuple[str | int, ...]]] = {
     "created": {
         ("at",), ("creator",), ("label",), ("match",), ("players", 0), ("players", 1), ("rated",), ("request",),
         ("policy", "abandon_ms"), ("policy", "illegal_moves"), ("policy", "move_cap_ms"), ("policy", "no_show_ms"),

@@ -46,9 +46,11 @@ def everything(posterior: Posterior, x: Vector, scales: Scales) -> Vector:
 
 def test_repeated_games_have_the_score_of_all_and_the_information_of_one() -> None:
     once = fit(MIXED)
-    pairs = ((p.seat1, p.seat2, (p.wins1, p.draws, p.wins2)) for p in MIXED.pairs)
-    five_times = [PairCount(a, b, *(5 * each for each in ends), 4 * sum(ends)) for a, b, ends in pairs]
-    copied = fit(Counts(MIXED.players, tuple(five_times)))
+    five_times = tuple(
+        PairCount(p.seat1, p.seat2, 5 * p.wins1, 5 * p.draws, 5 * p.wins2, 4 * (p.wins1 + p.draws + p.wins2))
+        for p in MIXED.pairs
+    )
+    copied = fit(Counts(MIXED.players, five_times))
     assert [each.games for each in copied.rated] == [5 * each.games for each in once.rated]
     assert [each[:4] for each in copied.rated] == [each[:4] for each in once.rated]
     assert copied.difference("ann", "bob") == once.difference("ann", "bob")

@@ -84,6 +84,7 @@ def _fill(draw: st.DrawFn, message: Message, field: FieldDescriptor, words: Word
 
 def _scalars(field: FieldDescriptor, words: Words, careful: bool) -> st.SearchStrategy[Any]:
     likely: st.SearchStrategy[Any]
+    anything: st.SearchStrategy[Any]
     match field.type:
         case FieldDescriptor.TYPE_STRING:
             known = tuple(words.get(field.name, words[""]))

@@ -64,6 +64,7 @@ async def test_comments_are_public_after_the_end(stubs: Stubs) -> None:
     received = b""
     while not answers:
         response = await stream.read()
+        assert isinstance(response, play_pb2.PlayResponse)
         received += response.SerializeToString()
         answers += [item.answer for item in response.items if item.WhichOneof("item") == "answer"]
     assert answers[0].HasField("receipt")

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LIMITS = Limits(json_bytes=2_000, message_bytes=10_000)
 OTHER_SITE = "https://client.example"
-CODECS = {"proto": BinaryCodec(Limits()), "json": JsonCodec(Limits())}
+CODECS: dict[str, BinaryCodec | JsonCodec] = {"proto": BinaryCodec(Limits()), "json": JsonCodec(Limits())}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

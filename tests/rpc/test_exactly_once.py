@@ -81,7 +81,7 @@ async def test_a_call_races_a_stream_and_one_wins(stubs: Stubs) -> None:
         match = (await stubs.matches.GetMatch(wanted, metadata=stubs.bob)).match
         assert list(match.moves) == [one if answers[0] is receipts[0] else two]
         # the same requests have the same answers by the other kind of call
-        assert [await by_call(stubs, asked[0]), await stream.ask(asked[1])] == answers
+        assert [await by_call(stubs, asked[0]), await stream.ask(asked[1])] == list(answers)
 
 
 async def test_observers_receive_a_refused_move(stubs: Stubs) -> None:

@@ -53,7 +53,7 @@ async def test_a_client_that_leaves_during_a_write_causes_no_error(how: str, mon
     serve = Observations.serve
 
     async def noting(self: Observations, request: pb.ObserveRequest, context: Any) -> None:
-        noted = Noted(context)
+        noted: Any = Noted(context)
         contexts.put_nowait(noted)
         await serve(self, request, noted)
 

@@ -76,7 +76,9 @@ async def refusal_of(call: Any) -> refusal_pb2.Refusal:
 
 
 async def _ended(call: Any) -> Any:
-    code, details, trailers = await call.code(), await call.details(), await call.trailing_metadata()
+    code: grpc.StatusCode = await call.code()
+    details: str = await call.details()
+    trailers = await call.trailing_metadata()
 
     class Ended:
         def code(self) -> grpc.StatusCode:

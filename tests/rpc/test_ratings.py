@@ -105,7 +105,7 @@ async def test_a_leaderboard_is_current_after_every_game(scripted: ScriptedServe
             arb.Anchor("nobody", 0.0),
         )
         for changes in ({"winner": -1}, {"winner": 1, "rated": False}, {"winner": 1, "game": OTHER}):
-            await scripted.play("ann", "ben", **changes)  # type: ignore[arg-type]
+            await scripted.play("ann", "ben", **changes)
         assert await client.get_leaderboard(GAME) == board
         across = await client.get_leaderboard()
         assert (across.games, across.note, board.note) == (6, ACROSS_GAMES, "")
@@ -281,7 +281,7 @@ async def test_players_of_a_tournament_are_seeded_by_their_ratings(scripted: Scr
         assert [each.player for each in started.entrants] == ["ben", "cat", "ann", "dan"]
 
 
-async def test_a_player_with_too_many_waiting_calls_is_refused_another() -> None:
+async def test_a_player_with_too_many_waiting_calls_is_refused_another(monkeypatch: pytest.MonkeyPatch) -> None:
     async with served(limits={"ratings_waiting": 2}) as server:
         stubs = await Stubs(server).enter()
         ratings, asked, going_on = server.running.arbiter.ratings, asyncio.Semaphore(0), asyncio.Event()
@@ -292,7 +292,7 @@ async def test_a_player_with_too_many_waiting_calls_is_refused_another() -> None
             await going_on.wait()
             return await work(*arguments)
 
-        ratings.rating_list = slowly  # type: ignore[method-assign]
+        monkeypatch.setattr(ratings, "rating_list", slowly)
         request = pb.GetLeaderboardRequest()
         waiting = [asyncio.ensure_future(stubs.ratings.GetLeaderboard(request, metadata=stubs.alice)) for _ in range(2)]
         for _ in waiting:

@@ -153,7 +153,7 @@ class Factory:
         )
         return str((await self.stubs.matches.CreateMatch(request, metadata=by)).match.match_id)
 
-    async def seat(self, relation: str) -> dict[str, str]:
+    async def seat(self, relation: str) -> dict[str, Any]:
         """Create a match in which carol has the first seat, or none; return the fields of a request about it."""
         players = ("bob", "dave") if relation == "others" else ("carol", "bob")
         return {"match_id": await self.match(self.erin, *players), "request_id": self.name()}
@@ -188,7 +188,9 @@ class Factory:
                             return event.match_id
         raise AssertionError("the tournament has made no match")
 
-    async def changing(self, kind: type[Any], relation: str, *entrants: str, start: bool = False, **fields: Any) -> Any:
+    async def changing(
+        self, kind: Callable[..., Message], relation: str, *entrants: str, start: bool = False, **fields: Any
+    ) -> Message:
         """Create a tournament; return a request of a kind that changes it."""
         tournament_id = await self.tournament(self.by(relation), *entrants, start=start)
         return kind(request_id=self.name(), tournament_id=tournament_id, **fields)

@@ -79,10 +79,12 @@ class Reader:
             if most and len(self.parts[-1]) >= most:
                 return
             self.token = item.token or self.token
-            sent = item.tournament_event if item.HasField("tournament_event") else item.event
             if not item.HasField("bookmark"):
-                entity = sent.tournament_id if item.HasField("tournament_event") else sent.match_id
-                event = Received(entity, sent.revision, sent.record)
+                if item.HasField("tournament_event"):
+                    told = item.tournament_event
+                    event = Received(told.tournament_id, told.revision, told.record)
+                else:
+                    event = Received(item.event.match_id, item.event.revision, item.event.record)
                 self.revision = event.revision
                 self.items.append(event)
                 self.parts[-1].append(event)

@@ -366,7 +366,7 @@ def _() -> bool:
 
 @attempt("know the machine's name")
 def _() -> bool:
-    return os.uname().nodename == WORLD["hostname"]
+    return bool(os.uname().nodename == WORLD["hostname"])
 
 
 @attempt("raise its limits")
@@ -474,7 +474,7 @@ def _() -> bool:
     found = code()
     if found < 0:
         raise OSError(-found, "int 0x80")
-    return found == os.getpid()
+    return bool(found == os.getpid())
 
 
 # -- the network ---------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.comments import Comment, key_of, opened
 from arbiter.matches.events import Created
@@ -59,7 +61,7 @@ async def test_comments_from_before_a_crash_are_public_after_it() -> None:
         player = match.players[current.turn - 1]
         move = min(match.game.moves(with_position(current).position))
         await server.arbiter.matches.request(
-            player, match.id, lambda seat, ply=ply, move=move: Play(seat, f"r{ply}", ply, move, 0, comment=said)
+            player, match.id, partial(Play, request=f"r{ply}", ply=ply, move=move, arrived=0, comment=said)
         )
     await server.restart()
     await server.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "enough"))

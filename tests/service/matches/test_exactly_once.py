@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -59,7 +60,7 @@ class TestRefusals:
         for again in range(3):
             if again == 1:
                 await server.restart()
-            await server.arbiter.matches.request("alice", match.id, lambda seat, n=again: OfferDraw(seat, f"offer {n}"))
+            await server.arbiter.matches.request("alice", match.id, partial(OfferDraw, request=f"offer {again}"))
             await server.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "first", 0, moves[0], 0))
             assert said(await server.arbiter.matches.request(player, match.id, make)) == said(first)
         kept = [event for event in await events(server, match) if isinstance(event, Rejected) and event.request == "r"]

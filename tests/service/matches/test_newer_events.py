@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from arbiter.bootstrap import Store
 from arbiter.errors import Reason
 from arbiter.matches import Receipt
-from arbiter.matches.canonical import digest, encode
+from arbiter.matches.canonical import Json, digest, encode
 from arbiter.matches.match import Phase
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.ports.journal import Append, Record, RecordTooNew, StoredRecord, Subject
@@ -33,10 +33,10 @@ async def server() -> InMemoryArbiter:
     return made
 
 
-async def write(older: InMemoryArbiter, match_id: str, kind: str, **fields: object) -> None:
+async def write(older: InMemoryArbiter, match_id: str, kind: str, **fields: Json) -> None:
     """Append an event to a match as a newer server does."""
     last = (await older.journal.read(match_id))[-1]
-    event: dict[str, object] = {**fields, "kind": kind, "match": match_id, "previous": digest(last.body)}
+    event: dict[str, Json] = {**fields, "kind": kind, "match": match_id, "previous": digest(last.body)}
     event |= {"at": json.loads(last.body)["at"] + 1, "revision": last.revision + 1}
     await older.journal.append(Append((Record(match_id, last.revision + 1, encode(event), Subject.MATCH),)))
 

@@ -77,7 +77,7 @@ class TestCreate:
             {"label": "cup"},
         ):
             with pytest.raises(Refusal) as caught:
-                await server.create(request="same", **changed)  # type: ignore[arg-type]
+                await server.create(request="same", **changed)
             assert caught.value.reason is Reason.REQUEST_ID_REUSED
 
     @virtually
@@ -138,7 +138,7 @@ class TestCreate:
             ({"request": "\n"}, Reason.ARGUMENT_INVALID),
         ):
             with pytest.raises(Refusal) as caught:
-                await server.create(**changed)  # type: ignore[arg-type]
+                await server.create(**changed)
             assert caught.value.reason is reason
 
 
@@ -515,6 +515,7 @@ class TestDrain:
             await submit(server, "bob", match, "m2"),
             await server.arbiter.matches.answer(match.id, Abort("org", "a")),
         ):
+            assert isinstance(refused, Refusal)
             assert refused.reason is Reason.DRAINING
         with pytest.raises(Refusal, match="DRAINING"):
             await server.create()

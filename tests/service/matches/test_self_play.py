@@ -40,9 +40,9 @@ async def played_out(bot: StreamReader, match: Match) -> list[TurnItem]:
     return turns
 
 
-async def kinds(server: InMemoryArbiter, match: Match, *types: type) -> list[tuple[EventKind, int]]:
+async def kinds(server: InMemoryArbiter, match: Match, *types: type[Arrived | Left]) -> list[tuple[EventKind, int]]:
     events = [read(record.body) for record in await server.journal.read(match.id)]
-    return [(event.kind, event.seat) for event in events if isinstance(event, (*types,))]  # type: ignore[attr-defined]
+    return [(event.kind, event.seat) for event in events if isinstance(event, types)]
 
 
 @virtually
