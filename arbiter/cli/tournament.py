@@ -54,10 +54,10 @@ def create(specification: Path, /, *, connection: Connection | None = None) -> N
     :param specification: The TOML file that specifies it.
     """
     file = read_all(specification)
-    if file.caution:
-        print(f"arbiter: {file.caution}", file=sys.stderr)
     with connected(connection) as client:
         made = client.create_tournament(file.tournament)
+    for caution in made.cautions:
+        print(f"arbiter: {caution}", file=sys.stderr)
     if on_terminal():
         say(f"{view.in_short(made)}. `arbiter tournament enter {made.tournament_id} PLAYER…`", "dim")
     print(made.tournament_id)

@@ -14,7 +14,17 @@ from arbiter.cli.terminal import console, on_terminal
 from arbiter.cli.tournament_spec import BOT_FIELDS
 from arbiter.matches import policy
 from arbiter.runtime import limits
-from arbiter.tournaments.spec import Adjudication, EntryRules, Format, Openings, Options, Schedule, Spec, TieBreak
+from arbiter.tournaments.spec import (
+    Adjudication,
+    EntryRules,
+    Format,
+    OpeningOrder,
+    Openings,
+    Options,
+    Schedule,
+    Spec,
+    TieBreak,
+)
 from arbiter.tournaments.spec_text import NUMBERS
 
 SECTIONS: Final[Mapping[str, type]] = {
@@ -53,6 +63,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "time_odds": 'Other time controls for some players: `[time_odds]`, then `player = "30s"`.',
     "options.cycles": "Round robin, gauntlet: how often each pair meets.",
     "options.heads": "Gauntlet: how many of the first entrants run it.",
+    "options.same_openings": "Gauntlet: all opponents play the same openings; if not, others while there are any.",
     "options.rounds": "Swiss: how many rounds, at least 1.",
     "options.accelerated": "Swiss: with Baku acceleration.",
     "options.best_of": "Knockout: meetings of a tie.",
@@ -66,8 +77,10 @@ MEANINGS: Final[Mapping[str, str]] = {
     "options.beta": "Trial: the rate of wrong rejection, in permille.",
     "options.most_meetings": "Trial: after so many meetings it ends undecided.",
     "openings.plies": "Random plies before the clocks start, the same in both games of a pair.",
-    "openings.seed": "What they are drawn from; needed if there are any.",
-    "openings.lines": 'Opening lines instead: `[openings.lines]`, then `pods = ["a1 e5 b1"]`, used in turn.',
+    "openings.seed": "What they are drawn from, and a random order; needed with either.",
+    "openings.lines": 'Opening lines instead: `[openings.lines]`, then `pods = ["a1 e5 b1"]`. '
+    "Each pair plays all of them before it plays one again.",
+    "openings.order": "In which order each pair plays the lines; `random` is shuffled by the seed.",
     "openings.file": "A file with the lines, each a variant and its moves; `#` begins a comment.",
     "entry.capacity": "The most entrants; 0: the server's limit.",
     "entry.invited": "Only these players.",
@@ -120,6 +133,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "options.duration_ms": "0 to 315360000000",
     "openings.seed": _TEXT,
     "openings.lines": "a table of lists of lines, by variant",
+    "openings.order": f"`{OpeningOrder.SEQUENTIAL}` or `{OpeningOrder.RANDOM}`",
     "openings.file": "a path, from the folder of this file on",
     "entry.invited": _NAMES,
     "entry.versions": _NAMES,

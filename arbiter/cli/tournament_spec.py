@@ -125,6 +125,7 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
             spec.openings.plies,
             spec.openings.seed,
             tuple(arb.OpeningLine(game, line) for game, given in lines for line in given),
+            arb.OpeningOrder[spec.openings.order.name],
         ),
         entry=arb.EntryRules(
             spec.entry.capacity,

@@ -32,7 +32,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         """Create a tournament."""
         read = partial(spec_of, request.spec)
         made = await self._tournaments.create(call_of(context), request.request_id, read)
-        return pb.CreateTournamentResponse(tournament=tournament_message(made))
+        return pb.CreateTournamentResponse(tournament=tournament_message(made.tournament, made.cautions))
 
     # -- players -------------------------------------------------------------------------------------------------
 

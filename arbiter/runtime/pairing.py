@@ -16,7 +16,7 @@ from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.ports import PairingFailed
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import FreePlayers
-from arbiter.tournaments.openings import opening
+from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament
 
@@ -47,11 +47,11 @@ class PairingProcess:
         proposal: Arrange | None = await self._shielded.run(self._propose(tournament.id, field))
         return proposal
 
-    async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
+    async def opening(self, openings: Openings, game: str, turn: Turn) -> tuple[str, ...]:
         """Return the opening of a meeting's games; see the port."""
         if not openings.plies:
-            return opening(openings, game, number)  # choosing a line from a list is fast enough for the event loop
-        moves: tuple[str, ...] = await self._jobs.ask("opening", (openings, game, number))
+            return opening(openings, game, turn)  # choosing a line from a list is fast enough for the event loop
+        moves: tuple[str, ...] = await self._jobs.ask("opening", (openings, game, turn))
         return moves
 
     async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:

@@ -11,7 +11,7 @@ from arbiter.runtime.jobs import Jobs, work
 from arbiter.service.record.tournaments import Chain
 from arbiter.tournaments import formats
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.openings import opening
+from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament, replay
 
@@ -39,9 +39,9 @@ class PairingJobs:
         self._tournaments[tournament] = followed, chain
         return formats.of(followed.spec).propose(followed, field)
 
-    def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
+    def opening(self, openings: Openings, game: str, turn: Turn) -> tuple[str, ...]:
         """Return the opening of a meeting's games."""
-        return opening(openings, game, number)
+        return opening(openings, game, turn)
 
     @property
     def jobs(self) -> Jobs:

@@ -12,11 +12,13 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.meetings import NO_SHOW, ScheduledGame, Winner
-from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
+from arbiter.tournaments.openings import opening
+from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings, Options, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 STEP_MS = 50  #: virtual time between two events
 NO_SHOWS = 0.03  #: the share of games to which a player does not come
+LINES = {"circle-of-life": (("a1",), ("a2",), ("b1", "a5")), "hop-it": (("a2xc1",), ("a2xc3",))}  #: of `drawn`
 MANY_NO_SHOWS = 0.3  #: the same, where what follows from it is looked for
 
 
@@ -89,7 +91,8 @@ class TournamentRun:
         for game in self.tournament.ready():
             attempt = self.tournament.attempts.get(game.number, 0) + 1
             match = f"m{game.number}.{attempt}"
-            self.act(do.Begin(game.number, attempt, match))
+            turn = formats.of(self.tournament.spec).turn(self.tournament, game.meeting)
+            self.act(do.Begin(game.number, attempt, match, opening(self.tournament.spec.openings, game.game, turn)))
             self._running.append((game, match))
         if self._running:
             game, match = self._running.pop(self._lots.randrange(len(self._running)))
@@ -127,20 +130,33 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
         duration_ms=lots.choice((3_000, 8_000)) if pairer.pairs_whoever_is_free else 0,
         validation=lots.random() < 0.8,
         most_meetings=lots.randint(1, 20),
+        same_openings=lots.random() < 0.5,
     )
     players = pairer.most_players or lots.randint(2, 17)
     names = [f"p{number:03}" for number in range(players)]
     forbidden = tuple((a, b) for a, b in [lots.sample(names, 2) for _ in range(lots.choice((0, 0, 2)))])
     rules = EntryRules(forbidden=forbidden if pairer.late_entry else ())
+    games = ("circle-of-life", "hop-it")[: lots.randint(1, 2)]
+    lines = {game: LINES[game] for game in games}
+    openings = lots.choice(
+        (
+            Openings(),
+            Openings(1, "a seed"),
+            Openings(3, "a seed"),
+            Openings(lines=lines),
+            Openings(0, "a seed", lines, OpeningOrder.RANDOM),
+        )
+    )
     spec = Spec(
         name=f"a {format_.value}",
         format=format_,
-        games=("circle-of-life", "hop-it")[: lots.randint(1, 2)],
+        games=games,
         time="1s",
         paired=lots.random() < 0.5,
         at_once=lots.choice((1, 1, 2)),
         options=options,
         entry=rules,
+        openings=openings,
     )
     return spec, players
 

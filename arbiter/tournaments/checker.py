@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from arbiter.tournaments import checks
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.history import EarlierRounds
+from arbiter.tournaments.checks.openings import OpeningsCheck
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Spec
 
@@ -39,6 +40,7 @@ class _Check(EarlierRounds):
         super().__init__(spec)
         self.wrong: list[str] = []
         self._format = checks.of(spec)
+        self._openings = OpeningsCheck(spec, self._format.same_openings(spec.options))
 
     def say(self, text: str) -> None:
         self.wrong.append(text)
@@ -92,6 +94,7 @@ class _Check(EarlierRounds):
         if meeting.number != len(self.meetings) + 1:
             self.say(f"{where} is out of order")
         self.meetings[meeting.number] = meeting
+        self._openings.paired(meeting)
         players = {meeting.first, meeting.second}
         if len(players) == 1 and not self._format.pairs_alone:
             self.say(f"{where}: {meeting.first} was paired with itself")
@@ -122,6 +125,9 @@ class _Check(EarlierRounds):
         meeting = self.meetings.get(self.meeting_of_game.get(event.game, 0))
         if meeting is None:
             self.say(f"game {event.game} was begun, but never paired")
+            return
+        game = next(game for game in meeting.games if game.number == event.game)
+        self.wrong.extend(self._openings.begun(game, event.opening))
 
     def _ended(self, event: ev.EndedGame) -> None:
         if event.game in self.results:

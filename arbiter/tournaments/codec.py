@@ -70,7 +70,17 @@ def _read(kind: type[Any], values: Mapping[str, Any]) -> ev.Event:
         return ev.Paired(
             values["at"], values["round"], meetings, tuple(values.get("byes", ())), tuple(values.get("free", ()))
         )
-    empty = {"byes": (), "seeds": (), "caller": "", "request": "", "version": "", "note": "", "moves": "", "rules": ""}
+    empty = {
+        "byes": (),
+        "seeds": (),
+        "opening": (),
+        "caller": "",
+        "request": "",
+        "version": "",
+        "note": "",
+        "moves": "",
+        "rules": "",
+    }
     fields = {field.name: values.get(field.name, empty.get(field.name)) for field in dataclasses.fields(kind)}
     missing = [name for name, value in fields.items() if value is None]
     if missing:

@@ -83,11 +83,12 @@ class Arrange:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The match of a game was created."""
+    """The match of a game was created; `opening`: its first moves."""
 
     game: int
     attempt: int
     match: str
+    opening: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

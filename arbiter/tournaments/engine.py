@@ -223,7 +223,7 @@ def _begin(tournament: Tournament, command: do.Begin, at: int) -> list[ev.Event]
         return []
     if not 1 <= game <= len(tournament.games) or attempt != tournament.attempts.get(game, 0) + 1:
         return []
-    return [ev.Begun(at, game, attempt, command.match)]
+    return [ev.Begun(at, game, attempt, command.match, command.opening)]
 
 
 def _report(tournament: Tournament, command: do.ReportResult, at: int) -> list[ev.Event]:

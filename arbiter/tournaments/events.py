@@ -129,13 +129,17 @@ class Paired:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The match of a game was created. `attempt` counts from 1: a void match is played again."""
+    """The match of a game was created. `attempt` counts from 1: a void match is played again.
+
+    opening: the moves with which the match begins. () for the initial position, and in older records.
+    """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.BEGUN
     at: int
     game: int
     attempt: int
     match: str
+    opening: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

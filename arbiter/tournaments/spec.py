@@ -24,28 +24,40 @@ class Format(StrEnum):
     TRIAL = "trial"  #: A against B, until a sequential test decides which one is better
 
 
+class OpeningOrder(StrEnum):
+    """In which order each pair of players goes through the opening lines."""
+
+    SEQUENTIAL = "sequential"
+    RANDOM = "random"  #: shuffled by the seed
+    #: by the number of the meeting in the whole tournament: tournaments of older servers, and nobody can choose it
+    MEETING = "meeting"
+
+
 @dataclass(frozen=True, slots=True)
 class Openings:
     """How games start, so that deterministic bots do not play the same game twice.
 
     plies: the number of random plies before the clocks start, the same in all games of a pair of games. seed: of the
-    random plies. lines: opening lines instead, each the moves of a game by its name, used in turn.
+    random plies and of a random order. lines: opening lines instead, each the moves of a game by its name. order: of
+    the lines.
     """
 
     plies: int = 0
     seed: str = ""
     lines: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    order: OpeningOrder = OpeningOrder.SEQUENTIAL
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """Options of only some formats. In other formats the field has its default.
 
-    cycles: how often each pair meets (round robin, gauntlet). heads: how many entrants run the gauntlet. rounds: of a
-    Swiss. accelerated: with Baku acceleration. best_of: meetings of a knockout tie. double: elimination after two lost
-    ties. third_place: the losers of the semi-finals play for it. duration_ms: of an arena or ladder, 0 for a ladder
-    without end. validation: a ladder's newcomers first play a game against themselves. elo0, elo1, alpha, beta: the
-    hypotheses of a trial (Elo) and the error rates of its test (permille). most_meetings: when a trial ends undecided.
+    cycles: how often each pair meets (round robin, gauntlet). heads: how many entrants run the gauntlet. same_openings:
+    all pairs of a gauntlet play the same openings. rounds: of a Swiss. accelerated: with Baku acceleration. best_of:
+    meetings of a knockout tie. double: elimination after two lost ties. third_place: the losers of the semi-finals play
+    for it. duration_ms: of an arena or ladder, 0 for a ladder without end. validation: a ladder's newcomers first play
+    a game against themselves. elo0, elo1, alpha, beta: the hypotheses of a trial (Elo) and the error rates of its test
+    (permille). most_meetings: when a trial ends undecided.
     """
 
     cycles: int = 1
@@ -62,6 +74,7 @@ class Options:
     alpha: int = 50
     beta: int = 50
     most_meetings: int = 10_000
+    same_openings: bool = True
 
 
 @dataclass(frozen=True, slots=True)

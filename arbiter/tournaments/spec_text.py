@@ -19,6 +19,7 @@ from arbiter.tournaments.spec import (
     Adjudication,
     EntryRules,
     Format,
+    OpeningOrder,
     Openings,
     Options,
     Schedule,
@@ -118,6 +119,10 @@ def check(spec: Spec) -> None:
         raise _invalid("true", "options.third_place", "false in a double elimination, which has a third place anyway")
     if spec.openings.plies and not spec.openings.seed:
         raise _invalid("", "openings.seed", "a text that the random plies are drawn from")
+    if spec.openings.order is OpeningOrder.RANDOM and not (spec.openings.lines and spec.openings.seed):
+        if spec.openings.lines:
+            raise _invalid("", "openings.seed", "a text by which the lines are shuffled")
+        raise _invalid("random", "openings.order", "sequential where no lines are given; plies are random anyway")
     if spec.openings.plies and spec.openings.lines:
         raise _invalid(str(spec.openings.plies), "openings.plies", "0 where lines are given")
     for game in spec.openings.lines:
@@ -253,9 +258,18 @@ def _openings(reader: _Reader) -> Openings:
             for line in words:
                 _check_line(game, line, place)
         lines[game.variant] = tuple(words)
-    openings = Openings(reader.number("plies", 0), reader.word("seed"), lines)
+    openings = Openings(reader.number("plies", 0), reader.word("seed"), lines, _order(reader))
     reader.done()
     return openings
+
+
+def _order(reader: _Reader) -> OpeningOrder:
+    """Return the order of the opening lines. One that is stored without it was made by an older server."""
+    word = reader.take("order", OpeningOrder.MEETING if reader.stored else OpeningOrder.SEQUENTIAL)
+    if word in tuple(OpeningOrder) and (reader.stored or word != OpeningOrder.MEETING):
+        return OpeningOrder(word)
+    allowed = f"{OpeningOrder.SEQUENTIAL} or {OpeningOrder.RANDOM}"
+    raise _invalid(_shown(word), reader.place("order"), allowed)
 
 
 def _check_line(game: Any, line: tuple[str, ...], place: str) -> None:

@@ -47,13 +47,21 @@ class RunningGame(NamedTuple):
     match: str
 
 
+class Encounter(NamedTuple):
+    """A meeting as one of a pair's. pair: its number from 0, by first meetings; times: how often it has met before."""
+
+    pair: int
+    times: int
+
+
 class Tournament:
     """A tournament after some of its events.
 
     entrants: by player, in the order of entry; seeds: players in seed order, late entrants at the end. meetings, games:
     by number − 1. results: by game. running: running games; none after the end. attempts: number of matches created for
     each game. byes: full-point byes by round. rounds: the last paired round. met: for how many meetings two players
-    have been paired; lead: in how many more of its meetings a player first had seat 1 than seat 2.
+    have been paired; lead: in how many more of its meetings a player first had seat 1 than seat 2. encounters: whose
+    each meeting is, by number − 1.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -77,7 +85,9 @@ class Tournament:
         self._paused_at = created.at
         self.meetings_of: defaultdict[str, list[Meeting]] = defaultdict(list)
         self.met: defaultdict[frozenset[str], int] = defaultdict(int)
+        self.encounters: list[Encounter] = []
         self.lead: defaultdict[str, int] = defaultdict(int)
+        self._pairs: dict[frozenset[str], int] = {}
         self.requests: dict[tuple[str, str], ev.Event] = {(created.creator, created.request): created}
         self._waiting_of: defaultdict[str, dict[int, ScheduledGame]] = defaultdict(dict)
         self._open: defaultdict[int, int] = defaultdict(int)  # games without a result, by meeting
@@ -194,7 +204,9 @@ class Tournament:
             self._open[meeting.number] = len(meeting.games)
             for player in {meeting.first, meeting.second}:
                 self.meetings_of[player].append(meeting)
-            self.met[frozenset((meeting.first, meeting.second))] += 1
+            pair = frozenset((meeting.first, meeting.second))
+            self.encounters.append(Encounter(self._pairs.setdefault(pair, len(self._pairs)), self.met[pair]))
+            self.met[pair] += 1
             self.lead[meeting.first] += 1
             self.lead[meeting.second] -= 1
             for game in meeting.games:

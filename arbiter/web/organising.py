@@ -57,7 +57,7 @@ class OrganiserPages:
             )
         except Refusal as refusal:
             return await self._form(request, _format(sent.get("format", "")), sent, refusal)
-        return RedirectResponse(f"/tournaments/{made.id}", 303)
+        return RedirectResponse(f"/tournaments/{made.tournament.id}", 303)
 
     async def act(self, request: Request) -> Response:
         """Start, pause, resume or cancel a tournament, enter or withdraw players; show its page again."""

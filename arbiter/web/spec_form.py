@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from arbiter.errors import Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.tournaments.formats import PAIRERS
-from arbiter.tournaments.spec import Adjudication, Format, Options, Spec
+from arbiter.tournaments.spec import Adjudication, Format, OpeningOrder, Options, Spec
 from arbiter.tournaments.spec_text import NUMBERS, read_spec
 
 FORMATS: Final[Mapping[Format, tuple[str, str]]] = {
@@ -27,8 +27,8 @@ FORMATS: Final[Mapping[Format, tuple[str, str]]] = {
 class FormField(NamedTuple):
     """A field of the form.
 
-    kind: text, number, check, lines (one entry a line) or instant. bounds: of a number. note: what to enter. required:
-    there is no default.
+    kind: text, number, check, lines (one entry a line), choice or instant. bounds: of a number. note: what to enter.
+    required: there is no default. choices: of a choice.
     """
 
     name: str
@@ -38,6 +38,7 @@ class FormField(NamedTuple):
     bounds: tuple[int, int] | None = None
     note: str = ""
     required: bool = False
+    choices: tuple[str, ...] = ()
 
 
 class FormSection(NamedTuple):
@@ -51,6 +52,7 @@ class FormSection(NamedTuple):
 _LABELS: Final[Mapping[str, tuple[str, str]]] = {
     "cycles": ("Cycles", "how often each pair meets"),
     "heads": ("Heads", "how many of the first to enter run the gauntlet"),
+    "same_openings": ("Every opponent plays the same openings", "as Openings says"),
     "rounds": ("Rounds", "about log₂ of the number of players find one leader"),
     "accelerated": ("Baku acceleration", "for large fields"),
     "best_of": ("Best of", "meetings of a tie"),
@@ -142,8 +144,16 @@ def _openings() -> list[FormField]:
         FormField(
             "openings.plies", "Random plies", "number", "0", NUMBERS["openings.plies"], "before the clocks start"
         ),
-        FormField("openings.seed", "Seed of the random plies", note="any text"),
+        FormField("openings.seed", "Seed", note="any text; of the random plies, or of a random order"),
         FormField("openings.lines", "Opening lines instead", "lines", note="game: move move …, one a line"),
+        FormField(
+            "openings.order",
+            "Order of the lines",
+            "choice",
+            OpeningOrder.SEQUENTIAL,
+            note="for each pair",
+            choices=(OpeningOrder.SEQUENTIAL, OpeningOrder.RANDOM),
+        ),
     ]
 
 

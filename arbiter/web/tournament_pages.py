@@ -12,7 +12,7 @@ from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
 from arbiter.tournaments import formats
 from arbiter.tournaments.standings import StandingsRow
-from arbiter.tournaments.tournament import Tournament
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
 from arbiter.web.callers import call_of, status_of
 from arbiter.web.grids import MOST, BoardGrid, grid
@@ -52,12 +52,14 @@ class TournamentPages:
         viewer = await self._templates.viewer(request)
         powers = self._gate.tournaments.powers(viewer.player, viewer.scopes, tournament)
         connected = await self._gate.players.connected(call, MOST_CONNECTED) if powers.enters_others else []
+        coming = powers.runs and tournament.phase is TournamentPhase.ENTRY
         return await self._templates.page(
             request,
             "tournament.html",
             status_of(refusal) if refusal is not None else 200,
             viewer=viewer,
             powers=powers,
+            cautions=await self._gate.tournaments.cautions(tournament) if coming else (),
             connected=[view.player.name for view in connected],
             wrong=refusal.message if refusal is not None else "",
             request_id=secrets.token_urlsafe(12),

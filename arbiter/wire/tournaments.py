@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from arbiter.matches.policy import ClockStart, NoShow
 from arbiter.service.gate.tournaments import TournamentQuery
 from arbiter.service.ports.journal import TournamentSummary
 from arbiter.tournaments.formats import Rating
-from arbiter.tournaments.spec import EntryRules, Format, Openings, Spec, TieBreak
+from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.tournament import Entrant, RunningGame, Tournament, TournamentPhase
@@ -30,15 +30,19 @@ _STARTS: Final[Mapping[str, int]] = {
     start.value: match_pb2.StartRule.Value(f"START_RULE_{start.name}") for start in ClockStart
 }
 _NO_SHOWS: Final[Mapping[str, int]] = {rule.value: pb.NoShowRule.Value(f"NO_SHOW_RULE_{rule.name}") for rule in NoShow}
+_ORDERS: Final[Mapping[str, pb.OpeningOrder.ValueType]] = {
+    order.value: pb.OpeningOrder.Value(f"OPENING_ORDER_{order.name}") for order in OpeningOrder
+}
 _WORDS: Final[Mapping[str, Mapping[str, int]]] = {
     "format": _FORMATS,
     "tie_breaks": _TIE_BREAKS,
     "start": _STARTS,
     "no_show": _NO_SHOWS,
+    "order": _ORDERS,
 }
 """The words of a specification that are numbers on the wire, by field."""
 
-_UNSAID: Final = ("start", "no_show")
+_UNSAID: Final = ("start", "no_show", "order")
 """Fields in which the number 0 means that the field is absent."""
 
 
@@ -109,7 +113,7 @@ def spec_message(spec: Spec) -> pb.TournamentSpec:
 
 def _openings_message(openings: Openings) -> pb.Openings:
     lines = [pb.OpeningLine(game=game, moves=line) for game, given in openings.lines.items() for line in given]
-    return pb.Openings(plies=openings.plies, seed=openings.seed, lines=lines)
+    return pb.Openings(plies=openings.plies, seed=openings.seed, lines=lines, order=_ORDERS[openings.order])
 
 
 def _entry_message(entry: EntryRules) -> pb.EntryRules:
@@ -137,8 +141,8 @@ def wanted_of(request: pb.ListTournamentsRequest) -> TournamentQuery:
 # Tournaments
 
 
-def tournament_message(tournament: Tournament) -> pb.Tournament:
-    """Return a tournament's current state."""
+def tournament_message(tournament: Tournament, cautions: Sequence[str] = ()) -> pb.Tournament:
+    """Return a tournament's current state, with what its organiser is told at its creation."""
     seeded = dict.fromkeys((*tournament.seeds, *tournament.entrants))  # a player that left before the start has no seed
     end = tournament.end
     return pb.Tournament(
@@ -158,6 +162,7 @@ def tournament_message(tournament: Tournament) -> pb.Tournament:
         ended_ms=end.at if end is not None else 0,
         end=pb.TournamentEnd.Value(f"TOURNAMENT_END_{end.end.name if end is not None else 'UNSPECIFIED'}"),
         end_note=end.note if end is not None else "",
+        cautions=cautions,
     )
 
 

@@ -138,6 +138,20 @@ async def test_a_round_robin_from_its_specification_to_its_standings(world: Worl
 
 
 @pytest.mark.long
+async def test_an_organiser_is_told_at_creation_that_openings_come_again(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE, Scope.OBSERVE)
+    twice = replace(LEAGUE, name="Twice", options=arb.TournamentOptions(cycles=3))
+    made = await organiser.create_tournament(twice, "twice")
+    assert "up to 3 times" in made.cautions[0]
+    assert (await organiser.create_tournament(twice, "twice")).cautions == made.cautions
+    assert (await organiser.create_tournament(LEAGUE)).cautions == ()
+    shuffled = arb.Openings(0, "s", (arb.OpeningLine(GAME, ("a1",)),), arb.OpeningOrder.RANDOM)
+    gauntlet = arb.TournamentOptions(same_openings=False)
+    spec = replace(LEAGUE, format=arb.TournamentFormat.GAUNTLET, openings=shuffled, options=gauntlet)
+    read = (await organiser.create_tournament(spec)).spec
+    assert (read.openings, read.options) == (shuffled, gauntlet)
+
+
 async def test_a_swiss_with_a_bye_and_a_version(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     spec = replace(SWISS, entry=arb.EntryRules(capacity=5, versions=("2.",)))

@@ -24,7 +24,7 @@ from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.formats import FreePlayers
-from arbiter.tournaments.openings import opening
+from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Format, Openings, Options, Spec
 
 pytestmark = pytest.mark.long
@@ -89,7 +89,7 @@ async def test_the_event_loop_goes_on_and_errors_and_cancelled_calls_do_not_affe
     swiss = Stored(journal, 1, Format.SWISS, players=100)
     await swiss.store()
     async with process(journal) as pairing:
-        assert await pairing.opening(DRAWN, "pods", 1) == opening(DRAWN, "pods", 1)
+        assert await pairing.opening(DRAWN, "pods", Turn(0, 1)) == opening(DRAWN, "pods", Turn(0, 1))
         drawing = asyncio.create_task(pairing.propose(swiss.tournament_run.tournament, FreePlayers()))
         turns = 0
         while not drawing.done():
@@ -98,11 +98,11 @@ async def test_the_event_loop_goes_on_and_errors_and_cancelled_calls_do_not_affe
         assert turns > 100
         assert drawing.result() is not None
         with pytest.raises(PairingFailed, match="Traceback"):
-            await pairing.opening(Openings(2, "seed"), "no such game", 0)
-        left = asyncio.create_task(pairing.opening(DRAWN, "pods", 2))
+            await pairing.opening(Openings(2, "seed"), "no such game", Turn(0, 0))
+        left = asyncio.create_task(pairing.opening(DRAWN, "pods", Turn(0, 2)))
         await asyncio.sleep(0)
         left.cancel()
-        assert await pairing.opening(DRAWN, "hop-it", 3) == opening(DRAWN, "hop-it", 3)
+        assert await pairing.opening(DRAWN, "hop-it", Turn(0, 3)) == opening(DRAWN, "hop-it", Turn(0, 3))
 
 
 async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_one_an_answer() -> None:
@@ -120,7 +120,7 @@ async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_on
             await waiting
         assert await pairing.propose(swiss.tournament_run.tournament, FreePlayers()) == first
         kill(pairing)  # now no caller waits
-        assert await pairing.opening(DRAWN, "pods", 1) == opening(DRAWN, "pods", 1)
+        assert await pairing.opening(DRAWN, "pods", Turn(0, 1)) == opening(DRAWN, "pods", Turn(0, 1))
 
 
 def kill(pairing: PairingProcess) -> None:
@@ -170,4 +170,4 @@ async def test_a_closed_process_refuses_requests() -> None:
     pairing = PairingProcess(MemoryJournal())
     await pairing.close()
     with pytest.raises(PairingFailed, match="stopping"):
-        await pairing.opening(DRAWN, "pods", 1)
+        await pairing.opening(DRAWN, "pods", Turn(0, 1))

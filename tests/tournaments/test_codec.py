@@ -42,7 +42,7 @@ FIELDS = {
     "paused": ("caller", "request"),
     "continued": ("caller", "request"),
     "paired": ("round", "meetings", "byes", "free"),
-    "game_begun": ("game", "attempt", "match"),
+    "game_begun": ("game", "attempt", "match", "opening"),
     "game_ended": ("game", "match", "winner", "reason", "cause", "moves"),
     "game_voided": ("game", "attempt", "match", "reason"),
     "tournament_ended": ("end", "caller", "request", "note"),

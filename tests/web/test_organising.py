@@ -86,6 +86,23 @@ async def test_a_tournament_is_made_entered_started_paused_resumed_and_cancelled
     assert "Start" not in (await page.get(where)).text
 
 
+async def test_an_organiser_reads_before_the_start_that_openings_come_again(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    where = await make(page, format="round_robin", options__cycles="2", paired="on")
+    assert "too few different openings" in (await page.get(where)).text
+    lines = await make(
+        page,
+        request="lines",
+        format="round_robin",
+        options__cycles="2",
+        paired="on",
+        openings__lines="hop-it: b5-c5\nhop-it: b2-c2",
+        openings__order="random",
+        openings__seed="s",
+    )
+    assert "too few different openings" not in (await page.get(lines)).text
+
+
 async def test_a_player_enters_and_withdraws_only_its_own_bot(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     where = await make(page)

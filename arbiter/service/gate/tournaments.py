@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -20,6 +21,7 @@ from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments import commands as do
+from arbiter.tournaments import formats
 from arbiter.tournaments.events import Entered
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.standings import Table
@@ -27,6 +29,7 @@ from arbiter.tournaments.tournament import Entrant, Tournament
 
 LAST_ROUND: Final = 100  #: the last round that a player may ask to sit out
 HIGHEST_RATING: Final = 10_000
+CAUTIONS_KEPT: Final = 100  #: tournaments whose cautions are remembered
 AVERAGE_SEED: Final = 1_500  #: the seeding of a player with rating 0, since a seeding of 0 means unrated
 
 
@@ -35,6 +38,13 @@ class Change(NamedTuple):
 
     tournament_id: str
     request_id: str
+
+
+class NewTournament(NamedTuple):
+    """A tournament that has been created. cautions: what its organiser should know before the start."""
+
+    tournament: Tournament
+    cautions: tuple[str, ...]
 
 
 class EntryRequest(NamedTuple):
@@ -87,8 +97,9 @@ class TournamentGate:
         self._limits = limits
         self._tables = StandingsCache(log, ratings)
         self._reading = asyncio.Lock()
+        self._cautions: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 
-    async def create(self, call: Call, request_id: str, read: Callable[[], Spec]) -> Tournament:
+    async def create(self, call: Call, request_id: str, read: Callable[[], Spec]) -> NewTournament:
         """Create a tournament. `read` returns its specification.
 
         `read` may take long, so it runs in a thread, one call at a time. Raises Refusal ARGUMENT_INVALID, and as
@@ -98,7 +109,19 @@ class TournamentGate:
         check_request_id(request_id)
         async with self._reading:
             spec = await asyncio.to_thread(read)
-        return await self._tournaments.create(spec, caller.player, request_id)
+        made = await self._tournaments.create(spec, caller.player, request_id)
+        return NewTournament(made, await self.cautions(made))
+
+    async def cautions(self, tournament: Tournament) -> tuple[str, ...]:
+        """Return what the organiser of a tournament should know before its start."""
+        spec = tournament.spec
+        async with self._reading:
+            if tournament.id not in self._cautions:  # looking for repeated openings takes long
+                caution = await asyncio.to_thread(formats.of(spec).caution, spec)
+                self._cautions[tournament.id] = (caution,) if caution else ()
+                if len(self._cautions) > CAUTIONS_KEPT:
+                    self._cautions.popitem(last=False)
+            return self._cautions[tournament.id]
 
     # -- players -------------------------------------------------------------------------------------------------
 

@@ -356,7 +356,9 @@ class TournamentDriver:
             match = await self._match_of(game, attempt)
             if match is None:
                 return
-            while isinstance(await self.submit(do.Begin(game.number, attempt, match.id)), StoreFailed):
+            while isinstance(
+                await self.submit(do.Begin(game.number, attempt, match.id, match.created.opening)), StoreFailed
+            ):
                 pass
             if self.games.get(match.id) == game.number:
                 await self._check_match(match.id, game.number)
@@ -377,7 +379,8 @@ class TournamentDriver:
                 await asyncio.wait_for(self._hurry.wait(), min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S))
             opening: tuple[str, ...] = ()
             if openings.plies or openings.lines:
-                opening = await dependencies.pairing.opening(openings, game.game, game.meeting - 1)
+                turn = self._pairer.turn(self._newest, game.meeting)
+                opening = await dependencies.pairing.opening(openings, game.game, turn)
             if self._hurry.is_set():
                 return None
             return await dependencies.matches.create(

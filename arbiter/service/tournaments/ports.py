@@ -17,7 +17,7 @@ from arbiter.service.tournaments.adjudicators import Adjudicators
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import FreePlayers, Strength, of
-from arbiter.tournaments.openings import opening
+from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament
 
@@ -31,7 +31,7 @@ class PairingWorker(Protocol):
         Raises PairingFailed.
         """
 
-    async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
+    async def opening(self, openings: Openings, game: str, turn: Turn) -> tuple[str, ...]:
         """Return the opening of a meeting's games; see `arbiter.tournaments.openings`. Raises PairingFailed."""
 
     async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
@@ -59,9 +59,9 @@ class InProcessPairing:
         """Return the pairing that a tournament's format proposes; see the port."""
         return of(tournament.spec).propose(tournament, field)
 
-    async def opening(self, openings: Openings, game: str, number: int) -> tuple[str, ...]:
+    async def opening(self, openings: Openings, game: str, turn: Turn) -> tuple[str, ...]:
         """Return the opening of a meeting's games; see the port."""
-        return opening(openings, game, number)
+        return opening(openings, game, turn)
 
     async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
         """Return the log of a tournament; see the port."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -43,7 +44,7 @@ from arbiter.service.tournaments.ports import Dependencies
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.spec import Spec
+from arbiter.tournaments.spec import OpeningOrder, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 SET_ASIDE: Final = "its end is missing, or the tournament was set aside when the server started"
@@ -189,7 +190,10 @@ class TournamentRegistry:
         if row is None:
             return None
         tournament = await self.get(row.tournament_id)
-        if tournament.spec != spec:
+        asked = spec
+        if tournament.spec.openings.order is OpeningOrder.MEETING:  # it was created by an older server
+            asked = replace(spec, openings=replace(spec.openings, order=OpeningOrder.MEETING))
+        if tournament.spec != asked:
             raise Refusal(
                 Reason.REQUEST_ID_REUSED,
                 f"request id {request!r} has created another tournament: choose a new one",

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.history import EarlierRounds
+from arbiter.tournaments.spec import Options
 
 
 class FormatCheck:
@@ -17,6 +18,10 @@ class FormatCheck:
 
     pairs_withdrawn: ClassVar[bool] = False  #: withdrawn players may be paired: they lose by walkover
     pairs_alone: ClassVar[bool] = False  #: a player may be paired with itself
+
+    def same_openings(self, options: Options) -> bool:
+        """Return whether every pair plays the same openings."""
+        return False
 
     def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""

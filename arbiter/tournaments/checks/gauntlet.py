@@ -11,10 +11,15 @@ from collections.abc import Iterator
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.check import FormatCheck
 from arbiter.tournaments.checks.history import EarlierRounds
+from arbiter.tournaments.spec import Options
 
 
 class GauntletCheck(FormatCheck):
     """Two sides: the first entrants, and all others."""
+
+    def same_openings(self, options: Options) -> bool:
+        """Return whether every opponent of a head plays the same openings."""
+        return options.same_openings
 
     def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""

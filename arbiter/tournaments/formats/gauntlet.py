@@ -22,7 +22,7 @@ class Gauntlet(Pairer):
     title = "Gauntlet"
     purpose = "The first to enter meet everybody else. It shows how strong these few are."
     by_round = True
-    options = ("heads", "cycles")
+    options = ("heads", "cycles", "same_openings")
     tie_breaks = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:
@@ -30,6 +30,14 @@ class Gauntlet(Pairer):
         heads = min(options.heads, players - 1)
         others = players - heads
         return (options.cycles * max(heads, others) - rounds) * min(heads, others)
+
+    def planned_meetings(self, options: Options) -> int:
+        """Return how often a head meets each of the others."""
+        return options.cycles
+
+    def same_openings(self, options: Options) -> bool:
+        """Return whether every opponent gets the same openings, as the specification says."""
+        return options.same_openings
 
     def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the next round."""

@@ -26,6 +26,7 @@ from typing import Final, NamedTuple
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, Merit, Pairer, Rating, arrange
 from arbiter.tournaments.meetings import Meeting, Pair
+from arbiter.tournaments.spec import Options
 from arbiter.tournaments.tournament import Tournament
 
 EXTRA_MEETINGS: Final = 4  #: extra meetings of a level tie, before points and then the seed decide
@@ -150,6 +151,10 @@ class Knockout(Pairer):
     purpose = "Who loses is out. It names a winner, and says little about strength."
     has_bracket = True
     options = ("best_of", "double", "third_place")
+
+    def most_meetings(self, options: Options) -> int:
+        """Return the most meetings of two players: with those of level ties; and twice in a double elimination."""
+        return (options.best_of + EXTRA_MEETINGS) * (2 if options.double else 1)
 
     def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the meetings of all ties that can be played now."""

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.openings import Turn, repeats
 from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
@@ -99,7 +100,31 @@ class Pairer(ABC):
 
     def caution(self, spec: Spec) -> str:
         """Return a warning for the organiser before the tournament starts, a sentence; '' for none."""
-        return ""
+        return repeats(spec, self.most_meetings(spec.options))
+
+    def planned_meetings(self, options: Options) -> int | None:
+        """Return how often two players meet if they do and nothing is level; None if only play decides that."""
+        return None
+
+    def most_meetings(self, options: Options) -> int | None:
+        """Return how often the same two players can meet; None: as often as there is time for."""
+        return self.planned_meetings(options)
+
+    def same_openings(self, options: Options) -> bool:
+        """Return whether all pairs play the same openings."""
+        return False
+
+    def turn(self, tournament: Tournament, meeting: int) -> Turn:
+        """Return which opening a meeting has, by its number from 1.
+
+        Unless all pairs play the same openings, a pair begins where the pair before it ends, if the number of their
+        meetings is planned, and else one opening later. So all of the book is played.
+        """
+        spec = tournament.spec
+        pair, times = tournament.encounters[meeting - 1]
+        if self.same_openings(spec.options):
+            pair = 0
+        return Turn(meeting - 1, times, pair * (self.planned_meetings(spec.options) or 1), pair, spec.paired)
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int | None:
         """Return how many meetings are still to be paired once `rounds` rounds are; None if only play decides that.

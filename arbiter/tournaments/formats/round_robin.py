@@ -27,6 +27,10 @@ class RoundRobin(Pairer):
         """Return how many meetings are still to be paired. Withdrawn players are paired too, and lose by walkover."""
         return (_rounds(options, players) - rounds) * (players // 2)
 
+    def planned_meetings(self, options: Options) -> int:
+        """Return how often everybody meets everybody."""
+        return options.cycles
+
     def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return the next round of the tables."""
         if self.over(tournament):

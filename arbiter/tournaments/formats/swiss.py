@@ -58,6 +58,10 @@ class Swiss(Pairer):
         """Return how many meetings are still to be paired if all who are present stay."""
         return (options.rounds - rounds) * (present // 2)
 
+    def planned_meetings(self, options: Options) -> int:
+        """Return 1: nobody meets twice, except after a meeting that was not played."""
+        return 1
+
     def heavy(self, tournament: Tournament, field: FreePlayers) -> bool:
         """Return True if the Dutch rules pair this round: hundreds of players take seconds."""
         return True

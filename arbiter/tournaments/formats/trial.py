@@ -17,11 +17,9 @@ from typing import Final, NamedTuple
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
-from arbiter.tournaments.openings import different
+from arbiter.tournaments.openings import few
 from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tournament import Tournament
-
-ENOUGH_OPENINGS: Final = 200  #: openings of a variant; with fewer, the organiser is warned
 
 
 class Trial(Pairer):
@@ -42,8 +40,8 @@ class Trial(Pairer):
 
     def caution(self, spec: Spec) -> str:
         """Return a warning if there are few different openings."""
-        few = {game: different(spec.openings, game, ENOUGH_OPENINGS) for game in spec.games}
-        listed = ", ".join(f"{count} in {game}" for game, count in few.items() if count < ENOUGH_OPENINGS)
+        counts = few(spec, self.most_meetings(spec.options))
+        listed = ", ".join(f"{count} in {game}" for game, count in counts.items())
         if not listed:
             return ""
         return (
@@ -51,6 +49,10 @@ class Trial(Pairer):
             "each pair of games counts once, and the result speaks about these openings alone. Give it more of them: "
             "openings.plies and openings.seed, or openings.lines."
         )
+
+    def most_meetings(self, options: Options) -> int:
+        """Return after how many meetings the trial ends undecided."""
+        return options.most_meetings
 
     def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return another meeting if fewer games are waiting or running than can be played in parallel."""

@@ -358,6 +358,64 @@ func (NoShowRule) EnumDescriptor() ([]byte, []int) {
 	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{4}
 }
 
+// In which order each pair of players goes through the opening lines.
+type OpeningOrder int32
+
+const (
+	// Not set: sequential.
+	OpeningOrder_OPENING_ORDER_UNSPECIFIED OpeningOrder = 0
+	// In the order of `lines`.
+	OpeningOrder_OPENING_ORDER_SEQUENTIAL OpeningOrder = 1
+	// Shuffled by the seed.
+	OpeningOrder_OPENING_ORDER_RANDOM OpeningOrder = 2
+	// By the number of the meeting in the whole tournament. Only in answers, for tournaments of servers that knew no
+	// order; in a request it is refused with PARAMETER_INVALID.
+	OpeningOrder_OPENING_ORDER_MEETING OpeningOrder = 3
+)
+
+// Enum value maps for OpeningOrder.
+var (
+	OpeningOrder_name = map[int32]string{
+		0: "OPENING_ORDER_UNSPECIFIED",
+		1: "OPENING_ORDER_SEQUENTIAL",
+		2: "OPENING_ORDER_RANDOM",
+		3: "OPENING_ORDER_MEETING",
+	}
+	OpeningOrder_value = map[string]int32{
+		"OPENING_ORDER_UNSPECIFIED": 0,
+		"OPENING_ORDER_SEQUENTIAL":  1,
+		"OPENING_ORDER_RANDOM":      2,
+		"OPENING_ORDER_MEETING":     3,
+	}
+)
+
+func (x OpeningOrder) Enum() *OpeningOrder {
+	p := new(OpeningOrder)
+	*p = x
+	return p
+}
+
+func (x OpeningOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (OpeningOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_arbiter_v1_tournament_proto_enumTypes[5].Descriptor()
+}
+
+func (OpeningOrder) Type() protoreflect.EnumType {
+	return &file_arbiter_v1_tournament_proto_enumTypes[5]
+}
+
+func (x OpeningOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use OpeningOrder.Descriptor instead.
+func (OpeningOrder) EnumDescriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{5}
+}
+
 // The specification of a tournament, which never changes after the creation. In a specification file (TOML) the fields
 // have the same names. The defaults for absent fields are for requests; in answers every field is set.
 type TournamentSpec struct {
@@ -564,7 +622,10 @@ type TournamentOptions struct {
 	// Trial: the rate at which elo0 may be accepted although elo1 is true, in permille, 1 to 499; absent: 50.
 	Beta *int32 `protobuf:"varint,13,opt,name=beta,proto3,oneof" json:"beta,omitempty"`
 	// Trial: the number of meetings after which it ends undecided; absent: 10,000.
-	MostMeetings  *int32 `protobuf:"varint,14,opt,name=most_meetings,json=mostMeetings,proto3,oneof" json:"most_meetings,omitempty"`
+	MostMeetings *int32 `protobuf:"varint,14,opt,name=most_meetings,json=mostMeetings,proto3,oneof" json:"most_meetings,omitempty"`
+	// Gauntlet: whether every opponent of a head plays the same openings; absent: it does. If not, each pair begins in
+	// the book where the pair before it ends.
+	SameOpenings  *bool `protobuf:"varint,15,opt,name=same_openings,json=sameOpenings,proto3,oneof" json:"same_openings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -697,16 +758,27 @@ func (x *TournamentOptions) GetMostMeetings() int32 {
 	return 0
 }
 
-// How games begin, so that deterministic bots do not play the same game twice. The games of a pair have the same
-// opening.
+func (x *TournamentOptions) GetSameOpenings() bool {
+	if x != nil && x.SameOpenings != nil {
+		return *x.SameOpenings
+	}
+	return false
+}
+
+// How games begin, so that deterministic bots do not play the same game twice. Both games of two players with swapped
+// seats have the same opening. Each pair of players goes through the openings on its own, and plays none again before
+// it has played all. In a gauntlet all pairs begin with the first one (TournamentOptions.same_openings); in other
+// formats each pair begins at another one, so that all are played.
 type Openings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of random plies before the clocks start, 0 to 100.
 	Plies int32 `protobuf:"varint,1,opt,name=plies,proto3" json:"plies,omitempty"`
-	// The text from which they are drawn, at most 100 characters; required if `plies` is not 0.
+	// The text from which they are drawn, at most 100 characters; required if `plies` is not 0 or `order` is random.
 	Seed string `protobuf:"bytes,2,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Opening lines instead; those of a game are used in turn. At most 1,000 for all games together.
-	Lines         []*OpeningLine `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
+	// Opening lines instead, at most 1,000 for all games together.
+	Lines []*OpeningLine `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
+	// The order of the lines; random only with lines.
+	Order         OpeningOrder `protobuf:"varint,4,opt,name=order,proto3,enum=arbiter.v1.OpeningOrder" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -760,6 +832,13 @@ func (x *Openings) GetLines() []*OpeningLine {
 		return x.Lines
 	}
 	return nil
+}
+
+func (x *Openings) GetOrder() OpeningOrder {
+	if x != nil {
+		return x.Order
+	}
+	return OpeningOrder_OPENING_ORDER_UNSPECIFIED
 }
 
 // An opening line.
@@ -1462,7 +1541,11 @@ type Tournament struct {
 	// Why it ended.
 	End TournamentEnd `protobuf:"varint,15,opt,name=end,proto3,enum=arbiter.v1.TournamentEnd" json:"end,omitempty"`
 	// Details of its end, for people: why it was cancelled, or the verdict of the test.
-	EndNote       string `protobuf:"bytes,16,opt,name=end_note,json=endNote,proto3" json:"end_note,omitempty"`
+	EndNote string `protobuf:"bytes,16,opt,name=end_note,json=endNote,proto3" json:"end_note,omitempty"`
+	// What its organiser should know before the start, for people, a sentence or more each: for example, that two players
+	// can play the same opening in the same seats again. None of it prevents the tournament. Only in
+	// CreateTournamentResponse; empty in other answers.
+	Cautions      []string `protobuf:"bytes,17,rep,name=cautions,proto3" json:"cautions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1607,6 +1690,13 @@ func (x *Tournament) GetEndNote() string {
 		return x.EndNote
 	}
 	return ""
+}
+
+func (x *Tournament) GetCautions() []string {
+	if x != nil {
+		return x.Cautions
+	}
+	return nil
 }
 
 // The list entry of a tournament.
@@ -3161,7 +3251,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x06_ratedB\t\n" +
 	"\a_pairedB\n" +
 	"\n" +
-	"\b_at_once\"\x99\x04\n" +
+	"\b_at_once\"\xd5\x04\n" +
 	"\x11TournamentOptions\x12\x1b\n" +
 	"\x06cycles\x18\x01 \x01(\x05H\x00R\x06cycles\x88\x01\x01\x12\x19\n" +
 	"\x05heads\x18\x02 \x01(\x05H\x01R\x05heads\x88\x01\x01\x12\x16\n" +
@@ -3181,7 +3271,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x04elo1\x18\v \x01(\x05H\x05R\x04elo1\x88\x01\x01\x12\x19\n" +
 	"\x05alpha\x18\f \x01(\x05H\x06R\x05alpha\x88\x01\x01\x12\x17\n" +
 	"\x04beta\x18\r \x01(\x05H\aR\x04beta\x88\x01\x01\x12(\n" +
-	"\rmost_meetings\x18\x0e \x01(\x05H\bR\fmostMeetings\x88\x01\x01B\t\n" +
+	"\rmost_meetings\x18\x0e \x01(\x05H\bR\fmostMeetings\x88\x01\x01\x12(\n" +
+	"\rsame_openings\x18\x0f \x01(\bH\tR\fsameOpenings\x88\x01\x01B\t\n" +
 	"\a_cyclesB\b\n" +
 	"\x06_headsB\n" +
 	"\n" +
@@ -3191,11 +3282,13 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x05_elo1B\b\n" +
 	"\x06_alphaB\a\n" +
 	"\x05_betaB\x10\n" +
-	"\x0e_most_meetings\"c\n" +
+	"\x0e_most_meetingsB\x10\n" +
+	"\x0e_same_openings\"\x93\x01\n" +
 	"\bOpenings\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\tR\x04seed\x12-\n" +
-	"\x05lines\x18\x03 \x03(\v2\x17.arbiter.v1.OpeningLineR\x05lines\"7\n" +
+	"\x05lines\x18\x03 \x03(\v2\x17.arbiter.v1.OpeningLineR\x05lines\x12.\n" +
+	"\x05order\x18\x04 \x01(\x0e2\x18.arbiter.v1.OpeningOrderR\x05order\"7\n" +
 	"\vOpeningLine\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x14\n" +
 	"\x05moves\x18\x02 \x03(\tR\x05moves\"\xaa\x01\n" +
@@ -3257,7 +3350,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\aplayers\x18\x03 \x03(\tR\aplayers\x12\x12\n" +
 	"\x04game\x18\x04 \x01(\tR\x04game\x12\x19\n" +
 	"\bmatch_id\x18\x05 \x01(\tR\amatchId\x12\x18\n" +
-	"\aattempt\x18\x06 \x01(\x05R\aattempt\"\xba\x04\n" +
+	"\aattempt\x18\x06 \x01(\x05R\aattempt\"\xd6\x04\n" +
 	"\n" +
 	"Tournament\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12.\n" +
@@ -3279,7 +3372,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\aends_ms\x18\r \x01(\x03R\x06endsMs\x12\x19\n" +
 	"\bended_ms\x18\x0e \x01(\x03R\aendedMs\x12+\n" +
 	"\x03end\x18\x0f \x01(\x0e2\x19.arbiter.v1.TournamentEndR\x03end\x12\x19\n" +
-	"\bend_note\x18\x10 \x01(\tR\aendNote\"\xa8\x02\n" +
+	"\bend_note\x18\x10 \x01(\tR\aendNote\x12\x1a\n" +
+	"\bcautions\x18\x11 \x03(\tR\bcautions\"\xa8\x02\n" +
 	"\x11TournamentSummary\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x124\n" +
@@ -3440,7 +3534,12 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"NoShowRule\x12\x1c\n" +
 	"\x18NO_SHOW_RULE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14NO_SHOW_RULE_FORFEIT\x10\x01\x12\x15\n" +
-	"\x11NO_SHOW_RULE_VOID\x10\x022\xba\a\n" +
+	"\x11NO_SHOW_RULE_VOID\x10\x02*\x80\x01\n" +
+	"\fOpeningOrder\x12\x1d\n" +
+	"\x19OPENING_ORDER_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18OPENING_ORDER_SEQUENTIAL\x10\x01\x12\x18\n" +
+	"\x14OPENING_ORDER_RANDOM\x10\x02\x12\x19\n" +
+	"\x15OPENING_ORDER_MEETING\x10\x032\xba\a\n" +
 	"\x11TournamentService\x12]\n" +
 	"\x10CreateTournament\x12#.arbiter.v1.CreateTournamentRequest\x1a$.arbiter.v1.CreateTournamentResponse\x12Z\n" +
 	"\x0fEnterTournament\x12\".arbiter.v1.EnterTournamentRequest\x1a#.arbiter.v1.EnterTournamentResponse\x12o\n" +
@@ -3465,7 +3564,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 	return file_arbiter_v1_tournament_proto_rawDescData
 }
 
-var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
@@ -3473,109 +3572,111 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentEnd)(0),                     // 2: arbiter.v1.TournamentEnd
 	(TieBreak)(0),                          // 3: arbiter.v1.TieBreak
 	(NoShowRule)(0),                        // 4: arbiter.v1.NoShowRule
-	(*TournamentSpec)(nil),                 // 5: arbiter.v1.TournamentSpec
-	(*TournamentOptions)(nil),              // 6: arbiter.v1.TournamentOptions
-	(*Openings)(nil),                       // 7: arbiter.v1.Openings
-	(*OpeningLine)(nil),                    // 8: arbiter.v1.OpeningLine
-	(*EntryRules)(nil),                     // 9: arbiter.v1.EntryRules
-	(*PlayerPair)(nil),                     // 10: arbiter.v1.PlayerPair
-	(*Schedule)(nil),                       // 11: arbiter.v1.Schedule
-	(*Adjudication)(nil),                   // 12: arbiter.v1.Adjudication
-	(*TournamentPolicy)(nil),               // 13: arbiter.v1.TournamentPolicy
-	(*Entrant)(nil),                        // 14: arbiter.v1.Entrant
-	(*TournamentGame)(nil),                 // 15: arbiter.v1.TournamentGame
-	(*Tournament)(nil),                     // 16: arbiter.v1.Tournament
-	(*TournamentSummary)(nil),              // 17: arbiter.v1.TournamentSummary
-	(*CreateTournamentRequest)(nil),        // 18: arbiter.v1.CreateTournamentRequest
-	(*CreateTournamentResponse)(nil),       // 19: arbiter.v1.CreateTournamentResponse
-	(*EnterTournamentRequest)(nil),         // 20: arbiter.v1.EnterTournamentRequest
-	(*EnterTournamentResponse)(nil),        // 21: arbiter.v1.EnterTournamentResponse
-	(*WithdrawFromTournamentRequest)(nil),  // 22: arbiter.v1.WithdrawFromTournamentRequest
-	(*WithdrawFromTournamentResponse)(nil), // 23: arbiter.v1.WithdrawFromTournamentResponse
-	(*StartTournamentRequest)(nil),         // 24: arbiter.v1.StartTournamentRequest
-	(*StartTournamentResponse)(nil),        // 25: arbiter.v1.StartTournamentResponse
-	(*PauseTournamentRequest)(nil),         // 26: arbiter.v1.PauseTournamentRequest
-	(*PauseTournamentResponse)(nil),        // 27: arbiter.v1.PauseTournamentResponse
-	(*ResumeTournamentRequest)(nil),        // 28: arbiter.v1.ResumeTournamentRequest
-	(*ResumeTournamentResponse)(nil),       // 29: arbiter.v1.ResumeTournamentResponse
-	(*CancelTournamentRequest)(nil),        // 30: arbiter.v1.CancelTournamentRequest
-	(*CancelTournamentResponse)(nil),       // 31: arbiter.v1.CancelTournamentResponse
-	(*GetTournamentRequest)(nil),           // 32: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 33: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 34: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 35: arbiter.v1.ListTournamentsResponse
-	(*GetStandingsRequest)(nil),            // 36: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 37: arbiter.v1.GetStandingsResponse
-	(*StandingsRow)(nil),                   // 38: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 39: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 40: arbiter.v1.Faults
-	nil,                                    // 41: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 42: arbiter.v1.StartRule
-	(*Estimate)(nil),                       // 43: arbiter.v1.Estimate
+	(OpeningOrder)(0),                      // 5: arbiter.v1.OpeningOrder
+	(*TournamentSpec)(nil),                 // 6: arbiter.v1.TournamentSpec
+	(*TournamentOptions)(nil),              // 7: arbiter.v1.TournamentOptions
+	(*Openings)(nil),                       // 8: arbiter.v1.Openings
+	(*OpeningLine)(nil),                    // 9: arbiter.v1.OpeningLine
+	(*EntryRules)(nil),                     // 10: arbiter.v1.EntryRules
+	(*PlayerPair)(nil),                     // 11: arbiter.v1.PlayerPair
+	(*Schedule)(nil),                       // 12: arbiter.v1.Schedule
+	(*Adjudication)(nil),                   // 13: arbiter.v1.Adjudication
+	(*TournamentPolicy)(nil),               // 14: arbiter.v1.TournamentPolicy
+	(*Entrant)(nil),                        // 15: arbiter.v1.Entrant
+	(*TournamentGame)(nil),                 // 16: arbiter.v1.TournamentGame
+	(*Tournament)(nil),                     // 17: arbiter.v1.Tournament
+	(*TournamentSummary)(nil),              // 18: arbiter.v1.TournamentSummary
+	(*CreateTournamentRequest)(nil),        // 19: arbiter.v1.CreateTournamentRequest
+	(*CreateTournamentResponse)(nil),       // 20: arbiter.v1.CreateTournamentResponse
+	(*EnterTournamentRequest)(nil),         // 21: arbiter.v1.EnterTournamentRequest
+	(*EnterTournamentResponse)(nil),        // 22: arbiter.v1.EnterTournamentResponse
+	(*WithdrawFromTournamentRequest)(nil),  // 23: arbiter.v1.WithdrawFromTournamentRequest
+	(*WithdrawFromTournamentResponse)(nil), // 24: arbiter.v1.WithdrawFromTournamentResponse
+	(*StartTournamentRequest)(nil),         // 25: arbiter.v1.StartTournamentRequest
+	(*StartTournamentResponse)(nil),        // 26: arbiter.v1.StartTournamentResponse
+	(*PauseTournamentRequest)(nil),         // 27: arbiter.v1.PauseTournamentRequest
+	(*PauseTournamentResponse)(nil),        // 28: arbiter.v1.PauseTournamentResponse
+	(*ResumeTournamentRequest)(nil),        // 29: arbiter.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil),       // 30: arbiter.v1.ResumeTournamentResponse
+	(*CancelTournamentRequest)(nil),        // 31: arbiter.v1.CancelTournamentRequest
+	(*CancelTournamentResponse)(nil),       // 32: arbiter.v1.CancelTournamentResponse
+	(*GetTournamentRequest)(nil),           // 33: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 34: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 35: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 36: arbiter.v1.ListTournamentsResponse
+	(*GetStandingsRequest)(nil),            // 37: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 38: arbiter.v1.GetStandingsResponse
+	(*StandingsRow)(nil),                   // 39: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 40: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 41: arbiter.v1.Faults
+	nil,                                    // 42: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 43: arbiter.v1.StartRule
+	(*Estimate)(nil),                       // 44: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
-	6,  // 1: arbiter.v1.TournamentSpec.options:type_name -> arbiter.v1.TournamentOptions
-	7,  // 2: arbiter.v1.TournamentSpec.openings:type_name -> arbiter.v1.Openings
-	9,  // 3: arbiter.v1.TournamentSpec.entry:type_name -> arbiter.v1.EntryRules
-	11, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
-	12, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
+	7,  // 1: arbiter.v1.TournamentSpec.options:type_name -> arbiter.v1.TournamentOptions
+	8,  // 2: arbiter.v1.TournamentSpec.openings:type_name -> arbiter.v1.Openings
+	10, // 3: arbiter.v1.TournamentSpec.entry:type_name -> arbiter.v1.EntryRules
+	12, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
+	13, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
-	13, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	41, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
-	8,  // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
-	10, // 10: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
-	42, // 11: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
-	4,  // 12: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
-	5,  // 13: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
-	1,  // 14: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
-	14, // 15: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
-	15, // 16: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
-	2,  // 17: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
-	0,  // 18: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 19: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
-	5,  // 20: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
-	16, // 21: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	14, // 22: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	14, // 23: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	16, // 24: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	16, // 25: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	16, // 26: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	16, // 27: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	16, // 28: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 29: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 30: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	17, // 31: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 32: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	38, // 33: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	40, // 34: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	39, // 35: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	43, // 36: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	18, // 37: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	20, // 38: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	22, // 39: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	24, // 40: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	26, // 41: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	28, // 42: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	30, // 43: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	32, // 44: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	34, // 45: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	36, // 46: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	19, // 47: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	21, // 48: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	23, // 49: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	25, // 50: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	27, // 51: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	29, // 52: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	31, // 53: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	33, // 54: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	35, // 55: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	37, // 56: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	47, // [47:57] is the sub-list for method output_type
-	37, // [37:47] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	14, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
+	42, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	9,  // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
+	5,  // 10: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
+	11, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
+	43, // 12: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	4,  // 13: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
+	6,  // 14: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
+	1,  // 15: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
+	15, // 16: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
+	16, // 17: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
+	2,  // 18: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
+	0,  // 19: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 20: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
+	6,  // 21: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
+	17, // 22: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	15, // 23: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	15, // 24: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	17, // 25: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	17, // 26: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	17, // 27: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	17, // 28: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	17, // 29: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 30: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 31: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	18, // 32: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 33: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	39, // 34: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	41, // 35: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	40, // 36: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	44, // 37: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	19, // 38: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	21, // 39: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	23, // 40: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	25, // 41: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	27, // 42: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	29, // 43: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	31, // 44: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	33, // 45: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	35, // 46: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	37, // 47: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	20, // 48: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	22, // 49: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	24, // 50: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	26, // 51: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	28, // 52: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	30, // 53: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	32, // 54: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	34, // 55: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	36, // 56: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	38, // 57: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	48, // [48:58] is the sub-list for method output_type
+	38, // [38:48] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -3594,7 +3695,7 @@ func file_arbiter_v1_tournament_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -28,7 +28,7 @@ class TournamentCalls(Calls):
     """
 
     async def create_tournament(self, spec: TournamentSpec, request_id: str = "") -> Tournament:
-        """Make a tournament that players can enter. Needs scope organise.
+        """Make a tournament that players can enter. Needs scope organise. Its `cautions` are for the organiser.
 
         Refusals: PARAMETER_INVALID (facts name the field), GAME_UNKNOWN, ARGUMENT_INVALID, REQUEST_ID_REUSED,
         SCOPE_MISSING, RATE_LIMITED.

@@ -70,6 +70,15 @@ class NoShowRule(OpenEnum):
     VOID = 2  #: it is played again
 
 
+class OpeningOrder(OpenEnum):
+    """The order in which each pair of players goes through the opening lines."""
+
+    UNSPECIFIED = 0  #: sequential
+    SEQUENTIAL = 1
+    RANDOM = 2  #: shuffled by the seed
+    MEETING = 3  #: by the number of the meeting in the tournament; only in answers, for tournaments of older servers
+
+
 # The decisions of an organiser
 
 
@@ -81,7 +90,7 @@ class TournamentOptions:
     rounds, accelerated: of a Swiss. best_of, double, third_place: of a knockout. duration_ms: of an arena or ladder, 0
     for a ladder without end. validation: a ladder's newcomers first play against themselves. elo0, elo1, alpha, beta
     (permille), most_meetings: the hypotheses of a trial, the error rates of its test, and the meeting after which it
-    ends undecided.
+    ends undecided. same_openings: all opponents of a gauntlet's head play the same openings.
     """
 
     cycles: int = 1
@@ -98,6 +107,7 @@ class TournamentOptions:
     alpha: int = 50
     beta: int = 50
     most_meetings: int = 10_000
+    same_openings: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +120,12 @@ class OpeningLine:
 
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """How games begin: with random plies, drawn from a seed, or with lines, those of a game used in turn."""
+    """How games begin: with random plies, drawn from a seed, or with lines. Each pair goes through them on its own."""
 
     plies: int = 0
     seed: str = ""
     lines: tuple[OpeningLine, ...] = ()
+    order: OpeningOrder = OpeningOrder.SEQUENTIAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +254,7 @@ class Tournament:
 
     games, games_ended: how many were paired, and how many of them have a result. running: those under way. entrants: in
     the order of their seeds, before the start in the order of entry. rounds: the last one that was paired.
+    cautions: what its organiser should know before the start; only in the answer to its creation.
     """
 
     tournament_id: str
@@ -261,6 +273,7 @@ class Tournament:
     ended_ms: int
     end: TournamentEnd
     end_note: str
+    cautions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,6 +217,38 @@ NO_SHOW_RULE_VOID: NoShowRule.ValueType  # 2
 """The game is void, and is played again."""
 Global___NoShowRule: _TypeAlias = NoShowRule  # noqa: Y015
 
+class _OpeningOrder:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _OpeningOrderEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_OpeningOrder.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    OPENING_ORDER_UNSPECIFIED: _OpeningOrder.ValueType  # 0
+    """Not set: sequential."""
+    OPENING_ORDER_SEQUENTIAL: _OpeningOrder.ValueType  # 1
+    """In the order of `lines`."""
+    OPENING_ORDER_RANDOM: _OpeningOrder.ValueType  # 2
+    """Shuffled by the seed."""
+    OPENING_ORDER_MEETING: _OpeningOrder.ValueType  # 3
+    """By the number of the meeting in the whole tournament. Only in answers, for tournaments of servers that knew no
+    order; in a request it is refused with PARAMETER_INVALID.
+    """
+
+class OpeningOrder(_OpeningOrder, metaclass=_OpeningOrderEnumTypeWrapper):
+    """In which order each pair of players goes through the opening lines."""
+
+OPENING_ORDER_UNSPECIFIED: OpeningOrder.ValueType  # 0
+"""Not set: sequential."""
+OPENING_ORDER_SEQUENTIAL: OpeningOrder.ValueType  # 1
+"""In the order of `lines`."""
+OPENING_ORDER_RANDOM: OpeningOrder.ValueType  # 2
+"""Shuffled by the seed."""
+OPENING_ORDER_MEETING: OpeningOrder.ValueType  # 3
+"""By the number of the meeting in the whole tournament. Only in answers, for tournaments of servers that knew no
+order; in a request it is refused with PARAMETER_INVALID.
+"""
+Global___OpeningOrder: _TypeAlias = OpeningOrder  # noqa: Y015
+
 @_typing.final
 class TournamentSpec(_message.Message):
     """The specification of a tournament, which never changes after the creation. In a specification file (TOML) the fields
@@ -372,6 +404,7 @@ class TournamentOptions(_message.Message):
     ALPHA_FIELD_NUMBER: _builtins.int
     BETA_FIELD_NUMBER: _builtins.int
     MOST_MEETINGS_FIELD_NUMBER: _builtins.int
+    SAME_OPENINGS_FIELD_NUMBER: _builtins.int
     cycles: _builtins.int
     """Round robin, gauntlet: how often each pair meets, 1 to 1000; absent: once."""
     heads: _builtins.int
@@ -400,6 +433,10 @@ class TournamentOptions(_message.Message):
     """Trial: the rate at which elo0 may be accepted although elo1 is true, in permille, 1 to 499; absent: 50."""
     most_meetings: _builtins.int
     """Trial: the number of meetings after which it ends undecided; absent: 10,000."""
+    same_openings: _builtins.bool
+    """Gauntlet: whether every opponent of a head plays the same openings; absent: it does. If not, each pair begins in
+    the book where the pair before it ends.
+    """
     def __init__(
         self,
         *,
@@ -417,10 +454,11 @@ class TournamentOptions(_message.Message):
         alpha: _builtins.int | None = ...,
         beta: _builtins.int | None = ...,
         most_meetings: _builtins.int | None = ...,
+        same_openings: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_validation", b"_validation", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "elo0", b"elo0", "elo1", b"elo1", "heads", b"heads", "most_meetings", b"most_meetings", "validation", b"validation"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "elo0", b"elo0", "elo1", b"elo1", "heads", b"heads", "most_meetings", b"most_meetings", "same_openings", b"same_openings", "validation", b"validation"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_validation", b"_validation", "accelerated", b"accelerated", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "double", b"double", "duration_ms", b"duration_ms", "elo0", b"elo0", "elo1", b"elo1", "heads", b"heads", "most_meetings", b"most_meetings", "rounds", b"rounds", "third_place", b"third_place", "validation", b"validation"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "accelerated", b"accelerated", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "double", b"double", "duration_ms", b"duration_ms", "elo0", b"elo0", "elo1", b"elo1", "heads", b"heads", "most_meetings", b"most_meetings", "rounds", b"rounds", "same_openings", b"same_openings", "third_place", b"third_place", "validation", b"validation"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__alpha: _TypeAlias = _typing.Literal["alpha"]  # noqa: Y015
     _WhichOneofArgType__alpha: _TypeAlias = _typing.Literal["_alpha", b"_alpha"]  # noqa: Y015
@@ -438,6 +476,8 @@ class TournamentOptions(_message.Message):
     _WhichOneofArgType__heads: _TypeAlias = _typing.Literal["_heads", b"_heads"]  # noqa: Y015
     _WhichOneofReturnType__most_meetings: _TypeAlias = _typing.Literal["most_meetings"]  # noqa: Y015
     _WhichOneofArgType__most_meetings: _TypeAlias = _typing.Literal["_most_meetings", b"_most_meetings"]  # noqa: Y015
+    _WhichOneofReturnType__same_openings: _TypeAlias = _typing.Literal["same_openings"]  # noqa: Y015
+    _WhichOneofArgType__same_openings: _TypeAlias = _typing.Literal["_same_openings", b"_same_openings"]  # noqa: Y015
     _WhichOneofReturnType__validation: _TypeAlias = _typing.Literal["validation"]  # noqa: Y015
     _WhichOneofArgType__validation: _TypeAlias = _typing.Literal["_validation", b"_validation"]  # noqa: Y015
     @_typing.overload
@@ -457,14 +497,18 @@ class TournamentOptions(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__most_meetings) -> _WhichOneofReturnType__most_meetings | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__same_openings) -> _WhichOneofReturnType__same_openings | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__validation) -> _WhichOneofReturnType__validation | None: ...
 
 Global___TournamentOptions: _TypeAlias = TournamentOptions  # noqa: Y015
 
 @_typing.final
 class Openings(_message.Message):
-    """How games begin, so that deterministic bots do not play the same game twice. The games of a pair have the same
-    opening.
+    """How games begin, so that deterministic bots do not play the same game twice. Both games of two players with swapped
+    seats have the same opening. Each pair of players goes through the openings on its own, and plays none again before
+    it has played all. In a gauntlet all pairs begin with the first one (TournamentOptions.same_openings); in other
+    formats each pair begins at another one, so that all are played.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -472,13 +516,16 @@ class Openings(_message.Message):
     PLIES_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     LINES_FIELD_NUMBER: _builtins.int
+    ORDER_FIELD_NUMBER: _builtins.int
     plies: _builtins.int
     """The number of random plies before the clocks start, 0 to 100."""
     seed: _builtins.str
-    """The text from which they are drawn, at most 100 characters; required if `plies` is not 0."""
+    """The text from which they are drawn, at most 100 characters; required if `plies` is not 0 or `order` is random."""
+    order: Global___OpeningOrder.ValueType
+    """The order of the lines; random only with lines."""
     @_builtins.property
     def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpeningLine]:
-        """Opening lines instead; those of a game are used in turn. At most 1,000 for all games together."""
+        """Opening lines instead, at most 1,000 for all games together."""
 
     def __init__(
         self,
@@ -486,10 +533,11 @@ class Openings(_message.Message):
         plies: _builtins.int = ...,
         seed: _builtins.str = ...,
         lines: _abc.Iterable[Global___OpeningLine] | None = ...,
+        order: Global___OpeningOrder.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "plies", b"plies", "seed", b"seed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "order", b"order", "plies", b"plies", "seed", b"seed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -872,6 +920,7 @@ class Tournament(_message.Message):
     ENDED_MS_FIELD_NUMBER: _builtins.int
     END_FIELD_NUMBER: _builtins.int
     END_NOTE_FIELD_NUMBER: _builtins.int
+    CAUTIONS_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """The id."""
     creator: _builtins.str
@@ -910,6 +959,13 @@ class Tournament(_message.Message):
     def running(self) -> _containers.RepeatedCompositeFieldContainer[Global___TournamentGame]:
         """The games under way."""
 
+    @_builtins.property
+    def cautions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What its organiser should know before the start, for people, a sentence or more each: for example, that two players
+        can play the same opening in the same seats again. None of it prevents the tournament. Only in
+        CreateTournamentResponse; empty in other answers.
+        """
+
     def __init__(
         self,
         *,
@@ -929,10 +985,11 @@ class Tournament(_message.Message):
         ended_ms: _builtins.int = ...,
         end: Global___TournamentEnd.ValueType = ...,
         end_note: _builtins.str = ...,
+        cautions: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["spec", b"spec"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_ms", b"created_ms", "creator", b"creator", "end", b"end", "end_note", b"end_note", "ended_ms", b"ended_ms", "ends_ms", b"ends_ms", "entrants", b"entrants", "games", b"games", "games_ended", b"games_ended", "phase", b"phase", "revision", b"revision", "rounds", b"rounds", "running", b"running", "spec", b"spec", "started_ms", b"started_ms", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cautions", b"cautions", "created_ms", b"created_ms", "creator", b"creator", "end", b"end", "end_note", b"end_note", "ended_ms", b"ended_ms", "ends_ms", b"ends_ms", "entrants", b"entrants", "games", b"games", "games_ended", b"games_ended", "phase", b"phase", "revision", b"revision", "rounds", b"rounds", "running", b"running", "spec", b"spec", "started_ms", b"started_ms", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
