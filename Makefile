@@ -20,7 +20,7 @@ SEEDED := tests/service/matches/test_stuck_matches.py tests/simulation tests/tou
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check format gen golden pictures capacity bench soak clean
+.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check every-check format gen golden pictures capacity bench soak clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -44,7 +44,8 @@ native: $(COMPILED)/.ready ## compile the busiest modules into .venv/compiled (m
 $(COMPILED)/.ready: $(VENV)/.ready hatch_build.py pyproject.toml $(shell find arbiter -name '*.py')
 	@command -v $${CC:-cc} >/dev/null || { echo "To compile takes a C compiler: install gcc, or add NATIVE= to do without"; exit 1; }
 	rm -rf $(COMPILED) $(VENV)/wheel
-	$(CCACHED) HATCH_BUILD_HOOKS_ENABLE=1 $(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir $(VENV)/wheel .
+	$(call timed,compile,$(CCACHED) HATCH_BUILD_HOOKS_ENABLE=1 $(UV) build --quiet --wheel --no-build-isolation \
+	  --python $(BIN)/python --out-dir $(VENV)/wheel .)
 	$(UV) pip install --quiet --no-deps --python $(BIN)/python --target $(COMPILED) $(VENV)/wheel/*.whl
 	@touch $@
 
@@ -55,8 +56,12 @@ dist: $(if $(NATIVE),native,setup) ## build all distributions: sdists and pure w
 	$(if $(NATIVE),mkdir -p $(DIST)/compiled && cp $(VENV)/wheel/*.whl $(DIST)/compiled/)
 	@find $(DIST) -name '*.whl' -o -name '*.tar.gz' | sort
 
+# $(call timed,PART,COMMAND): run a command, and note how long it took: see tests/minutes.py.
+NOTED := build/minutes
+timed = mkdir -p build; TIMEFORMAT='$(1) %R %U %S'; { time { $(2) 2>&3; }; } 3>&2 2>>$(NOTED)
+
 demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a live table
-	$(BIN)/arbiter demo
+	@$(call timed,demo,$(BIN)/arbiter demo)
 
 # Many tests mostly wait, so two cores run five at a time. Each module runs on one worker; long tests begin first
 # (tests/conftest.py). Those of `make quick` wait less: three at a time, because each worker first collects all tests.
@@ -68,7 +73,7 @@ quick: setup ## run every check, and every short test that needs no other langua
 	@$(MAKE) --no-print-directory -j2 check quick-tests
 
 quick-tests: $(VENV)/.collected
-	$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick
+	$(call timed,quick,$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick)
 
 # In a fresh clone every worker would compile all tests, so one process does it first.
 $(VENV)/.collected: $(VENV)/.ready
@@ -94,21 +99,30 @@ LONG_COMPILED := --kills 4 --seeds 8 tests/simulation tests/service/matches/test
   tests/service/matches/test_exactly_once_machine.py tests/e2e/test_kill.py tests/e2e/test_dist.py \
   tests/rpc/test_unread.py tests/store/test_shared_servers.py $(OF_MEASUREMENTS) --ignore tests/simulation/test_servers.py \
   --deselect tests/simulation/test_seeds.py::test_everything_happens
+# Tests that fail are noted here, and played once more, alone, after everything else: see tests/unsteady.py.
+FAILURES := build/tests
 test: setup ## run every check and every test
 	$(BIN)/python -m tests.needs
+	rm -rf $(FAILURES)
 	@$(MAKE) --no-print-directory -j2 every-test $(if $(NATIVE),compiled-tests)
+	$(call timed,again,$(BIN)/python -m tests.unsteady $(FAILURES))
 
 every-test: check $(VENV)/.collected
-	$(PYTEST) -n $(WORKERS)
+	$(call timed,tests,$(PYTEST) -n $(WORKERS) -p tests.unsteady --failures $(FAILURES)/every.json)
 
+COMPILED_PYTEST := $(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -p tests.unsteady --hypothesis-profile quick
 compiled-tests: native
-	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted" --hypothesis-profile quick $(LONG_COMPILED)
-	$(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -m "not interpreted and not long" -k "not reference" \
-	  --hypothesis-profile quick $(SHORT_COMPILED)
+	$(call timed,long-compiled,$(COMPILED_PYTEST) --failures $(FAILURES)/long-compiled.json -m "not interpreted" \
+	  $(LONG_COMPILED))
+	$(call timed,short-compiled,$(COMPILED_PYTEST) --failures $(FAILURES)/short-compiled.json \
+	  -m "not interpreted and not long" -k "not reference" $(SHORT_COMPILED))
 
 # mypy's cache is kept for the next clone on this machine, in one file that is replaced atomically.
 TYPES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/arbiter-tests/mypy.tar
 check: setup ## style, types, documents, import contracts, protos, generated code
+	@$(call timed,check,$(MAKE) --no-print-directory every-check)
+
+every-check:
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(MDFORMAT) --check

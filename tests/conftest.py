@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 from arbiter.runtime.loop import GRPC_ENVIRONMENT
 from tests.clients.toolchains import CACHE
+from tests.needs import path_without
 
 # Tests start hundreds of processes. If this is set, each compiles every module that it imports, which is most of its
 # work.
@@ -43,6 +45,17 @@ for name, examples in (("short", 25), ("quick", 15), ("whole", 200), ("soak", 5_
 settings.load_profile("short")
 
 
+MARKS = ("toolchain", "long")
+SHORT_PATH = pytest.StashKey[str]()  #: the programs that a short test finds
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of programs for short tests; it is removed with this process."""
+    folder = tempfile.TemporaryDirectory(prefix="arbiter-programs-")
+    config.add_cleanup(folder.cleanup)
+    config.stash[SHORT_PATH] = path_without(Path(folder.name))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add options for the long tests: the defaults are their short form, `make soak` asks for the long one."""
     group = parser.getgroup("arbiter", "how long the long tests are")
@@ -68,8 +81,7 @@ def pytest_collection_finish() -> None:
 
 
 def _rank(item: pytest.Item) -> int:
-    marks = ("toolchain", "long")
-    return next((rank for rank, mark in enumerate(marks) if item.get_closest_marker(mark)), len(marks))
+    return next((rank for rank, mark in enumerate(MARKS) if item.get_closest_marker(mark)), len(MARKS))
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +108,19 @@ def seeds(request: pytest.FixtureRequest) -> int:
 def players(request: pytest.FixtureRequest) -> int:
     """Return how many players the largest tournament has."""
     return int(request.config.getoption("--players"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Hide the programs of `tests.needs` from a short test, with its fixtures: `make quick` passes without them."""
+    if _rank(item) < len(MARKS):
+        return (yield)
+    before = os.environ["PATH"]
+    os.environ["PATH"] = item.config.stash[SHORT_PATH]
+    try:
+        return (yield)
+    finally:
+        os.environ["PATH"] = before
 
 
 @pytest.hookimpl(wrapper=True)

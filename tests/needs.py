@@ -56,6 +56,25 @@ NEEDS = (
 )
 
 
+def path_without(folder: Path) -> str:
+    """Return a PATH of this machine's programs but for those that are needed here.
+
+    folder: an empty one, for links to the programs that stand beside needed ones.
+    """
+    needed = {need.program for need in NEEDS if "/" not in need.program}
+    without = []
+    for number, place in enumerate(dict.fromkeys(map(Path, os.get_exec_path()))):
+        if any((place / program).exists() for program in needed):
+            links = folder / str(number)
+            links.mkdir()
+            for program in place.iterdir():
+                if program.name not in needed:
+                    (links / program.name).symlink_to(program)
+            place = links
+        without.append(str(place))
+    return os.pathsep.join(without)
+
+
 def missing() -> list[Need]:
     """Return the needs that are not met."""
     return [need for need in NEEDS if not need.met]

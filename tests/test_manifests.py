@@ -358,6 +358,7 @@ def test_the_servers_of_the_compose_file_have_existing_settings(monkeypatch: pyt
     assert settings.key_ring.parent == Path(first["volumes"][0].partition(":")[2])
 
 
+@pytest.mark.toolchain
 def test_prometheus_accepts_its_configuration() -> None:
     file = DEPLOY / "compose" / "prometheus.yaml"
     subprocess.run(["promtool", "check", "config", "--syntax-only", file], check=True, capture_output=True)

@@ -27,6 +27,8 @@ from tests.bus.nats import WAIT_S, Nats
 from tests.certificates import Identity
 from tests.documents import block, commands
 
+pytestmark = pytest.mark.toolchain
+
 ENVELOPES = Envelopes(b"signature")
 REPORT = Report("one", 1, 2, 3)
 

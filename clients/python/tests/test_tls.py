@@ -13,7 +13,10 @@ import grpc
 import pytest
 from arbiter_protos.v1 import server_pb2, server_pb2_grpc
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+pytestmark = [
+    pytest.mark.toolchain,
+    pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates"),
+]
 
 
 class Informer(server_pb2_grpc.ServerServiceServicer):
