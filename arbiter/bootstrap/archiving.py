@@ -13,7 +13,8 @@ from arbiter.errors import OperatorError
 from arbiter.runtime.watermark import Watermark
 from arbiter.service.ports.journal import RecordDamaged, Seals
 from arbiter.store import archive
-from arbiter.store.database import kind_of, named, opened, shown
+from arbiter.store.database import named, opened, shown
+from arbiter.store.dialects import dialect_of
 
 Progress = Callable[[int, int], None]
 """Called after each transaction with the number of matches done, and the number of all."""
@@ -83,9 +84,9 @@ def _archive(
             continue  # somebody else has moved some of them meanwhile: look again
         done, after = done.with_more(packed, damages), found[-1][1]
         transactions += 1
-        if transactions % TRANSACTIONS_A_CHECKPOINT == 0 and engine.dialect.name == "sqlite":
+        if transactions % TRANSACTIONS_A_CHECKPOINT == 0 and dialect_of(engine).checkpoints:
             with engine.connect() as connection:  # keeps the write-ahead log short where no server does
-                kind_of(engine).checkpoint(connection)
+                dialect_of(engine).checkpoint(connection)
         progress(done.matches + len(done.damages))
 
 

@@ -23,7 +23,8 @@ from arbiter.service.ports.environment import TimeSource
 from arbiter.service.ports.journal import Journal, Seals, StoreFailed
 from arbiter.service.ports.replicas import Replicas
 from arbiter.store import derived
-from arbiter.store.database import kind_of, named, opened, shown, shown_engine
+from arbiter.store.database import named, opened, shown, shown_engine
+from arbiter.store.dialects import dialect_of
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.journal import SqlJournal
 from arbiter.store.looking import look
@@ -89,7 +90,7 @@ async def adapters(
     try:
         replicas = SqlReplicas(engine, writer, reader) if shared else None
         journal = SqlJournal(engine, writer, reader, seals)
-        directory = SqlDirectory(writer, reader, kind_of(engine).CLAIM if shared else ())
+        directory = SqlDirectory(writer, reader, dialect_of(engine).claim if shared else ())
         time = DatabaseTime(engine) if shared else None
         yield Store(journal, directory, writer.queued, replicas, time, writer.needs_lock)
     finally:
@@ -106,7 +107,7 @@ async def open_record(
     watermark = Watermark(path, shown(settings.store))
     with opened(settings.store, alone=not shared, shared=shared) as engine:
         if shared:
-            with named(engine.url), kind_of(engine).starting(engine):
+            with named(engine.url), dialect_of(engine).starting(engine):
                 ring, seals = _checked_beside_others(engine, path, watermark, new)
         else:
             ring, seals = _checked(engine, path, watermark, new)
@@ -144,7 +145,7 @@ def _checked_beside_others(engine: Engine, path: Path, watermark: Watermark, new
     """
     shared_keys = SharedKeys(engine)
     known = shared_keys.known()
-    if new and kind_of(engine).holders(engine) > 1:
+    if new and dialect_of(engine).holders(engine) > 1:
         raise OperatorError(
             f"other servers serve the store {shown_engine(engine)}, so what it holds can't be accepted as a new "
             "beginning: stop them first, or start without --new"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from arbiter.service.ports.journal import Append, StoredRecord
 from arbiter.store.changes import changes_of
+from arbiter.store.dialects import Postgres, Sqlite
 from arbiter.store.jobs import Transaction
 from arbiter.store.numbering import Seal, numbered
 from arbiter.store.tables import Numbered, Statement
@@ -33,20 +33,19 @@ class LoneLog:
 
     claim: None = None  #: nobody else writes, so there is nothing to wait for
 
-    def __init__(self, kind: ModuleType, sealer: Sealer, _: Reading) -> None:
-        """`kind`: the module of the database."""
-        self._kind = kind
+    def __init__(self, dialect: Sqlite, sealer: Sealer) -> None:
+        self._dialect = dialect
         self._sealer = sealer
         self._last: int | None = None  # None if a transaction may have been rolled back
 
     def append(self, transaction: Transaction, appends: Sequence[Append]) -> Appended:
         """Store the records of several appends. Raises JournalConflict, SQLAlchemyError."""
         if self._last is None:
-            self._last = self._kind.number(transaction.begun())
+            self._last = self._dialect.number(transaction.begun())
         rows, places, listed = numbered(appends, self._last, self._sealer())
         self._last = places[-1]
-        lone = transaction.alone and not listed and len(rows) <= self._kind.MOST_LONE
-        self._kind.insert(transaction.connection if lone else transaction.begun(), rows)
+        lone = transaction.alone and not listed and len(rows) <= self._dialect.most_lone
+        self._dialect.insert(transaction.connection if lone else transaction.begun(), rows)
         return Appended(places, listed)
 
     def rows_of(self, appends: Sequence[Append]) -> tuple[list[Numbered], list[Statement], list[int]] | None:
@@ -58,7 +57,7 @@ class LoneLog:
         if self._last is None or any(map(_looks_up, appends)):
             return None
         rows, places, listed = numbered(appends, self._last, self._sealer())
-        changes = [self._kind.statement(change) for append, last in listed for change in changes_of(append, last)]
+        changes = [self._dialect.statement(change) for append, last in listed for change in changes_of(append, last)]
         self._last = places[-1]
         return rows, changes, places
 
@@ -80,7 +79,7 @@ def _looks_up(append: Append) -> bool:
 
 
 class SharedLog:
-    """The log of a store that other servers write to as well; `arbiter.store.postgres` says how they keep its order.
+    """The log of a store that other servers write to as well; `dialects.postgres` says how they keep its order.
 
     Who asks for the last number gets the records of others with it. They are valid whatever becomes of the transaction
     that has read them.
@@ -88,9 +87,8 @@ class SharedLog:
 
     rows_of: None = None  #: the last number is known only in a transaction
 
-    def __init__(self, kind: ModuleType, sealer: Sealer, reading: Reading) -> None:
-        """`kind`: the module of the database."""
-        self._kind = kind
+    def __init__(self, dialect: Postgres, sealer: Sealer, reading: Reading) -> None:
+        self._dialect = dialect
         self._sealer = sealer
         self._reading = reading
         self._known = 0  # what `know` was told last; set in the event loop
@@ -128,9 +126,9 @@ class SharedLog:
                 rows, places, listed = numbered(appends, self._last, seal)
         self._give(places[-1])
         if lone:
-            self._kind.insert_and_commit(transaction.connection, rows)
+            self._dialect.insert_and_commit(transaction.connection, rows)
         else:
-            self._kind.insert(transaction.begun(), rows)
+            self._dialect.insert(transaction.begun(), rows)
         return Appended(places, listed)
 
     def forget(self) -> None:
@@ -166,9 +164,9 @@ class SharedLog:
     def _number(self, transaction: Transaction) -> None:
         if self._known:
             known = max(self._known, self._level)
-            found, rows = self._kind.number_after(transaction.connection, known)
+            found, rows = self._dialect.number_after(transaction.connection, known)
         else:
-            found, rows = self._kind.number(transaction.connection), None
+            found, rows = self._dialect.number(transaction.connection), None
         self._level = found if rows is not None else 0
         self._read = rows or ()
         transaction.afterwards = self._bring
@@ -193,5 +191,4 @@ class SharedLog:
     def _insert_behind(self, transaction: Transaction, rows: Sequence[Numbered]) -> bool:
         if len(rows) > MOST_GUESSED:
             return False
-        stored: bool = self._kind.insert_behind(transaction.connection, rows)
-        return stored
+        return self._dialect.insert_behind(transaction.connection, rows)

@@ -38,7 +38,7 @@ from arbiter.matches.record import check_chain
 from arbiter.matches.record_errors import RecordError
 from arbiter.service.ports.journal import RecordDamaged, Seals, StoredRecord, Subject
 from arbiter.store import records, tables
-from arbiter.store.database import kind_of
+from arbiter.store.dialects import dialect_of
 
 Run = tuple[int, int]
 """Sequence numbers without a gap: the first, and how many."""
@@ -109,7 +109,7 @@ def move(engine: Engine, matches: Sequence[Packed]) -> bool:
     ids = [row["match_id"] for row in rows]
     try:
         with engine.begin() as connection:
-            for statement in kind_of(engine).BEGIN:
+            for statement in dialect_of(engine).begin:
                 connection.exec_driver_sql(statement).close()
             connection.execute(tables.archived_match.insert(), rows)
             deleted = connection.execute(tables.event.delete().where(tables.event.c.match_id.in_(ids))).rowcount
@@ -172,7 +172,7 @@ def seal_again(engine: Engine, seals: Seals) -> int:
     query = _whole().where(_TABLE.match_id > bindparam("after")).order_by(_TABLE.match_id).limit(_AT_ONCE)
     while True:
         with engine.begin() as connection:
-            for statement in kind_of(engine).BEGIN:
+            for statement in dialect_of(engine).begin:
                 connection.exec_driver_sql(statement).close()
             rows = connection.execute(query, {"after": after}).all()
             if not rows:

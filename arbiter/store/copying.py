@@ -9,7 +9,8 @@ from sqlalchemy import Connection, Engine, Table, func, select
 
 from arbiter.errors import OperatorError
 from arbiter.store import records, tables
-from arbiter.store.database import kind_of, named, shown_engine
+from arbiter.store.database import named, shown_engine
+from arbiter.store.dialects import dialect_of
 
 Progress = Callable[[int, int], None]
 """Called from time to time with the number of rows that were copied, and the number of all rows."""
@@ -29,12 +30,12 @@ def copy(
     in the source that can't be read.
     """
     with named(source.url), source.connect() as reading:
-        for statement in kind_of(source).SNAPSHOT:
+        for statement in dialect_of(source).snapshot:
             reading.exec_driver_sql(statement).close()
         sizes = {table: _size(reading, table) for table in tables.metadata.sorted_tables}
         total, done = sum(sizes.values()), 0
         with target.begin() as writing:
-            for statement in kind_of(target).BEGIN:
+            for statement in dialect_of(target).begin:
                 writing.exec_driver_sql(statement).close()
             _check_empty(target, writing)
             for table in sizes:

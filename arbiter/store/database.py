@@ -1,11 +1,10 @@
-"""Opens a database: URL, lock and migrations. The modules `sqlite` and `postgres` hold what differs between them."""
+"""Opens a database: URL, lock and migrations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 from sqlalchemy import Engine, inspect, text
@@ -14,13 +13,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from arbiter.errors import OperatorError
 from arbiter.service.ports.journal import StoreTooNew
-from arbiter.store import failure, postgres, sqlite, tables
+from arbiter.store import failure, tables
+from arbiter.store.dialects import DIALECTS, dialect_of
+from arbiter.store.dialects.postgres_locks import IN_USE_ALONE
 
-_KINDS: Final[dict[str, ModuleType]] = {"sqlite": sqlite, "postgresql": postgres}
 WRONG_VALUE: Final = (LookupError, TypeError, ValueError, AttributeError)
 """What is raised for a value in the database that is not of its column's type."""
 _PATIENCE: Final = 5  #: how often a server that starts asks for the store alone, while the tables are not up to date
-FORMS: Final = " or ".join(kind.FORM for kind in _KINDS.values())
+FORMS: Final = " or ".join(dialect.form for dialect in DIALECTS.values())
 
 
 @contextmanager
@@ -38,24 +38,26 @@ def opened(url: str, alone: bool = False, existing: bool = False, shared: bool =
     place = place_of(url)
     with ExitStack() as stack:
         engine = engine_of(place)
-        kind = kind_of(engine)
+        dialect = dialect_of(engine)
         stack.callback(engine.dispose)
         with named(place):
-            if existing and not (kind.is_there(engine) and version_of(engine)):
+            if existing and not (dialect.is_there(engine) and version_of(engine)):
                 raise OperatorError(f"there is no store at {_shown(place)}: name another, or `arbiter serve` makes one")
             if alone:
-                stack.enter_context(kind.held(engine))
+                stack.enter_context(dialect.held(engine))
             for patience in reversed(range(_PATIENCE if shared else 1)):
                 if version_of(engine) == newest():
                     break
                 try:
-                    with nullcontext() if alone else kind.held(engine, shared=_may_be_changed_beside_servers(engine)):
+                    with (
+                        nullcontext() if alone else dialect.held(engine, shared=_may_be_changed_beside_servers(engine))
+                    ):
                         _bring_up_to_date(engine)
                 except failure.HeldElsewhere:  # maybe by a server that starts too, and does the same
                     if not patience and version_of(engine) != newest():
                         raise
             if shared:
-                stack.enter_context(kind.held(engine, shared=True))
+                stack.enter_context(dialect.held(engine, shared=True))
                 version_of(engine)  # a newer arbiter may have been quicker
             if alone or shared:
                 _check_writable(engine)
@@ -64,18 +66,12 @@ def opened(url: str, alone: bool = False, existing: bool = False, shared: bool =
 
 def engine_of(place: URL) -> Engine:
     """Return an engine for a store, which connects only when it is used. Raises OperatorError."""
-    engine: Engine = _KINDS[place.get_backend_name()].engine(place)
-    return engine
-
-
-def kind_of(engine: Engine) -> ModuleType:
-    """Return the module for an engine's database: `sqlite` or `postgres`."""
-    return _KINDS[engine.dialect.name]
+    return DIALECTS[place.get_backend_name()].engine(place)
 
 
 def may_be_shared(url: str) -> bool:
     """Return whether several servers may use a store at the same time. Raises OperatorError."""
-    return bool(_KINDS[place_of(url).get_backend_name()].SHARED)
+    return DIALECTS[place_of(url).get_backend_name()].shared
 
 
 def shown(url: str) -> str:
@@ -95,7 +91,7 @@ def place_of(url: str) -> URL:
         kind = place.get_backend_name()
     except (ArgumentError, ValueError):
         raise OperatorError(f"{url!r} is not a store: write {FORMS}") from None
-    if kind not in _KINDS:
+    if kind not in DIALECTS:
         raise OperatorError(f"{kind!r} is not a store that this arbiter knows: write {FORMS}")
     return place
 
@@ -119,7 +115,7 @@ def named(place: URL) -> Iterator[None]:
             + (f": {advice}" if advice else "")
         ) from None
     except failure.HeldElsewhere as error:
-        if str(error) == postgres.IN_USE_ALONE:
+        if str(error) == IN_USE_ALONE:
             raise OperatorError(
                 f"another program needs the store {_shown(place)} for itself (a migration, a rebuild, a restore, or an "
                 "arbiter of a version that shares no store): let it end, or use another store"
@@ -166,7 +162,7 @@ def _check_writable(engine: Engine) -> None:
 def _may_be_changed_beside_servers(engine: Engine) -> bool:
     """Return whether the tables can be brought up to date beside running servers."""
     version = version_of(engine)
-    if version is None or not kind_of(engine).SHARED:
+    if version is None or not dialect_of(engine).shared:
         return False
     from arbiter.store.migrations.run import run_beside_servers
 
@@ -187,7 +183,7 @@ def _create(engine: Engine) -> None:
     The migrations build the same, which a test compares, but to import and run them takes half a second.
     """
     with engine.begin() as connection:
-        for statement in kind_of(engine).BEGIN:
+        for statement in dialect_of(engine).begin:
             connection.exec_driver_sql(statement).close()
         tables.metadata.create_all(connection)
         connection.exec_driver_sql(
@@ -201,9 +197,9 @@ def _upgrade(engine: Engine) -> None:
     # importing Alembic takes half a second, and is seldom needed
     from arbiter.store.migrations.run import upgrade
 
-    with _named_version(engine), kind_of(engine).starting(engine):
+    with _named_version(engine), dialect_of(engine).starting(engine):
         if version_of(engine) != newest():  # else another server that starts has been quicker
-            upgrade(engine, kind_of(engine).MIGRATION, newest())
+            upgrade(engine, dialect_of(engine).migration, newest())
 
 
 @contextmanager

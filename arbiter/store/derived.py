@@ -37,7 +37,8 @@ from arbiter.service.ports.journal import (
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.matches import end_of, summary_of
 from arbiter.store import archive, records, tables
-from arbiter.store.database import WRONG_VALUE, kind_of, named
+from arbiter.store.database import WRONG_VALUE, named
+from arbiter.store.dialects import dialect_of
 from arbiter.store.directory import player_columns, unreadable
 from arbiter.store.failure import reason
 from arbiter.store.gaps import gaps
@@ -97,11 +98,11 @@ def check(
     `seals`: without them, no seal is checked. `check_size` raises OperatorError for a log that has too few records. The
     check changes nothing, and reads one consistent snapshot while others may write. Raises OperatorError.
     """
-    kind = kind_of(engine)
+    dialect = dialect_of(engine)
     with named(engine.url), engine.connect() as connection:
-        for statement in kind.SNAPSHOT:
+        for statement in dialect.snapshot:
             connection.exec_driver_sql(statement).close()
-        unsound = [*kind.check_sound(connection), *_missing(connection, check_size, seals)]
+        unsound = [*dialect.check_sound(connection), *_missing(connection, check_size, seals)]
         faults = _readable(_faults(connection, unsound, progress, seals))
         first = tuple(islice(faults, MOST_FAULTS))
         found = _size(connection)
@@ -172,7 +173,7 @@ def rebuild(engine: Engine, progress: Progress, seals: Seals | None = None) -> F
     The caller must hold the store's lock. Raises OperatorError for a damaged record; then nothing has changed.
     """
     with named(engine.url), engine.begin() as connection:
-        for statement in kind_of(engine).BEGIN:
+        for statement in dialect_of(engine).begin:
             connection.exec_driver_sql(statement).close()
         connection.execute(tables.match.delete())
         connection.execute(tables.tally.delete())

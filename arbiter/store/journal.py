@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -45,7 +45,7 @@ from arbiter.service.ports.journal import (
 from arbiter.store import archive, records, tables
 from arbiter.store.appending import LoneLog, SharedLog
 from arbiter.store.changes import changes_of
-from arbiter.store.database import kind_of
+from arbiter.store.dialects import Sqlite, dialect_of
 from arbiter.store.gaps import last_gap
 from arbiter.store.jobs import Refused, Transaction
 from arbiter.store.numbering import Seal, unsealed
@@ -61,7 +61,7 @@ class SqlJournal:
     before it exists, and no append on which it builds has failed (`AppendBase`): otherwise another writer's record
     could be in the place of that one. So a match's record has no fork and no gap, even with several writers and after
     failures. Records get their sequence numbers in the transaction that stores them, so they become visible in the
-    order of these numbers. With several writers this needs a lock; see `arbiter.store.postgres`.
+    order of these numbers. With several writers this needs a lock; see `arbiter.store.dialects.postgres`.
     """
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader, seals: Seals | None = None) -> None:
@@ -70,14 +70,18 @@ class SqlJournal:
         self._stored = partial(records.stored, seals)
         self._writer = writer
         self._reader = reader
-        kind = kind_of(engine)
-        self._snapshot: tuple[str, ...] = kind.SNAPSHOT
-        self._log = (SharedLog if kind.SHARED else LoneLog)(kind, self._sealer, self._stored)
+        dialect = dialect_of(engine)
+        self._snapshot = dialect.snapshot
+        self._log: LoneLog | SharedLog
+        if isinstance(dialect, Sqlite):
+            self._log = LoneLog(dialect, self._sealer)
+        else:
+            self._log = SharedLog(dialect, self._sealer, self._stored)
         # Only the writer's thread uses it, except that these are called in the event loop, the last one only while the
         # writer's thread has no transaction.
         self.know, self.brought, self._rows_of = self._log.know, self._log.brought, self._log.rows_of
         writer.when_failed(self._log.forget)
-        self._log_after: Callable[[Connection, int, int], Sequence[Sequence[Any]]] = kind.log_after
+        self._log_after = dialect.log_after
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see `arbiter.service.ports.Journal`."""

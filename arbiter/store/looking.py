@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, Engine
 
-from arbiter.store.database import engine_of, kind_of, named, newest, place_of, version_of
+from arbiter.store.database import engine_of, named, newest, place_of, version_of
+from arbiter.store.dialects import dialect_of
 from arbiter.store.records import head, keys_of_seals
 
 ROUND_TRIPS: Final = 9  #: that are timed
@@ -57,19 +58,21 @@ def look(url: str) -> StoreState:
         engine = engine_of(place)
         try:
             return (
-                _state(engine) if kind_of(engine).is_there(engine) else StoreState(kind_of(engine).NAME, "", newest())
+                _state(engine)
+                if dialect_of(engine).is_there(engine)
+                else StoreState(dialect_of(engine).name, "", newest())
             )
         finally:
             engine.dispose()
 
 
 def _state(engine: Engine) -> StoreState:
-    kind = kind_of(engine)
-    servers = kind.holders(engine)  # before there is a connection: see the locks of `sqlite`
+    dialect = dialect_of(engine)
+    servers = dialect.holders(engine)  # before there is a connection: see the locks of `sqlite`
     version = version_of(engine) or ""
     with engine.connect() as connection:
         return StoreState(
-            f"{kind.NAME} {kind.server_version(connection)}",
+            f"{dialect.name} {dialect.server_version(connection)}",
             version,
             newest(),
             servers,
@@ -78,15 +81,15 @@ def _state(engine: Engine) -> StoreState:
             frozenset(keys_of_seals(connection, LAST_RECORDS)) if version == newest() else frozenset(),
             _round_trip_ms(connection),
             _clock_ms(connection),
-            tuple(kind.unsafe_settings(connection)),
-            kind.free_connections(connection),
+            tuple(dialect.unsafe_settings(connection)),
+            dialect.free_connections(connection),
             _silent_ms(connection) if version == newest() else (),
-            tuple(kind.lock_waits(connection, LONG_WAIT_S)),
+            tuple(dialect.lock_waits(connection, LONG_WAIT_S)),
         )
 
 
 def _silent_ms(connection: Connection) -> tuple[float, ...]:
-    now_ms = kind_of(connection.engine).NOW_MS
+    now_ms = dialect_of(connection.engine).now_ms
     if now_ms is None:
         return ()
     query = f"SELECT greatest(0, ({now_ms}) - seen_ms) FROM replica ORDER BY seen_ms"
@@ -104,7 +107,7 @@ def _round_trip_ms(connection: Connection) -> float:
 
 def _clock_ms(connection: Connection) -> float | None:
     """Return by how much the database's clock is ahead of ours, read in the shortest of some round trips."""
-    query = kind_of(connection.engine).NOW_MS
+    query = dialect_of(connection.engine).now_ms
     if query is None:
         return None
     looks: list[tuple[float, float]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -13,7 +13,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from arbiter.errors import shortened
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
 from arbiter.service.ports.log import Logger
-from arbiter.store.database import WRONG_VALUE, kind_of
+from arbiter.store.database import WRONG_VALUE
+from arbiter.store.dialects import dialect_of
 from arbiter.store.failure import damaged, reason, whole
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ class Reader:
 
     def __init__(self, engine: Engine, log: Logger, threads: int = 2) -> None:
         self._engine = engine
-        self._lone: dict[str, Any] = kind_of(engine).LONE_READS
+        self._lone = dialect_of(engine).lone_reads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store-reader")
         self._log = log
         self._closed = False

@@ -1,9 +1,9 @@
 """Replicas and their Play streams in a database, whose clock counts.
 
 A replica that is killed is dead before it has been silent for long, because the database ends the session that holds
-the store for it (`arbiter.store.postgres`). Two conditions keep this from being said of a replica that lives. A session
-may be cut while its server lives: the server then writes a heartbeat with a new one within ENDED_MS. And when the
-database itself has restarted, all sessions are gone: so a replica believes this only of one that has written a
+the store for it (`arbiter.store.dialects.postgres`). Two conditions keep this from being said of a replica that lives.
+A session may be cut while its server lives: the server then writes a heartbeat with a new one within ENDED_MS. And when
+the database itself has restarted, all sessions are gone: so a replica believes this only of one that has written a
 heartbeat since its own session began.
 """
 
@@ -25,7 +25,7 @@ from arbiter.service.ports.replicas import (
     Taken,
     no_hand_overs,
 )
-from arbiter.store.database import kind_of
+from arbiter.store.dialects import POSTGRES
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
@@ -128,12 +128,11 @@ class SqlReplicas:
     """
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
-        kind = kind_of(engine)
         self._enter, self._beat, self._inherit, self._leave, self._take, self._forgotten = (
-            text(statement.format(now=kind.NOW_MS, serving=kind.SERVING))
+            text(statement.format(now=POSTGRES.now_ms, serving=POSTGRES.serving))
             for statement in (_ENTER, _BEAT, _INHERIT, _LEAVE, _TAKE, _FORGOTTEN)
         )
-        self._session_of = partial(kind.serving_session, engine)
+        self._session_of = partial(POSTGRES.serving_session, engine)
         self._writer = writer
         self._reader = reader
 

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, bindparam, select
 
 from arbiter.service.ports.journal import Seals
 from arbiter.store import archive, records, tables
-from arbiter.store.database import kind_of
+from arbiter.store.dialects import dialect_of
 
 _AT_ONCE: Final = 2_000  #: records in one transaction
 
@@ -29,7 +29,7 @@ def seal_records(engine: Engine, seals: Seals, everything: bool) -> int:
     after = sealed = 0
     while True:
         with engine.begin() as connection:
-            for statement in kind_of(engine).BEGIN:
+            for statement in dialect_of(engine).begin:
                 connection.exec_driver_sql(statement).close()
             found = [records.stored(None, row) for row in connection.execute(query, {"after": after})]
             if not found:

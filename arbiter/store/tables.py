@@ -39,7 +39,7 @@ PARTITIONS: Final = 8
 """Parts of the table `event` on PostgreSQL, by the hash of the match: all records of a match are in the same part.
 
 Each part can be on a disk of its own, and be vacuumed alone. A unique key of a partitioned table must contain
-`match_id`, so `sequence` has an ordinary index there. NUMBERING in `arbiter.store.postgres` keeps numbers unique.
+`match_id`, so `sequence` has an ordinary index there. NUMBERING in `dialects.postgres` keeps numbers unique.
 """
 
 event = Table(

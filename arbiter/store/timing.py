@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from arbiter.service.ports.environment import TimeReading
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.store.database import kind_of
+from arbiter.store.dialects import POSTGRES
 from arbiter.store.failure import reason
 
 ROUND_TRIPS: Final = 5  #: readings of the clock for one result; the fastest one counts
 
 
 class DatabaseTime:
-    """The clock of the database. It is read in a thread, by a connection of the engine."""
+    """The clock of a PostgreSQL database. It is read in a thread, by a connection of the engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._query: str = kind_of(engine).NOW_MS
-        self._lone: dict[str, Any] = kind_of(engine).LONE_READS
 
     async def readings(self) -> list[TimeReading]:
         """Read the clock several times in a row. Raises StoreFailed."""
@@ -32,11 +30,11 @@ class DatabaseTime:
     def _read(self) -> list[TimeReading]:
         found = []
         try:
-            with self._engine.connect().execution_options(**self._lone) as connection:
-                connection.exec_driver_sql(self._query).close()  # the first one may take longer
+            with self._engine.connect().execution_options(**POSTGRES.lone_reads) as connection:
+                connection.exec_driver_sql(POSTGRES.now_ms).close()  # the first one may take longer
                 for _ in range(ROUND_TRIPS):
                     asked = time.monotonic_ns()
-                    answer = connection.exec_driver_sql(self._query)
+                    answer = connection.exec_driver_sql(POSTGRES.now_ms)
                     answered = time.monotonic_ns()
                     theirs_ns = int(answer.scalar_one() * 1_000_000)
                     found.append(TimeReading(theirs_ns, (asked + answered) // 2, answered - asked))

@@ -4,7 +4,7 @@ A durable commit costs a disk flush, however much it holds. While one flush runs
 transaction takes all of them. So the load sets the size of the groups; there is no timer. The writes of one turn of the
 event loop are queued together, at its end.
 
-Where a store can commit without the interpreter's lock (`commit_thread` in the module of the database), such a thread
+Where a store can commit without the interpreter's lock (`Dialect.commit_thread`), such a thread
 stores what looks nothing up, such as moves, while the writer's thread has nothing to do: see `unlocked.py`.
 """
 
@@ -26,7 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from arbiter.service.ports.journal import JournalConflict, StoreFailed
 from arbiter.service.ports.log import Logger
-from arbiter.store.database import kind_of
+from arbiter.store.dialects import dialect_of
 from arbiter.store.failure import deadlocked, lost, reason, whole
 from arbiter.store.jobs import Claim, Item, Job, Refused, RowsOf, T, Then, Transaction, WriteAll, settle_all
 from arbiter.store.unlocked import UnlockedCommits
@@ -57,7 +57,7 @@ class Writer:
     ) -> None:
         """`unlocked`: whether to commit without the interpreter's lock where this is possible."""
         self._engine = engine
-        self._kind = kind_of(engine)
+        self._dialect = dialect_of(engine)
         self._connection: Connection | None = None  # the writer's thread holds it between commits
         self._committed = committed
         self._largest = largest_group
@@ -70,17 +70,19 @@ class Writer:
         self._closing = False
         self._ended = False  # whether the writer's thread has taken the last write
         self._when_failed: list[Callable[[], None]] = []
-        self._files = self._kind.Files(engine)
+        self._files = self._dialect.files(engine)
         self._gone = ""  # what is wrong with the files; once set, nothing is written
         self._behind = 0  # writes of the writer's thread whose callers have no result yet
         self._commits = 0
-        thread = self._kind.commit_thread(engine, largest_group) if unlocked else None
-        self._unlocked = thread and UnlockedCommits(thread, self._note_unlocked, self._wake_if_due)
+        thread = self._dialect.commit_thread(engine, largest_group) if unlocked else None
+        self._unlocked: UnlockedCommits | None = None
+        if thread is not None:
+            self._unlocked = UnlockedCommits(thread, self._note_unlocked, self._wake_if_due)
         self._gate = threading.Lock()  # orders the last write and `close`: no write is queued after the end
         self._committer = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._checkpointer = threading.Thread(target=self._checkpoint, name="store-checkpoint", daemon=True)
         self._committer.start()
-        if engine.dialect.name == "sqlite":  # other databases manage their logs themselves
+        if self._dialect.checkpoints:
             self._checkpointer.start()
 
     def write(self, write: Write[T]) -> asyncio.Future[T]:
@@ -278,7 +280,7 @@ class Writer:
         began = time.perf_counter()
         if self._gone:
             raise StoreFailed(GONE)
-        transaction = Transaction(self._connected(), self._kind.BEGIN, careful)
+        transaction = Transaction(self._connected(), self._dialect.begin, careful)
         claim = next((job.claim for job in group if job.claim is not None), None)
         if claim is not None:
             claim(transaction)
@@ -297,10 +299,10 @@ class Writer:
 
     def _connected(self) -> Connection:
         """Return the connection, which the writer keeps between commits. Raises SQLAlchemyError."""
-        if self._connection is not None and not self._kind.still_connected(self._connection):
+        if self._connection is not None and not self._dialect.still_connected(self._connection):
             self._let_go()
         if self._connection is None:
-            self._connection = self._kind.connect_writer(self._engine)
+            self._connection = self._dialect.connect_writer(self._engine)
         return self._connection
 
     def _let_go(self) -> None:
@@ -358,11 +360,11 @@ class Writer:
             self._checkpoint_due.clear()
             # If this fails, the log stays until the next checkpoint; the writer reports what matters.
             with suppress(SQLAlchemyError), self._engine.connect() as connection:
-                moved, pages = 0, self._kind.checkpoint(connection)
+                moved, pages = 0, self._dialect.checkpoint(connection)
                 for _ in range(_MOST_ROUNDS):
                     if pages - moved <= _LITTLE:
                         break
-                    moved, pages = pages, self._kind.checkpoint(connection)
+                    moved, pages = pages, self._dialect.checkpoint(connection)
                 self._rest_due = pages > moved
                 if self._rest_due and self._unlocked is not None:
                     self._unlocked.checkpoint()
@@ -379,7 +381,7 @@ class Writer:
         self._rest_due = False
         if self._connection is not None:
             with suppress(SQLAlchemyError):
-                self._kind.checkpoint(self._connection)
+                self._dialect.checkpoint(self._connection)
 
 
 def settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

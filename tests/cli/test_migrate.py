@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from arbiter.store.database import engine_of, newest, opened, place_of
+from arbiter.store.dialects import SQLITE
 from arbiter.store.migrations.run import upgrade
-from arbiter.store.sqlite import BEGIN
 from tests.cli.command import Arbiter
 
 
@@ -16,7 +16,7 @@ def store(tmp_path: Path) -> str:
     """Return a store with tables of an earlier version."""
     url = f"sqlite:///{tmp_path}/arbiter.db"
     engine = engine_of(place_of(url))
-    upgrade(engine, BEGIN, "0005")
+    upgrade(engine, SQLITE.begin, "0005")
     engine.dispose()
     return url
 

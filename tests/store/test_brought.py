@@ -13,9 +13,10 @@ from sqlalchemy.exc import OperationalError
 
 from arbiter.bootstrap import Store, open_store
 from arbiter.service.ports.journal import Append, JournalConflict, Record, StoredRecord, StoreFailed, Subject
-from arbiter.store import postgres as adapter
 from arbiter.store.appending import UNDISTURBED
 from arbiter.store.database import opened
+from arbiter.store.dialects import POSTGRES, postgres_statements
+from arbiter.store.dialects.postgres_statements import MOST_BROUGHT
 from arbiter.store.journal import SqlJournal
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
@@ -80,10 +81,10 @@ async def test_nothing_is_brought_to_a_server_that_follows_no_log(one: Store, ot
 
 async def test_what_is_committed_while_a_server_waits_for_its_turn_is_brought(one: Store, postgres: str) -> None:
     with opened(postgres) as engine, engine.begin() as connection:
-        last = adapter.number(connection)
+        last = POSTGRES.number(connection)
         waiting = one.journal.append(Append(records("a", 2)))
         await until_one_waits(postgres)
-        adapter.insert(connection, [(last + 1, "b", 1, b"b 1", "match", True, _seal(one, last + 1))])
+        POSTGRES.insert(connection, [(last + 1, "b", 1, b"b 1", "match", True, _seal(one, last + 1))])
     assert await waiting == last + 2
     assert bodies(one.journal.brought()) == ["b 1"]
 
@@ -144,14 +145,14 @@ async def other_keyless(postgres: str) -> AsyncIterator[Store]:
 
 
 async def test_many_records_are_left_to_who_reads_the_log(one: Store, other: Store) -> None:
-    await asyncio.gather(*(other.journal.append(opening(f"b{n}")) for n in range(adapter.MOST_BROUGHT + 1)))
+    await asyncio.gather(*(other.journal.append(opening(f"b{n}")) for n in range(MOST_BROUGHT + 1)))
     place = await one.journal.append(Append(records("a", 2)))
-    assert place == adapter.MOST_BROUGHT + 3
+    assert place == MOST_BROUGHT + 3
     assert one.journal.brought() == []
     one.journal.know(place)
-    await asyncio.gather(*(other.journal.append(opening(f"c{n}")) for n in range(adapter.MOST_BROUGHT)))
+    await asyncio.gather(*(other.journal.append(opening(f"c{n}")) for n in range(MOST_BROUGHT)))
     await one.journal.append(Append(records("a", 3)))
-    assert len(one.journal.brought()) == adapter.MOST_BROUGHT
+    assert len(one.journal.brought()) == MOST_BROUGHT
 
 
 async def test_of_damaged_records_only_those_before_are_brought(one: Store, other: Store, postgres: str) -> None:
@@ -192,13 +193,13 @@ async def test_numbers_take_no_more_round_trips_when_they_bring_records(
     one: Store, other: Store, postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    numbered = adapter._numbered
+    numbered = postgres_statements.numbered
 
     def noted(connection: Connection, ask: str) -> object:
         asked.append(ask)
         return numbered(connection, ask)
 
-    monkeypatch.setattr(adapter, "_numbered", noted)
+    monkeypatch.setattr(postgres_statements, "numbered", noted)
     for revision in range(2, 5):
         await one.journal.append(Append(records("a", revision)))
         await other.journal.append(opening(f"b{revision}"))
@@ -245,12 +246,12 @@ async def test_rows_are_stored_behind_the_last_record_and_behind_no_other(
 ) -> None:
     assert await other.journal.append(opening("b")) == 2
     with opened(postgres) as engine, engine.connect() as connection:
-        assert adapter.insert_behind(connection, [(last + 1, "c", 1, b"c 1", "match", True, None)]) is fits
+        assert POSTGRES.insert_behind(connection, [(last + 1, "c", 1, b"c 1", "match", True, None)]) is fits
     assert await one.journal.head() == 2 + fits
 
 
 async def test_rows_are_stored_behind_the_beginning_of_an_empty_log_only(postgres: str) -> None:
     with opened(postgres) as engine, engine.connect() as connection:
-        assert not adapter.insert_behind(connection, [(6, "c", 1, b"c 1", "match", True, None)])
-        assert adapter.insert_behind(connection, [(1, "c", 1, b"c 1", "match", True, None)])
-        assert not adapter.insert_behind(connection, [(1, "d", 1, b"d 1", "match", True, None)])
+        assert not POSTGRES.insert_behind(connection, [(6, "c", 1, b"c 1", "match", True, None)])
+        assert POSTGRES.insert_behind(connection, [(1, "c", 1, b"c 1", "match", True, None)])
+        assert not POSTGRES.insert_behind(connection, [(1, "d", 1, b"d 1", "match", True, None)])

@@ -23,8 +23,9 @@ from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew, Subject, Tally
-from arbiter.store import database, migrations, postgres, tables
-from arbiter.store.database import kind_of, newest, opened, shown
+from arbiter.store import database, migrations, tables
+from arbiter.store.database import newest, opened, shown
+from arbiter.store.dialects import POSTGRES, dialect_of, postgres_locks
 from arbiter.store.migrations.run import upgrade
 from arbiter.store.reader import Reader
 from arbiter.store.summaries import end_columns, row_columns
@@ -133,12 +134,12 @@ def test_the_log_is_in_partitions_on_postgresql(postgres: str) -> None:
 def _at_version(url: str, version: str) -> Engine:
     with opened(url) as engine:
         pass
-    kind = kind_of(engine)
-    made: Engine = kind.engine(engine.url)
+    dialect = dialect_of(engine)
+    made = dialect.engine(engine.url)
     with made.begin() as connection:
         tables.metadata.drop_all(connection)
         connection.execute(text("DROP TABLE alembic_version"))
-    upgrade(made, kind.BEGIN, version)
+    upgrade(made, dialect.begin, version)
     return made
 
 
@@ -298,7 +299,7 @@ async def test_a_read_that_fails_is_a_refusal(url: str) -> None:
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a second server not wait for the first one to end."""
-    monkeypatch.setattr(postgres, "LET_GO_MS", 50)
+    monkeypatch.setattr(postgres_locks, "LET_GO_MS", 50)
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -332,7 +333,7 @@ def test_some_migrations_run_beside_servers(cluster: Cluster, monkeypatch: pytes
     url = cluster.fresh()
     monkeypatch.setattr(database, "newest", lambda: NEW)
     engine = _at_version(url, OLD)
-    with postgres.held(engine, shared=True):  # as a server of that version does
+    with POSTGRES.held(engine, shared=True):  # as a server of that version does
         with opened(url, shared=True) as beside:
             assert database.version_of(beside) == NEW
         with engine.begin() as connection:
@@ -355,7 +356,7 @@ def test_servers_that_start_at_once_migrate_once_beside_another(
         with opened(url, shared=True) as beside:
             return database.version_of(beside)
 
-    with postgres.held(engine, shared=True), ThreadPoolExecutor(4) as threads:
+    with POSTGRES.held(engine, shared=True), ThreadPoolExecutor(4) as threads:
         assert {each.result() for each in [threads.submit(start) for _ in range(4)]} == {NEW}
     engine.dispose()
 

@@ -13,10 +13,9 @@ import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.engine import make_url
 
-from arbiter.store import postgres
 from arbiter.store.database import engine_of, newest, opened, place_of, shown, version_of
+from arbiter.store.dialects import POSTGRES, dialect_of
 from arbiter.store.migrations.run import upgrade
-from arbiter.store.sqlite import BEGIN
 from tests.cli.command import COMMAND, WAIT_S, clean_environment
 from tests.store.postgres import Cluster
 
@@ -31,14 +30,14 @@ RECORDS = 20
 def old(url: str, version: str) -> Iterator[None]:
     """Make a store of an earlier version, with records. Servers hold it during the context, where several can."""
     engine = engine_of(place_of(url))
-    upgrade(engine, BEGIN if engine.dialect.name == "sqlite" else (), version)
+    upgrade(engine, dialect_of(engine).begin, version)
     with engine.begin() as connection:
         for number in range(1, RECORDS + 1):
             values = {"n": number, "match": f"m{number % 3}", "revision": 1 + number // 3}
             insert = "INSERT INTO event (sequence, match_id, revision, body) VALUES (:n, :match, :revision, '{}')"
             connection.execute(text(insert), values)
     if engine.dialect.name == "postgresql":
-        with postgres.held(engine, shared=True):
+        with POSTGRES.held(engine, shared=True):
             yield
     else:
         yield

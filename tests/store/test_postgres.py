@@ -29,9 +29,10 @@ from arbiter.matches.record import check_chain
 from arbiter.service.play.session import EndedItem, TurnItem
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, JournalConflict, StoredRecord, StoreFailed
-from arbiter.store import postgres as adapter
 from arbiter.store import tables
 from arbiter.store.database import opened
+from arbiter.store.dialects import postgres_locks
+from arbiter.store.dialects import postgres_statements as statements
 from arbiter.store.directory import player_columns
 from arbiter.store.looking import look
 from arbiter.store.writer import Writer
@@ -47,7 +48,7 @@ CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a second server not wait for the first one to end."""
-    monkeypatch.setattr(adapter, "LET_GO_MS", 200)
+    monkeypatch.setattr(postgres_locks, "LET_GO_MS", 200)
 
 
 @pytest.fixture
@@ -91,12 +92,12 @@ async def test_plans_of_a_new_store_use_the_indexes(postgres: str) -> None:
             return "\n".join(connection.exec_driver_sql(f"EXPLAIN {query}").scalars())
 
         connection.exec_driver_sql("SET plan_cache_mode = force_generic_plan")
-        connection.exec_driver_sql(adapter.PREPARE)
+        connection.exec_driver_sql(statements.PREPARE)
         appends = [
-            plan(f"EXECUTE {name}({', '.join(['NULL'] * 7)})") for name in (adapter.INSERT, adapter.INSERT_BEHIND)
+            plan(f"EXECUTE {name}({', '.join(['NULL'] * 7)})") for name in (statements.INSERT, statements.INSERT_BEHIND)
         ]
-        last = plan(f"EXECUTE {adapter.LAST}")
-        brought = plan(f"EXECUTE {adapter.FROM}(1)")
+        last = plan(f"EXECUTE {statements.LAST}")
+        brought = plan(f"EXECUTE {statements.FROM}(1)")
         connection.exec_driver_sql(
             "PREPARE follow AS SELECT * FROM event WHERE sequence > $1 ORDER BY sequence LIMIT $2"
         )
@@ -114,10 +115,10 @@ async def test_plans_of_a_new_store_use_the_indexes(postgres: str) -> None:
 
 async def test_the_query_for_the_records_before_an_append_is_planned_once(postgres: str) -> None:
     with opened(postgres) as engine, engine.connect() as connection:
-        connection.exec_driver_sql(adapter.PREPARE)
+        connection.exec_driver_sql(statements.PREPARE)
         for number in range(50):
-            connection.exec_driver_sql(f"EXECUTE {adapter.FROM}({number})").close()
-        plans = f"SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE name = '{adapter.FROM}'"
+            connection.exec_driver_sql(f"EXECUTE {statements.FROM}({number})").close()
+        plans = f"SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE name = '{statements.FROM}'"
         assert connection.exec_driver_sql(plans).one() == (45, 5)  # so many the database tries in any case
 
 
@@ -309,7 +310,7 @@ async def test_a_server_that_lost_its_store_to_another_writes_no_more(cluster: C
 
 def test_a_cut_connection_does_not_lock_a_server_out_of_its_own_store(postgres: str) -> None:
     """If the network is cut, the database takes the session for alive, and its lock for held, until it notices."""
-    hold = adapter._Hold(make_url(postgres))
+    hold = postgres_locks._Hold(make_url(postgres))
     hold.take()
     cut, hold._connection = hold._connection, None
     assert cut is not None
