@@ -38,7 +38,6 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "arbiter/service/ports/journal.py": "a port: what is stored, what a journal can do, and its errors",
     "arbiter/service/tournaments/driver.py": "one task, of which each method does a step",
     "arbiter/store/journal.py": "an adapter: the methods of one port, most of them one query",
-    "arbiter/store/postgres.py": "all that only PostgreSQL needs",
     "arbiter/store/writer.py": "one thread, of which each method does a step",
     "arbiter/testing/simulation/plan.py": "all that a seed draws; the order of the draws matters",
     "clients/python/tests/test_bot.py": ONE_SUBJECT,
