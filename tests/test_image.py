@@ -72,8 +72,8 @@ def container(compiled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     if missing or os.geteuid() != 0:
         pytest.skip(f"to build an image takes root, buildah and debootstrap; missing: {', '.join(missing) or 'root'}")
     CACHE.mkdir(parents=True, exist_ok=True)
-    build = ("--isolation", "chroot", "--layers", "--build-arg", f"BASE={BASE}", "--build-arg", f"COMPILED={compiled}")
-    build = (*build, "--file", DOCKERFILE)
+    arguments = ("--build-arg", f"BASE={BASE}", "--build-arg", f"COMPILED={compiled}")
+    build = ("--isolation", "chroot", "--layers", *arguments, "--file", DOCKERFILE)
     with (CACHE / "lock").open("w") as lock:
         flock(lock, LOCK_EX)
         if not buildah("images", "--quiet", "--filter", f"reference={BASE}"):

@@ -104,7 +104,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     root = tmp_path_factory.mktemp("tree")
     here = Path(__file__).parent
     for package in (arbiter, arbiter_client):
-        folder = Path(package.__file__).parent
+        (folder,) = map(Path, package.__path__)
         for file in folder.rglob("*.py"):
             copy = root / folder.name / file.relative_to(folder)
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         file = root.joinpath(*forbidden.module.split(".")).with_suffix(".py")
         assert not file.exists()
         file.write_text(f"{forbidden.line}\n")
-    command = [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"]
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-logo", "--no-cache"]
     wide = {**os.environ, "COLUMNS": "300"}  # each import on one line
     done = subprocess.run(command, cwd=root, env=wide, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr

@@ -15,7 +15,7 @@ from arbiter.matches.events import EventKind
 from arbiter.matches.match import Match, Phase
 from arbiter.runtime.clock import FollowingClock
 from arbiter.service.cut_off import CutOff
-from arbiter.service.matches import live
+from arbiter.service.matches import certainty, live
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.presence import Presence
 from arbiter.service.play import replica
@@ -230,7 +230,7 @@ def takes_who_waits_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
 
 def takes_who_has_come_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
     """A server that ends a match whose player is at another one, which can't store that it has come."""
-    waits_ms = live.flag_waits_ms
+    waits_ms = certainty.flag_waits_ms
 
     def at_once(match: Match, presence: Presence, waited: bool, shared: bool) -> int:
         return 0 if match.phase is Phase.PENDING else waits_ms(match, presence, waited, shared)

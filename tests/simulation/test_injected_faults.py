@@ -13,6 +13,7 @@ import pytest
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal
+from arbiter.games.contract import Seat
 from arbiter.matches import clock, ends
 from arbiter.matches.clock import SeatClock
 from arbiter.matches.events import Resumed
@@ -160,8 +161,9 @@ def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
 def stops_without_a_word(patch: pytest.MonkeyPatch) -> None:
     """An arbiter whose clocks run on while it stops."""
 
-    async def abrupt(self: MatchRegistry) -> None:
+    async def abrupt(self: MatchRegistry, is_last: bool = False) -> bool:
         self.live.stop()
+        return True
 
     patch.setattr(MatchRegistry, "drain", abrupt)
 
@@ -197,9 +199,9 @@ def forgets_the_resumed_turn(patch: pytest.MonkeyPatch) -> None:
     """A session that does not send a turn again after it restarted."""
     tell = Delivery._put_events
 
-    def silent(self: Delivery, session: Any, match: Match, seat: Any, events: list[Published]) -> None:
+    def silent(self: Delivery, session: Session, match: Match, seat: Seat, events: list[Published], kept: bool) -> None:
         if not any(isinstance(published.event, Resumed) for published in events):
-            tell(self, session, match, seat, events)
+            tell(self, session, match, seat, events, kept)
 
     patch.setattr(Delivery, "_put_events", silent)
 

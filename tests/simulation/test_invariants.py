@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason
+from arbiter.matches.requests import Receipt
 from arbiter.service.ports.directory import Challenge
 from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.testing.clock import NOON_MS
@@ -89,8 +90,11 @@ def forget_what_was_asked(evidence: Evidence) -> None:
 
 def answer_anew(evidence: Evidence) -> None:
     given = evidence.history.given
-    first = next(one for one in given if not isinstance(one.answer, Exception) and one.answer.kind is not None)
-    given.append(first._replace(answer=replace(first.answer, revision=first.answer.revision + 1)))  # type: ignore[union-attr]
+    for one in given:
+        if isinstance(one.answer, Receipt) and one.answer.kind is not None:
+            given.append(one._replace(answer=replace(one.answer, revision=one.answer.revision + 1)))
+            return
+    raise AssertionError("no event was acknowledged")
 
 
 def answer_too_soon(evidence: Evidence) -> None:

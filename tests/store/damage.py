@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from arbiter.bootstrap import World, check_store, open_record, open_store, started, wire
 from arbiter.config import Settings, load
@@ -68,7 +69,7 @@ class Store:
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
         raw.close()
 
-    def ask(self, query: str) -> list[tuple[object, ...]]:
+    def ask(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         raw = sqlite3.connect(self.file)
         rows = raw.execute(query).fetchall()

@@ -82,19 +82,19 @@ class RandomMatch:
         if roll < 0.9 and match.phase is Phase.ACTIVE:
             if match.offer is not None:
                 return AnswerDraw(2 if match.offer.seat == 1 else 1, request, dice.random() < 0.5)
-            return dice.choice((*[OfferDraw(match.turn, request)] * 3, Resign(match.turn, request)))
+            ends: tuple[Command, ...] = (*[OfferDraw(match.turn, request)] * 3, Resign(match.turn, request))
+            return dice.choice(ends)
         if roll < 0.95:
             due = deadline(match)
             self._now = due if due is not None else self._now
             return Tick()
-        return dice.choice(
-            (
-                Abort("org", request, "the venue closes – good night"),
-                Adjudicate("org", request, ResultKind.WIN, 2, "seen"),
-                *[Adjudicate("org", request, ResultKind.DRAW)] * 3,
-                ReportFault("a mistake"),
-            )
+        others: tuple[Command, ...] = (
+            Abort("org", request, "the venue closes – good night"),
+            Adjudicate("org", request, ResultKind.WIN, 2, "seen"),
+            *[Adjudicate("org", request, ResultKind.DRAW)] * 3,
+            ReportFault("a mistake"),
         )
+        return dice.choice(others)
 
 
 def _records(match: Match, sealed: list[Sealed]) -> tuple[Record, ...]:

@@ -11,7 +11,7 @@ import random
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +52,7 @@ def store(undamaged: UndamagedStore, tmp_path: Path) -> Store:
 def true_records(undamaged: UndamagedStore, match_id: str) -> bytes:
     """Return the records that a match had before the damage, as its transcript shows them."""
     bodies = undamaged.store.ask(f"SELECT body FROM event WHERE match_id = '{match_id}' ORDER BY revision")
-    return b"".join(bytes(body) + b"\n" for (body,) in bodies)  # type: ignore[arg-type]
+    return b"".join(bytes(body) + b"\n" for (body,) in bodies)
 
 
 def check_served(undamaged: UndamagedStore, outcome: Outcome) -> None:
@@ -210,7 +210,7 @@ def test_an_edit_of_every_value_is_named(undamaged: UndamagedStore, store: Store
 def forge(store: Store, match_id: str, change: Callable[[list[dict[str, Any]]], None], *more: str) -> None:
     """Change the events of a match, and compute every later hash again, as the arbiter would."""
     rows = store.ask(f"SELECT body FROM event WHERE match_id = '{match_id}' ORDER BY revision")
-    events = [json.loads(bytes(body)) for (body,) in rows]  # type: ignore[arg-type]
+    events = [json.loads(bytes(body)) for (body,) in rows]
     change(events)
     previous, statements = events[0]["previous"], []
     for number, event in enumerate(events, 1):
@@ -249,10 +249,7 @@ def running_edited(store: Store) -> None:
 
 def tournament_edited(store: Store) -> None:
     forge_tournament = [
-        json.loads(bytes(body))
-        for (body,) in store.ask(  # type: ignore[arg-type]
-            f"SELECT body FROM event WHERE match_id = '{TOURNAMENT}'"
-        )
+        json.loads(bytes(body)) for (body,) in store.ask(f"SELECT body FROM event WHERE match_id = '{TOURNAMENT}'")
     ]
     forge_tournament[0]["creator"] = "mallory"
     store.change(f"UPDATE event SET body = x'{encode(forge_tournament[0]).hex()}' WHERE match_id = '{TOURNAMENT}'")
@@ -323,13 +320,13 @@ def match_added(store: Store) -> None:
     [(last,)] = store.ask("SELECT max(sequence) FROM event")
     previous, statements = "0" * 64, []
     for number, (_, revision, body, seal) in enumerate(rows, 1):
-        event = json.loads(bytes(body))  # type: ignore[arg-type]
+        event = json.loads(bytes(body))
         event |= {"match": "m999", "previous": previous}
         forged = encode(event)
         previous = digest(forged)
         statements.append(
             "INSERT INTO event (sequence, match_id, revision, body, subject, seal) VALUES "
-            f"({int(str(last)) + number}, 'm999', {revision}, x'{forged.hex()}', 'match', x'{bytes(seal).hex()}')"  # type: ignore[arg-type]
+            f"({int(str(last)) + number}, 'm999', {revision}, x'{forged.hex()}', 'match', x'{bytes(seal).hex()}')"
         )
     columns = "game, player_1, player_2, time_control, rated, label, creator, created_ms"
     statements.append(
@@ -351,7 +348,7 @@ def result_edited(store: Store) -> None:
     store.change(f"UPDATE \"match\" SET winner = 3 - winner WHERE match_id = '{ENDED}'")
 
 
-FORGERIES: Final = {
+FORGERIES: Final[Mapping[Callable[[Store], None], tuple[str, set[str] | None]]] = {
     end_edited: (f"revision .* of match {ENDED} .*its seal does not hold", {ENDED}),
     end_edited_and_unsealed: (f"of match {ENDED} .*it has no seal", {ENDED}),
     running_edited: (f"of match {RUNNING} .*its seal does not hold", {RUNNING}),

@@ -593,7 +593,7 @@ def test_arbiter_serve_starts_any_number_of_times_on_one_store(postgres: str, tm
         until(lambda: [each.match_id for each in first.list_matches()] == [match.match_id])
         environment = servers[0].environment | {"ARBITER_TOKEN": token}
         environment["ARBITER_SERVER"] = f"127.0.0.1:{free_port()},{servers[1].address}"
-        command = [BIN / "arbiter", "match", "list"]
+        command = [str(BIN / "arbiter"), "match", "list"]
         listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=LONGEST_S)
         assert "alice" in listed.stdout, "a command takes the next address if nobody is at the first one"
         said = servers[0].arbiter("migrate", "--store", postgres)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 import structlog
@@ -30,7 +31,8 @@ from arbiter.service.ports.journal import (
     TournamentSummary,
 )
 from arbiter.store.database import opened
-from arbiter.store.journal import Reader, SqlJournal
+from arbiter.store.journal import SqlJournal
+from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
 END = MatchEnd("win", 1, "territory", "rules", "player", 2, "", 99, "pos", 7)
@@ -418,7 +420,12 @@ async def test_ends_are_counted_by_the_versions_of_the_bots(store: Store) -> Non
 
 async def test_rated_ends_are_counted_by_periods_too(store: Store) -> None:
     journal = store.journal
-    ends = {"a": (999, {}), "b": (1_000, {}), "c": (1_999, {}), "d": (5_000, {"game": "hop-it"})}
+    ends: dict[str, tuple[int, dict[str, Any]]] = {
+        "a": (999, {}),
+        "b": (1_000, {}),
+        "c": (1_999, {}),
+        "d": (5_000, {"game": "hop-it"}),
+    }
     ends |= {"e": (1_500, {"rated": False}), "g": (1_500, {"label": ""})}
     for name, (ended_ms, changes) in ends.items():
         closed = replace(END, ended_ms=ended_ms, version_1="7" if name == "g" else "")

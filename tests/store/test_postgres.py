@@ -188,7 +188,8 @@ async def test_a_player_goes_on_at_another_server_when_its_own_has_died(postgres
         again = await other.connect("alice")  # before any server knows that the other one has died
         while b'"interrupted"' not in b"".join(await bodies_of(there, match.id)):  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.01)
-        assert await asyncio.gather(play_to_the_end(again, 1), play_to_the_end(bob, 1)) == [[match.id], [match.id]]
+        played = await asyncio.gather(play_to_the_end(again, 1), play_to_the_end(bob, 1))
+        assert [*played] == [[match.id], [match.id]]
         ended = await other.arbiter.matches.match(match.id)
         assert ended.result is not None
         assert ended.result.cause is not Cause.TIME

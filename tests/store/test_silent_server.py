@@ -11,6 +11,7 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import arbiter_client as arb
 import pytest
@@ -28,7 +29,7 @@ MOVES = 6
 SILENCE_S = 8  #: much more than a server may be silent towards the others, on a busy machine too
 CHARGED_MS = 2_500  #: more than any thought here
 PLAYERS = ("anna", "ben")
-SETTINGS = {"limits__silence_ms": str(1_000 * SILENCE_S), "limits__ping_ms": "500"}
+SETTINGS: dict[str, Any] = {"limits__silence_ms": str(1_000 * SILENCE_S), "limits__ping_ms": "500"}
 
 
 class Thinker(Slow):

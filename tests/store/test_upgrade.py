@@ -17,7 +17,7 @@ import tarfile
 import warnings
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -26,7 +26,7 @@ from arbiter.store.database import engine_of, newest, place_of, version_of
 from arbiter.testing.crashing import CrashPlan
 from tests.bus.nats import Nats
 from tests.cli.command import COMMAND, clean_environment
-from tests.e2e.crashing_server import LONGEST_S, crashing_server
+from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.store.postgres import Cluster
 from tests.store.test_bus import Servers
 from tests.store.test_failover import Workload, check
@@ -153,14 +153,15 @@ async def test_servers_are_replaced_one_after_the_other_while_matches_go_on(
     metrics = [f"127.0.0.1:{free_port()}" for _ in range(SERVERS)]
     async with AsyncExitStack() as stack:
         bus = stack.enter_context(Nats()).url if before.with_bus else ""
-        old, new = [], []
+        old: list[CrashingServer] = []
+        new: list[CrashingServer] = []
         for number, address in enumerate(addresses):
-            shown = {"metrics": metrics[number]} | ({"bus": bus} if bus else {})
+            shown: dict[str, Any] = {"metrics": metrics[number]} | ({"bus": bus} if bus else {})
             for name, version, servers in (("old", code, old), ("new", None, new)):
-                server = crashing_server(
+                prepared = crashing_server(
                     tmp_path, store, True, f"{name}-{number}", address=address, code=version, **shown
                 )
-                servers.append(await stack.enter_async_context(server))
+                servers.append(await stack.enter_async_context(prepared))
         assert all(await asyncio.gather(*(server.begin(CrashPlan()) for server in old)))
         assert version_of(engine) == (before.tables if code is not None else newest())
         workload = Workload(list(old), random.Random(before.commit))

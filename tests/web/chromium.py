@@ -6,6 +6,7 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from playwright.async_api import Browser, ConsoleMessage, Page, expect
@@ -59,8 +60,8 @@ class Played:
         for _ in range(count):
             match = with_position(await self._matches.match(self.id))
             move = min(match.game.moves(match.position))
-            play = Play(match.turn, f"ply {match.ply}", match.ply, move, match.at, comment=said)
-            await self._matches.request(match.players[match.turn - 1], self.id, lambda seat, play=play: play)
+            play = partial(Play, request=f"ply {match.ply}", ply=match.ply, move=move, arrived=match.at, comment=said)
+            await self._matches.request(match.players[match.turn - 1], self.id, play)
         return list((await self._matches.match(self.id)).moves)
 
     async def offer(self) -> None:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -182,8 +183,8 @@ async def _match(
             match = with_position(await matches.match(match_id))
             clock.ms += (700 if loser else 70) * (1 + ply * ply * 7 % 11)
             said = Comment(expected[ply % len(expected)]) if expected else None
-            play = Play(match.turn, f"ply {ply}", ply, move, clock.ms, comment=said)
-            await matches.request(players[match.turn - 1], match_id, lambda seat, play=play: play)
+            play = partial(Play, request=f"ply {ply}", ply=ply, move=move, arrived=clock.ms, comment=said)
+            await matches.request(players[match.turn - 1], match_id, play)
         if loser:
             await matches.request(loser, match_id, lambda seat: Resign(seat, "give up"))
     return await matches.match(match_id)

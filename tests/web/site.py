@@ -117,11 +117,12 @@ async def played(
         for said in [*comments, *[None] * plies][:plies]:
             match = with_position(await matches.match(match_id))
             move = min(match.game.moves(match.position))
-            play = Play(match.turn, f"ply {match.ply}", match.ply, move, server.clock.now_ms(), comment=said)
+            ply, now = match.ply, server.clock.now_ms()
+            play = partial(Play, request=f"ply {ply}", ply=ply, move=move, arrived=now, comment=said)
             mover = match.players[match.turn - 1]
-            await matches.request(mover, match_id, lambda seat, play=play: play)
+            await matches.request(mover, match_id, play)
             if offers:
-                await matches.request(mover, match_id, lambda seat, ply=match.ply: OfferDraw(seat, f"offer {ply}"))
+                await matches.request(mover, match_id, partial(OfferDraw, request=f"offer {ply}"))
         if resign:
             await matches.request("alice", match_id, lambda seat: Resign(seat, "enough"))
         return await matches.match(match_id)

@@ -30,7 +30,7 @@ def form_of(answer: httpx.Response) -> str:
     return str(found.pop())
 
 
-async def post(page: Site, path: str, headers: dict[str, str] | None = None, **fields: str) -> httpx.Response:
+async def post(page: Site, path: str, headers: dict[str, str] | None = None, /, **fields: str) -> httpx.Response:
     return await page.browser.post(path, data=fields, headers=HERE if headers is None else headers)
 
 
@@ -69,7 +69,7 @@ async def test_a_session_begins_with_a_token_and_ends_for_good(page: Site) -> No
 async def test_a_session_has_the_scopes_of_its_token(page: Site) -> None:
     await sign_in(page, await token_of(page, "eve", Scope.OBSERVE))
     session = await page.server.arbiter.accounts.authenticate(page.browser.cookies["arbiter-session"])
-    assert (session.player, session.scopes) == ("eve", {"observe"})
+    assert (session.player, session.scopes) == ("eve", frozenset({"observe"}))
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

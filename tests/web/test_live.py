@@ -27,7 +27,7 @@ from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.record.matches import load_match
 from arbiter.service.record.published import Published
 from arbiter.testing.server import served
-from arbiter.web import drawings
+from arbiter.web import boards, drawings
 from arbiter.web.drawings import Drawings
 from arbiter.web.states import state_of
 from tests.certificates import Identity
@@ -104,10 +104,11 @@ async def test_an_event_is_drawn_once_for_all(page: Site, monkeypatch: pytest.Mo
         drawn += 1
         return shown(*given)
 
-    shown = drawings.shown
+    shown = boards.shown
     monkeypatch.setattr(drawings, "shown", counted)
     match = await played(page.server, "hop-it", 0)
-    kept, published = Drawings(), []
+    kept = Drawings()
+    published: list[Published] = []
     page.server.arbiter.match_listeners.append(lambda match, events: published.extend(events))
     await played(page.server, "hop-it", 4)
     moves = [event for event in published if event.event.kind == "moved"]
@@ -195,8 +196,9 @@ async def test_a_page_of_one_server_shows_live_what_is_played_at_another() -> No
                 for ply in range(6):
                     now = with_position(await matches.match(match.id))
                     move = min(now.game.moves(now.position))
-                    play = Play(now.turn, f"ply {ply}", ply, move, SystemClock().now_ms())
-                    await matches.request(now.players[now.turn - 1], match.id, lambda seat, play=play: play)
+                    at = SystemClock().now_ms()
+                    play = partial(Play, request=f"ply {ply}", ply=ply, move=move, arrived=at)
+                    await matches.request(now.players[now.turn - 1], match.id, play)
                     while f'"move":"{move}"' not in (line := await anext(lines)):  # before the next move is played
                         text += line + "\n"
                     text += line + "\n"

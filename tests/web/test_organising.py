@@ -211,7 +211,7 @@ async def test_a_token_is_shown_once_and_can_be_revoked(page: Site) -> None:
     assert answer.headers["cache-control"] == "no-store"
     (secret,) = re.findall('<code class="secret">(.+?)</code>', answer.text)
     caller = await page.server.arbiter.accounts.authenticate(secret)
-    assert (caller.player, caller.scopes) == ("alice", {"play", "observe"})
+    assert (caller.player, caller.scopes) == ("alice", frozenset({"play", "observe"}))
     listed = await page.get("/tokens")
     assert "for my bot" in listed.text
     assert secret not in listed.text

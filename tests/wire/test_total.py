@@ -21,7 +21,7 @@ def test_every_kind_of_event_is_listed() -> None:
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_every_event_has_a_message(event: type) -> None:
+def test_every_event_has_a_message(event: type[events.Event]) -> None:
     assert event.kind in matches._FILL
 
 
@@ -31,7 +31,7 @@ def test_every_item_has_a_message(item: type) -> None:
 
 
 @pytest.mark.parametrize("event", get_args(tournaments.Event))
-def test_every_event_of_a_tournament_has_a_message(event: type) -> None:
+def test_every_event_of_a_tournament_has_a_message(event: type[events.Event]) -> None:
     assert tournament_events._fill.dispatch(event) is not tournament_events._fill.dispatch(object)
 
 

@@ -81,9 +81,9 @@ async def test_items_beyond_the_limit_are_dropped_and_the_reader_can_see_it() ->
     subscription = Subscription[int](WakeOrder(RATE), "", MOST, IDLE_S)
     for n in range(MOST):
         subscription.put(n)
-    assert not subscription.overrun
+    before = subscription.overrun
     subscription.put(MOST)
-    assert subscription.overrun
+    assert (before, subscription.overrun) == (False, True)
     assert await subscription.wait()
     assert subscription.take() == list(range(MOST))
     assert subscription.take() == []

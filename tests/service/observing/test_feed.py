@@ -349,7 +349,7 @@ class TestAllMatches:
         reader = Reader(feed.of_all(0, ""))
         await settle()
         publish, late = feed.subscribers.publish, list[Published]()
-        feed.subscribers.publish = late.extend  # type: ignore[method-assign]
+        feed.subscribers.publish = late.extend  # type: ignore[method-assign, assignment]
         for match in (one, other, other):
             await move(server, match.id)
         first, second, third = late

@@ -10,7 +10,7 @@ import pytest
 from arbiter.bootstrap import Store
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Play
-from arbiter.matches.events import Moved
+from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Phase, deadline
 from arbiter.service.play.replica import BEAT_S
 from arbiter.service.play.session import AnswerItem
@@ -331,7 +331,7 @@ async def test_servers_die_one_after_the_other_and_no_clock_runs_out(seed: int) 
     for task in tasks.values():
         task.cancel()
     received = await events(alive[0], match.id)
-    ended = [event for event in received if event.kind.value == "ended"]
+    ended = [event for event in received if isinstance(event, Ended)]
     assert [event.cause.value for event in ended] in ([], ["rules"])
     answers = [item for reader in readers.values() for item in reader.received if isinstance(item, AnswerItem)]
     acknowledged = {item.request_id for item in answers if isinstance(item.answer, Receipt)}

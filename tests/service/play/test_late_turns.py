@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +37,7 @@ class KeepingDirectory(MemoryDirectory):
         self.free = asyncio.Event()
         self.free.set()
 
-    async def challenges(self, player: str, after: str, most: int) -> Sequence[Challenge]:
+    async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
         """Return what a player finds that connects."""
         await self.free.wait()
         return await super().challenges(player, after, most)

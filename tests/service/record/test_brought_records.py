@@ -80,7 +80,11 @@ class OneServer(MemoryJournal):
 
     def commit(self, tell: Callable[[], object] = lambda: None) -> None:
         """Append a record of this server."""
-        self.journal.append_then(Append((Record("own", 1, BODY, Subject.MATCH),)), lambda *_: tell())
+
+        def told(*_: object) -> None:
+            tell()
+
+        self.journal.append_then(Append((Record("own", 1, BODY, Subject.MATCH),)), told)
 
 
 @asynccontextmanager

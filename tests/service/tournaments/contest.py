@@ -30,7 +30,7 @@ def spec_of(format_: Format, **given: Any) -> Spec:
     options = {"duration_ms": 6_000, "rounds": 3, "most_meetings": 6} | given
     if format_ not in (Format.ARENA, Format.LADDER):
         del options["duration_ms"]
-    values = {"games": (GAME,), "time": "10s", "paired": False} | fields
+    values: dict[str, Any] = {"games": (GAME,), "time": "10s", "paired": False} | fields
     return Spec(name=f"a {format_.value}", format=format_, options=Options(**options), **values)
 
 
@@ -187,6 +187,6 @@ def check_matches(events: Iterable[ev.Event], rows: Iterable[MatchSummary]) -> N
                 assert event.game in ended, f"the result of {event.match} is lost"
                 assert (ended[event.game].match, ended[event.game].winner) == (event.match, end.winner)
     assert all(times == 1 for times in counting.values()), "no game is played twice"
-    for game, event in ended.items():
-        assert event.match == "" or by_id[event.match].end is not None
-        assert event.match == "" or counting[game] == 1 or event.cause == "absence"
+    for game, result in ended.items():
+        assert result.match == "" or by_id[result.match].end is not None
+        assert result.match == "" or counting[game] == 1 or result.cause == "absence"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import combinations
 from typing import Any
@@ -16,6 +16,7 @@ from arbiter.errors import Refusal
 from arbiter.service.ports.journal import Append, JournalConflict, RecordDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.testing.clock import VirtualClock, run, virtually
+from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryJournal
 from arbiter.tournaments import commands as do
@@ -92,6 +93,11 @@ def test_a_crash_after_each_single_append_loses_nothing(format_: Format) -> None
         run(_crashed_after(format_, appends))
 
 
+def replace_append(journal: FaultyJournal, by: Callable[[Append], asyncio.Future[int]]) -> None:
+    """Have a journal append in another way."""
+    journal.append = by  # type: ignore[method-assign, assignment]
+
+
 async def _crashed_after(format_: Format, most: int | None) -> int:
     """Play a tournament with a crash of the server after this many appends; return how many there were before it."""
     contest = Contest(3)
@@ -105,7 +111,7 @@ async def _crashed_after(format_: Format, most: int | None) -> int:
         journal.hold |= most is not None and appends > most
         return append(what)
 
-    journal.append = counted  # type: ignore[method-assign]
+    replace_append(journal, counted)
     await asyncio.wait([asyncio.create_task(contest.act(tournament_id, do.Start("org", "start")))], timeout=1)
     if most is not None:
         while not journal.hold:  # noqa: ASYNC110 - there is no event to wait for
@@ -159,7 +165,7 @@ async def test_a_delayed_log_of_the_tournament_loses_no_event_of_its_matches() -
         await asyncio.sleep(3)
         return await append(what)
 
-    journal.append = lambda what: asyncio.ensure_future(late(what)) if what.tournament else append(what)  # type: ignore[method-assign]
+    replace_append(journal, lambda what: asyncio.ensure_future(late(what)) if what.tournament else append(what))
     log = await contest.ended(tournament_id)
     assert len(log.tournament.results) == 15
 
@@ -186,7 +192,7 @@ async def ended_together(end: str, seed: int) -> None:
         await asyncio.sleep(0.05)
         return await append(what)
 
-    journal.append = lambda what: append(what) if what.tournament else asyncio.ensure_future(late(what))  # type: ignore[method-assign]
+    replace_append(journal, lambda what: append(what) if what.tournament else asyncio.ensure_future(late(what)))
     if end == "cancelled":
         await asyncio.sleep(lots.uniform(0.5, 1))
         await contest.act(tournament_id, do.Cancel("org", "cancel"))
@@ -206,7 +212,7 @@ async def test_matches_whose_game_is_decided_are_ended_after_a_crash() -> None:
     journal = contest.server.journal
     append = journal.append
     never: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    journal.append = lambda what: append(what) if what.tournament else never  # type: ignore[method-assign]
+    replace_append(journal, lambda what: append(what) if what.tournament else never)
     await contest.act(tournament_id, do.Withdraw("p000", "org", "end"))
     await contest.crash()
     await contest.ended(tournament_id)
@@ -285,10 +291,10 @@ async def test_a_conflict_in_the_log_without_another_writer_is_an_error() -> Non
     def refuse(_append: Append) -> asyncio.Future[int]:
         refused: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         refused.set_exception(JournalConflict("a record is missing"))
-        contest.server.journal.append = append  # type: ignore[method-assign]
+        replace_append(contest.server.journal, append)
         return refused
 
-    contest.server.journal.append = refuse  # type: ignore[method-assign]
+    replace_append(contest.server.journal, refuse)
     with pytest.raises(StoreFailed, match="although it has none of them"):
         await contest.act(tournament_id, do.Enter("late", "org", "late"))
     assert (await contest.act(tournament_id, do.Enter("late", "org", "late"))).players == ["p000", "p001", "late"]

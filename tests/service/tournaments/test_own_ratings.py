@@ -66,8 +66,9 @@ def played() -> TournamentRun:
     for other in ("p001", "p002", "p003", "p004"):
         met(tournament_run, "p000", other, [1, 1, 1])
     met(tournament_run, "p000", "p001", [1])
-    for other, winners in (("p002", [1, 2]), ("p003", [1, 1, 1, 2]), ("p004", [1, 1, 2])):
-        met(tournament_run, "p001", other, winners * 6)  # type: ignore[operator]
+    results: dict[str, list[Winner]] = {"p002": [1, 2], "p003": [1, 1, 1, 2], "p004": [1, 1, 2]}
+    for other, winners in results.items():
+        met(tournament_run, "p001", other, winners * 6)
     met(tournament_run, "p005", "p004", [1])
     return tournament_run
 

@@ -37,7 +37,8 @@ class Ending(NamedTuple):
 def trial(spec: Spec, play: Callable[[ScheduledGame], Ending], seed: int = 1) -> tuple[TournamentRun, PairTest]:
     """Play a trial until its test is decided, or its meetings are over; a game takes as long as its ending says."""
     tournament_run = TournamentRun(spec, 2, random.Random(seed))
-    test, clock, under_way = PairTest(tournament_run.tournament), 0.0, []
+    test, clock = PairTest(tournament_run.tournament), 0.0
+    under_way: list[tuple[float, int, Ending]] = []
     while not test.answer() and tournament_run.tournament.phase is not TournamentPhase.ENDED:
         tournament_run.pair()
         for game in tournament_run.tournament.ready():
@@ -61,7 +62,7 @@ def errors(of: int, at_once: int, play: Callable[[random.Random], Callable[[Sche
 
 def equal_bots_that_lose_slowly(lots: random.Random) -> Callable[[ScheduledGame], Ending]:
     def play(game: ScheduledGame) -> Ending:
-        winner = lots.choice((0, 1, 2))
+        winner: Winner = lots.choice((0, 1, 2))
         a_lost = winner != 0 and (game.seat1, game.seat2)[winner - 1] != "p000"
         return Ending(winner, 3.0 if a_lost else 1.0, str(game.number))
 
