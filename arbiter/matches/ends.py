@@ -7,6 +7,7 @@ a record with a wrong end.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from arbiter.games.contract import Seat
@@ -14,7 +15,7 @@ from arbiter.matches.adjudication import ScoreClaim, agreed_level, agreed_winner
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.comments import key_of, unseal
 from arbiter.matches.events import Cause, Ended, LateMove, MatchEndReason, Party
-from arbiter.matches.match import Match, Phase, abandonment_instant, deadline, flag_instant, judge, other
+from arbiter.matches.match import Match, Phase, deadline, flag_instant, gone_since, judge, other
 from arbiter.matches.policy import NoShow
 from arbiter.matches.record_errors import MalformedRecordError
 
@@ -63,7 +64,9 @@ def flag_fell(match: Match, at: int, request: str = "", late: LateMove | None = 
 def overdue(match: Match, at: int) -> Ended | None:
     """Return the end that is due at an instant because a player did not come, move or come back; or None.
 
-    If a flag and an absence are both due, the earlier one counts; at the same instant the flag counts.
+    If a flag and an absence are both due, the earlier one counts; at the same instant the flag counts. A player who has
+    been away for too long loses only to one who is there. While both are away, the match waits until one is back, or
+    both have been away for too long; then it is void.
     """
     due = deadline(match)
     if due is None or at < due:
@@ -75,11 +78,22 @@ def overdue(match: Match, at: int) -> Ended | None:
         case Phase.ACTIVE if flag_instant(match) == due:
             return flag_fell(match, at)
         case Phase.ACTIVE:
-            limit = match.created.policy.abandon_ms
-            gone = [since is not None and since + limit == abandonment_instant(match) for since in match.away]
-            return _absence(at, gone, MatchEndReason.ABANDONMENT, False)
+            return _absence(at, [since is not None for since in gone_since(match)], MatchEndReason.ABANDONMENT, False)
         case _:
             return None
+
+
+def overdue_earlier(match: Match, at: int) -> Ended | None:
+    """Return the end that servers of earlier versions gave an active match for absence; None if none was due.
+
+    Whoever left first had lost, even to a player who was away too. Their records are still read.
+    """
+    limit = match.created.policy.abandon_ms
+    due = min((since + limit for since in match.away if since is not None), default=None)
+    if match.phase is not Phase.ACTIVE or not limit or due is None or at < due or flag_instant(match) <= due:
+        return None
+    gone = [since is not None and since + limit == due for since in match.away]
+    return _absence(at, gone, MatchEndReason.ABANDONMENT, False)
 
 
 def organised(
@@ -161,7 +175,8 @@ def rebuilt(match: Match, ended: Ended) -> Ended | None:
             too_late = judged.clock is None and judged.ledger == late.ledger and late.ply == match.ply
             return flag_fell(match, at, request, late) if too_late else None
         case Cause.TIME | Cause.ABSENCE:
-            return overdue(match, at)
+            earlier = overdue_earlier(match, at)
+            return earlier if earlier == replace(ended, key="") else overdue(match, at)
         case Cause.ARBITER:
             return faulted(at, ended.note)
         case Cause.ORGANISER if ended.reason in BY_RULE:

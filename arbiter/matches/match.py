@@ -260,12 +260,31 @@ def flag_instant(match: Match) -> int:
     return match.since + available_ms(match, match.turn) + most_credit(match.created.policy.credit, bank)
 
 
+def gone_since(match: Match) -> tuple[int | None, int | None]:
+    """Return since when each player of an active match is not there; None for a player who is.
+
+    A player who has never come is not there either, from the creation on: a match may start without waiting for its
+    players. A player who moves without a stream is there, as long as it has not left one.
+    """
+    if match.away == (None, None):
+        return match.away  # nobody has left: who has never come loses by the clock
+    played = match.turns[len(match.created.opening) :]
+    first, second = (
+        since if since is not None or there or bytes((seat,)) in played else match.created.at
+        for seat, (since, there) in enumerate(zip(match.away, match.present, strict=True), start=1)
+    )
+    return first, second
+
+
 def abandonment_instant(match: Match) -> int | None:
-    """Return the instant at which an absent player has abandoned an active match, or None."""
+    """Return the instant at which an active match is abandoned, or None.
+
+    One player has then been away for too long while the other is there, or both have.
+    """
     limit = match.created.policy.abandon_ms
     if match.away == (None, None) or not limit:
         return None
-    return min(since + limit for since in match.away if since is not None)
+    return max(since for since in gone_since(match) if since is not None) + limit
 
 
 def deadline(match: Match) -> int | None:

@@ -122,6 +122,8 @@ def _decided(match: Match, event: Event) -> tuple[Event, ...]:
         return (_agreed(match, event),)
     if isinstance(event, Resumed) and match.phase is Phase.PAUSED:
         return (Resumed(event.at, match.ply, match.turn, match.clocks),)
+    if isinstance(event, Ended) and replace(event, key="") == ends.overdue_earlier(match, event.at):
+        return (event,)
     decision = transitions.decide(match, _command(match, event), event.at)
     if decision.events:
         return decision.events

@@ -100,5 +100,8 @@ def latest(match: Match) -> int:
     seat = match.turn - 1
     think = min(available(match.controls[seat], match.clocks[seat]), policy.move_cap_ms)
     credit = policy.credit.hand_over_most_ms + min(policy.credit.network_most_ms, match.banks[seat])
-    gone = [since + policy.abandon_ms for since in match.away if since is not None and policy.abandon_ms]
-    return min([match.since + think + credit, *gone])
+    flag = match.since + think + credit
+    gone = [since for since in match.away if since is not None]
+    if not gone or not policy.abandon_ms:
+        return flag
+    return min(flag, max(gone) + policy.abandon_ms)  # while both are away, neither has abandoned the match

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.meetings import NO_SHOW, ScheduledGame, Winner
+from arbiter.tournaments.game_ends import NO_SHOW, Winner
+from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.openings import opening
 from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings, Options, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from arbiter.tournaments import checks
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.checks.history import EarlierRounds
+from arbiter.tournaments.checks.history import EarlierRounds, is_void
 from arbiter.tournaments.checks.openings import OpeningsCheck
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Spec
@@ -135,6 +135,8 @@ class _Check(EarlierRounds):
         under_way = self.open.pop(event.game, "")
         if event.match != under_way:
             self.say(f"game {event.game} ended by match {event.match!r}, but was under way as {under_way!r}")
+        if is_void(event):
+            self.say(f"game {event.game} has the void match {event.match!r} as its result")
         self.results[event.game] = event
 
     def _complete(self) -> None:

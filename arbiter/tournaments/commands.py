@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arbiter.tournaments.meetings import Pair, Winner
+from arbiter.tournaments.game_ends import Winner
+from arbiter.tournaments.meetings import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,11 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class ReportResult:
-    """The match of a game has ended; `winner` None means that it was void. `moves`: as in `events.EndedGame`."""
+    """The match of a game has ended; `winner` None means that it was void. `moves`: as in `events.EndedGame`.
+
+    absent: the seats of the players because of whose absence it ended. `arbiter.tournaments.game_ends` decides what
+    this means for the game.
+    """
 
     game: int
     match: str
@@ -101,6 +106,7 @@ class ReportResult:
     reason: str
     cause: str
     moves: str = ""
+    absent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

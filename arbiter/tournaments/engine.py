@@ -13,7 +13,8 @@ from arbiter.errors import Reason, Refusal, with_article
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
-from arbiter.tournaments.meetings import Pair, Winner, make_meetings
+from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, winner_of, without
+from arbiter.tournaments.meetings import Pair, make_meetings
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
@@ -118,8 +119,7 @@ def _walkovers(tournament: Tournament, player: str, at: int) -> list[ev.Event]:
 
 
 def _walkover(number: int, gone: tuple[bool, bool], at: int) -> ev.EndedGame:
-    winner: Winner = 0 if all(gone) else 2 if gone[0] else 1
-    return ev.EndedGame(at, number, "", winner, ev.WALKOVER, "absence")
+    return ev.EndedGame(at, number, "", without(gone), WALKOVER, ABSENCE)
 
 
 # Life
@@ -230,14 +230,16 @@ def _report(tournament: Tournament, command: do.ReportResult, at: int) -> list[e
     running = tournament.running.get(command.game)
     if running is None or running.match != command.match or tournament.phase is TournamentPhase.ENDED:
         return []  # reported twice, or after the end
-    if command.winner is not None:
-        return [
-            ev.EndedGame(at, command.game, command.match, command.winner, command.reason, command.cause, command.moves)
-        ]
+    winner = winner_of(command.winner, command.reason, command.absent)
+    if winner is not None:
+        return [ev.EndedGame(at, command.game, command.match, winner, command.reason, command.cause, command.moves)]
     voided = ev.Voided(at, command.game, running.attempt, command.match, command.reason)
     game = tournament.games[command.game - 1]
-    gone = (tournament.entrants[game.seat1].withdrawn, tournament.entrants[game.seat2].withdrawn)
-    return [voided, _walkover(command.game, gone, at)] if any(gone) else [voided]
+    withdrawn = [tournament.entrants[player].withdrawn for player in (game.seat1, game.seat2)]
+    if not any(withdrawn):
+        return [voided]
+    gone = (withdrawn[0] or 1 in command.absent, withdrawn[1] or 2 in command.absent)
+    return [voided, _walkover(command.game, gone, at)]
 
 
 def _decide_trial(tournament: Tournament, command: do.Decide, at: int) -> list[ev.Event]:

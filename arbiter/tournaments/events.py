@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from arbiter.tournaments.meetings import Meeting, Winner
+from arbiter.tournaments.game_ends import Winner
+from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Spec
 
 
@@ -144,7 +145,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class EndedGame:
-    """A game has its result: from its match or, with `match` '', by walkover.
+    """A game has its result: from its match or, with `match` '', without one that counts, as by walkover.
 
     moves: equal for two games with the same moves, the opening included: the first 16 hexadecimal digits of the SHA-256
     of the moves, joined by spaces, as UTF-8. '' for a walkover, and in records of older servers without it.
@@ -186,6 +187,3 @@ class Ended:
 
 Event = Created | Entered | Withdrawn | Started | Paused | Continued | Paired | Begun | EndedGame | Voided | Ended
 """Every event of a tournament that exists."""
-
-WALKOVER = "walkover"
-"""The reason of a game that was lost because a player did not come; its cause is absence."""

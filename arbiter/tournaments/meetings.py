@@ -7,19 +7,9 @@ swapped. Meetings and games are numbered from 1 in the order of pairing, through
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal, NamedTuple
+from typing import NamedTuple
 
 from arbiter.tournaments.spec import Spec
-
-NO_SHOW = "no_show"
-"""The reason of a game whose match never started because a player did not come; the same as for matches."""
-
-Winner = Literal[0, 1, 2]
-"""The seat that won, or 0 for a draw."""
-
-WIN, DRAW, LOSS = 2, 1, 0  #: in half points
-HALF_POINTS: Final = {0: (DRAW, DRAW), 1: (WIN, LOSS), 2: (LOSS, WIN)}
-"""What seat 1 and seat 2 score, by winner."""
 
 
 class Pair(NamedTuple):
@@ -52,28 +42,6 @@ class Meeting(NamedTuple):
     second: str
     place: str
     games: tuple[ScheduledGame, ...]
-
-
-class GameResult(NamedTuple):
-    """A game's result: `match` is '' for a walkover; `reason` and `cause` are those of the match's end.
-
-    moves: as in `arbiter.tournaments.events.EndedGame`.
-    """
-
-    winner: Winner
-    match: str
-    reason: str
-    cause: str
-    moves: str = ""
-
-    def half_points(self, seat: int) -> int:
-        """Return what a seat scored."""
-        return HALF_POINTS[self.winner][seat - 1]
-
-    @property
-    def played(self) -> bool:
-        """Whether the game was played: there was a match, and both players came."""
-        return bool(self.match) and self.reason != NO_SHOW
 
 
 def make_meetings(spec: Spec, pairs: Iterable[Pair], round_: int, meetings: int, games: int) -> tuple[Meeting, ...]:

@@ -8,10 +8,10 @@
 | knockout | games | how far a player got (those still in it, then by the round in which they went out), tie-breaks |
 | all others | games | points, tie-breaks |
 
-A won meeting or game counts one point, a drawn one half a point. In a Swiss a pairing-allocated bye counts as a won
-meeting, and a requested bye as a drawn one; a round before a late entry or after a withdrawal counts as lost. A game
-that was lost by walkover or absence counts as any other; if both players were absent, both have lost it. For tie-breaks
-such a game is a forfeit (`GameResult.played`); a meeting is a forfeit if none of its games was played.
+A won meeting or game counts one point, a drawn one half a point; `arbiter.tournaments.game_ends` says what the end of a
+game means. In a Swiss a pairing-allocated bye counts as a won
+meeting, and a requested bye as a drawn one; a round before a late entry or after a withdrawal counts as lost. A
+meeting is a forfeit if none of its games was played.
 
 A ladder's validation games, of a player against itself, do not count. This module does not compute the fit that rates
 the players; the caller passes it in. Players that are level in everything share a place and appear in seed order.
@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from arbiter.tournaments import formats
-from arbiter.tournaments.events import WALKOVER
 from arbiter.tournaments.formats.pairer import Merit, Rating
-from arbiter.tournaments.meetings import DRAW, LOSS, WIN, GameResult, Meeting, ScheduledGame, Winner
+from arbiter.tournaments.game_ends import DRAW, LOSS, WIN, GameResult, Winner
+from arbiter.tournaments.meetings import Meeting, ScheduledGame
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
 from arbiter.tournaments.tournament import Tournament
@@ -156,8 +156,6 @@ class _Seat(NamedTuple):
     @property
     def score(self) -> int:
         """What the player scored, in half points."""
-        if not self.result.played and self.result.winner == 0:
-            return LOSS  # both were absent
         return self.result.half_points(self.seat)
 
     def encounter(self, tournament: Tournament) -> Encounter:
@@ -185,17 +183,9 @@ def _games(tournament: Tournament, players: Iterable[str]) -> dict[str, list[_Se
     return games
 
 
-_FAULTS: Final = {"time": "timeouts", "absence": "crashes", "rule_violation": "violations"}
-"""How a match's end cause counts for the player who lost by it."""
-
-
 def _faults(games: Iterable[_Seat]) -> Faults:
-    counted = Counter(
-        "walkovers" if each.result.reason == WALKOVER else _FAULTS[each.result.cause]
-        for each in games
-        if each.score == LOSS and each.result.cause in _FAULTS
-    )
-    return Faults(**counted)
+    faults = (each.result.fault(each.seat) for each in games)
+    return Faults(**Counter(fault for fault in faults if fault))
 
 
 # Meetings
@@ -216,7 +206,7 @@ def _meeting(tournament: Tournament, meeting: Meeting, player: str) -> Encounter
     played = [(game, result) for game, result in results if result.played]
     margin = tournament.score(meeting, player) - tournament.score(meeting, opponent)
     second = [result.winner == 2 for game, result in played if game.seat2 == player]
-    # A level meeting without play: neither player came, so both have lost it.
+    # A level meeting without play: both have lost it.
     score = WIN if margin > 0 else DRAW if margin == 0 and played else LOSS
     return Encounter(
         meeting.round,

@@ -51,7 +51,7 @@ from enum import Enum, auto
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from arbiter.tournaments.meetings import DRAW, WIN
+from arbiter.tournaments.game_ends import DRAW, WIN
 from arbiter.tournaments.spec import TieBreak
 
 QUARTERS: Final = 4

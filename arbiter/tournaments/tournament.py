@@ -13,7 +13,8 @@ from functools import singledispatchmethod
 from typing import NamedTuple
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.meetings import GameResult, Meeting, ScheduledGame
+from arbiter.tournaments.game_ends import GameResult
+from arbiter.tournaments.meetings import Meeting, ScheduledGame
 
 
 class TournamentPhase(StrEnum):

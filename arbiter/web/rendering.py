@@ -21,7 +21,7 @@ from arbiter.web.callers import call_of, session_of
 from arbiter.web.forms import form_token
 from arbiter.web.rules import inline
 from arbiter.web.states import result_words
-from arbiter.web.tournaments import lost_by_both, points
+from arbiter.web.tournaments import points
 
 HERE: Final = Path(__file__).parent
 
@@ -54,7 +54,6 @@ class Templates:
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
-        self._environment.tests["lost_by_both"] = lost_by_both
         self._environment.filters |= {
             "time": _time,
             "day": day,

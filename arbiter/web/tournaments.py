@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.tournaments import formats
-from arbiter.tournaments.meetings import GameResult, ScheduledGame
+from arbiter.tournaments.game_ends import GameResult
+from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Tournament
 
 MOST_IN_CROSSTABLE: Final = 24  #: players; a larger table is wider than a screen
@@ -69,7 +70,7 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
     scores: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, result in tournament.results.items():
         game = tournament.games[number - 1]
-        first, second = (0, 0) if lost_by_both(result) else (result.half_points(1), result.half_points(2))
+        first, second = result.half_points(1), result.half_points(2)
         scores[game.seat1, game.seat2].append(first)
         scores[game.seat2, game.seat1].append(second)
     if all(one == other for one, other in scores):
@@ -106,11 +107,6 @@ def game_list(tournament: Tournament, round_: int, before: int, players: Sequenc
                 return GameList(found, (), 0, number + 1)
             found.append(_listed(tournament, game))
     return GameList(found, (), 0, 0)
-
-
-def lost_by_both(result: GameResult) -> bool:
-    """Return whether neither player came: both have lost then."""
-    return not result.winner and not result.played
 
 
 def points(halves: int) -> str:

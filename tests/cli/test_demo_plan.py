@@ -66,7 +66,8 @@ def test_void_games_and_games_of_a_player_against_itself_are_not_rated() -> None
         *(created("m1", "a", "b"), ended("m1", 2)),
         *(created("m2", "a", "a"), ended("m2", 1)),
         *(created("m3", "b", "a"), ended("m3", 0)),
-        *(created("m4", "b", "a"), ended("m4", 0, arb.Cause.ABSENCE, arb.ResultKind.VOID)),
+        *(created("m4", "b", "a"), ended("m4", 0, arb.Cause.ABSENCE, arb.ResultKind.VOID, reason="no_show")),
+        *(created("m5", "b", "a"), ended("m5", 0, arb.Cause.ABSENCE, arb.ResultKind.VOID, reason="abandonment")),
     )
     assert len(progress.played) == 4
     assert rated_games([progress]) == [RatedGame("a", "b", 2), RatedGame("b", "a", 0)]

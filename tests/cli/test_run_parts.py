@@ -97,8 +97,11 @@ def test_matches_that_a_closed_tournament_stops_are_not_played_again() -> None:
 
 
 def test_a_game_to_which_nobody_came_is_lost_by_both() -> None:
-    progress = progress_of(created("m1", "ann", "ben"), ended("m1", 0, arb.Cause.ABSENCE, arb.ResultKind.VOID))
-    assert [end(played) for played in progress.played] == ["hop-it: ann 0–0 ben, extinction, 0 plies"]
+    void = (0, arb.Cause.ABSENCE, arb.ResultKind.VOID)
+    progress = progress_of(created("m1", "ann", "ben"), ended("m1", *void, reason="no_show"))
+    assert [end(played) for played in progress.played] == ["hop-it: ann 0–0 ben, no show, 0 plies"]
+    progress = progress_of(created("m1", "ann", "ben"), ended("m1", *void, reason="abandonment"))
+    assert progress.played == [], "a game that both have left is played again"
 
 
 # Display

@@ -29,9 +29,10 @@ def ended(
     cause: arb.Cause = arb.Cause.RULES,
     kind: arb.ResultKind | None = None,
     at_ms: int = BEGAN_MS,
+    reason: str = "extinction",
 ) -> arb.MatchEvent:
     kind = kind or (arb.ResultKind.WIN if winner else arb.ResultKind.DRAW)
-    return of_match(match_id, arb.Result(kind, winner, "extinction", cause, arb.Party.PLAYERS, 0, ""), at_ms)
+    return of_match(match_id, arb.Result(kind, winner, reason, cause, arb.Party.PLAYERS, 0, ""), at_ms)
 
 
 def progress_of(*events: Event) -> Progress:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches import Phase, create, deadline, seal_first
+from arbiter.matches import Phase, create, deadline, ends, seal_first
 from arbiter.matches.commands import (
     Abort,
     Adjudicate,
@@ -24,7 +24,9 @@ from arbiter.matches.commands import (
     Tick,
 )
 from arbiter.matches.events import Created, Ended, EventKind
+from arbiter.matches.evolution import evolve
 from arbiter.matches.policy import ClockStart, NoShow
+from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.logged_match import NOON, LoggedMatch, policy, receipt, refusal, started
 
@@ -203,12 +205,59 @@ def test_a_player_who_comes_back_in_time_or_moves_does_not_abandon_it() -> None:
     assert deadline(logged.match) == logged.now + 1_000
 
 
-def test_the_player_who_left_first_abandons_it() -> None:
+@pytest.mark.parametrize("apart_ms", [0, 1, 999])
+def test_nobody_wins_by_absence_without_being_there(apart_ms: int) -> None:
+    logged = started(time="10m", policy=policy(abandon_ms=1_000))
+    logged.do(Leave(2))
+    logged.do(Leave(1), after_ms=apart_ms)
+    assert deadline(logged.match) == logged.now + 1_000, "both have to be away for too long"
+    assert logged.kinds(Tick(), after_ms=999) == []
+    logged.do(Tick(), after_ms=1)
+    assert end(logged) == (0, "void", "abandonment", "absence", "players", None)
+
+
+def test_who_is_back_while_the_other_has_been_away_for_too_long_wins() -> None:
+    logged = started(time="10m", policy=policy(abandon_ms=1_000))
+    logged.do(Leave(2))
+    logged.do(Leave(1), after_ms=900)
+    logged.do(Arrive(1), after_ms=500)
+    assert deadline(logged.match) == logged.now - 400, "the absence of the other is overdue"
+    logged.do(Tick())
+    assert end(logged) == (1, "win", "abandonment", "absence", "player", 2)
+
+
+def test_who_is_back_late_but_first_plays_on() -> None:
+    logged = started(time="10m", policy=policy(abandon_ms=1_000))
+    logged.do(Leave(2))
+    logged.do(Leave(1), after_ms=900)
+    logged.do(Arrive(2), after_ms=500)
+    assert logged.kinds(Tick(), after_ms=499) == []
+    logged.do(Tick(), after_ms=1)
+    assert end(logged) == (2, "win", "abandonment", "absence", "player", 1)
+
+
+def test_who_never_came_does_not_win_by_the_absence_of_the_other() -> None:
+    logged = LoggedMatch(time="10m", policy=policy(abandon_ms=1_000, start=ClockStart.AT_ONCE))
+    logged.do(Arrive(1))
+    logged.do(Leave(1), after_ms=10)
+    assert logged.kinds(Tick(), after_ms=999) == []
+    logged.do(Tick(), after_ms=1)
+    assert end(logged) == (0, "void", "abandonment", "absence", "players", None)
+
+
+def test_an_older_record_in_which_an_absent_player_won_is_still_read_and_verified() -> None:
     logged = started(time="10m", policy=policy(abandon_ms=1_000))
     logged.do(Leave(2))
     logged.do(Leave(1), after_ms=1)
-    logged.do(Tick(), after_ms=9_000)
-    assert end(logged) == (1, "win", "abandonment", "absence", "player", 2)
+    before, at = logged.match, logged.now + 999
+    older = ends.overdue_earlier(before, at)
+    assert older is not None
+    assert (older.winner, older.seat) == (1, 2)
+    assert ends.overdue_earlier(before, at - 1) is None
+    assert evolve(before, older).result == older
+    retracing = Verification(games)
+    for event in (*logged.events, older):
+        retracing.step(event, "")
 
 
 def test_both_players_leave_at_the_same_time() -> None:

@@ -18,9 +18,13 @@ from arbiter.testing.clock import NOON_MS
 from arbiter.testing.guarantees import Bookmarked
 from arbiter.testing.simulation.invariants import RunEvidence, violations
 from arbiter.testing.simulation.invariants.challenges import challenges_end_in_one_way
+from arbiter.testing.simulation.invariants.ends import absent
+from arbiter.testing.simulation.invariants.evidence import RecordedEvent
 from arbiter.testing.simulation.invariants.servers import clocks_agree, thoughts_are_measured
 from arbiter.testing.simulation.invariants.tournaments import (
+    VOID,
     free_play_ends_in_time,
+    games_are_matches,
     paired,
     played_alone,
     trial_ends_by_its_test,
@@ -44,7 +48,7 @@ from arbiter.testing.simulation.observations import (
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
 from arbiter.testing.tournaments import TournamentRun
-from arbiter.tournaments.events import Ended, Paired
+from arbiter.tournaments.events import Begun, Ended, EndedGame, Paired
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase, replay
@@ -467,6 +471,46 @@ def test_a_trial_that_ends_without_its_verdict_is_found(elo1: int) -> None:
     run.play()
     found = list(trial_ends_by_its_test(StoredLog(run.log, run.tournament, Chain("t1"))))
     assert bool(found) is (elo1 == 400)
+
+
+class OfMatches(RunEvidence):
+    """Evidence of some matches alone."""
+
+    def __init__(self, matches: dict[str, list[RecordedEvent]]) -> None:
+        self.matches = matches
+
+
+def recorded(*events: dict[str, Any]) -> list[RecordedEvent]:
+    """Return the events of a match, after its creation at 0 for the tournament t1."""
+    created = {"kind": "created", "at": 0, "label": "t1", "policy": {"abandon_ms": 3_000, "no_show_ms": 1_000}}
+    return [RecordedEvent(n, n, b"", each) for n, each in enumerate((created, *events), start=1)]
+
+
+LEFT_BY_BOTH = (
+    {"kind": "arrived", "at": 1, "seat": 1},
+    {"kind": "arrived", "at": 1, "seat": 2},
+    {"kind": "started", "at": 1},
+    {"kind": "left", "at": 10, "seat": 2},
+    {"kind": "left", "at": 11, "seat": 1},
+)
+BY_ABSENCE = {"kind": "ended", "cause": "absence", "reason": "abandonment"}
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_win_by_absence_of_a_player_who_was_not_there_is_found(back: bool) -> None:
+    won = BY_ABSENCE | {"at": 3_011, "result": "win", "winner": 1, "seat": 2, "party": "player"}
+    came_back = ({"kind": "arrived", "at": 3_000, "seat": 1},) if back else ()
+    wrong = absent(OfMatches({}), "m1", recorded(*LEFT_BY_BOTH, *came_back, won))
+    assert wrong == ("" if back else "was won by the absence of a player by one who was not there either")
+
+
+@pytest.mark.parametrize(("reason", "wrong"), [("abandonment", True), ("no_show", False)])
+def test_a_void_match_that_counts_as_a_draw_is_found(reason: str, wrong: bool) -> None:
+    void = BY_ABSENCE | {"at": 3_011, "result": "void", "winner": 0, "party": "players", "reason": reason}
+    case = OfMatches({"m1": recorded(*LEFT_BY_BOTH, void)})
+    log = [Begun(1, 1, 1, "m1"), EndedGame(3_011, 1, "m1", 0, reason, "absence")]
+    found = [violation.promise for violation in games_are_matches(case, "t1", log)]
+    assert found == ([VOID] if wrong else [])
 
 
 @pytest.mark.parametrize("early_ms", [0, 1_000])

@@ -11,6 +11,7 @@ from arbiter.matches.canonical import decode, encode
 from arbiter.testing.tournaments import restless
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import read_event, write_event
+from arbiter.tournaments.game_ends import WALKOVER
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -25,7 +26,7 @@ def test_events_of_whole_tournaments_are_read_back(seed: int) -> None:
         ev.Started(7, (), "", ""),
         ev.Entered(7, "ann", "", 0, (), "org", "r"),
         ev.Paired(7, 1, ()),
-        ev.EndedGame(7, 1, "", 0, ev.WALKOVER, "absence"),
+        ev.EndedGame(7, 1, "", 0, WALKOVER, "absence"),
         ev.Ended(7, ev.End.TIME),
     ],
 )

@@ -12,7 +12,7 @@ from arbiter.bench import pairing
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
-from arbiter.tournaments.meetings import Winner
+from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.spec import Format, Options, Spec
 
 pytestmark = pytest.mark.long

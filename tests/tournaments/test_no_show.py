@@ -9,7 +9,7 @@ from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
-from arbiter.tournaments.meetings import NO_SHOW, GameResult, Winner
+from arbiter.tournaments.game_ends import NO_SHOW, WALKOVER, GameResult, Winner
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 
@@ -33,7 +33,7 @@ def end(tournament_run: TournamentRun, number: int, winner: Winner, *, came: boo
 def test_the_reason_is_one_of_matches() -> None:
     assert MatchEndReason.NO_SHOW.value == NO_SHOW
     assert not GameResult(1, "m1", NO_SHOW, "absence").played
-    assert not GameResult(1, "", ev.WALKOVER, "absence").played
+    assert not GameResult(1, "", WALKOVER, "absence").played
     assert GameResult(1, "m1", MatchEndReason.ABANDONMENT.value, "absence").played
 
 

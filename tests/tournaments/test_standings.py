@@ -14,7 +14,8 @@ from arbiter.tournaments import codec
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.formats.arena import arena_scores
-from arbiter.tournaments.meetings import NO_SHOW, ScheduledGame, Winner
+from arbiter.tournaments.game_ends import NO_SHOW, Winner
+from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
 from arbiter.tournaments.standings import Faults, StandingsRow, Table, points_text, quarters_text, standings
 from arbiter.tournaments.tournament import Tournament, replay

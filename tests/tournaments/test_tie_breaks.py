@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.tournaments.meetings import DRAW, LOSS, WIN
+from arbiter.tournaments.game_ends import DRAW, LOSS, WIN
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
 

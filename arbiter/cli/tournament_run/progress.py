@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 
 import arbiter_client as arb
 
+from arbiter.tournaments.game_ends import NO_SHOW
+
 WINDOW_MS: Final = 5_000  #: the period over which moves per second are counted
 
 BY_PLAY: Final = (arb.Cause.RULES, arb.Cause.AGREEMENT, arb.Cause.RESIGNATION)
@@ -119,7 +121,7 @@ class Progress:
 
     def _ended(self, event: arb.MatchEvent, result: arb.Result) -> EndedMatch | None:
         board = self.boards.pop(event.match_id, None)
-        nobody_came = result.cause is arb.Cause.ABSENCE and result.party is arb.Party.PLAYERS
+        nobody_came = result.reason == NO_SHOW and result.party is arb.Party.PLAYERS
         if board is None or (result.kind not in (arb.ResultKind.WIN, arb.ResultKind.DRAW) and not nobody_came):
             return None
         played = EndedMatch(board, result, event.at_ms)

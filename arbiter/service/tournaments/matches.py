@@ -25,7 +25,8 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.journal import RETRY_MS
 from arbiter.service.record.tournaments import MAKER, maker
 from arbiter.tournaments.commands import ReportResult
-from arbiter.tournaments.meetings import ScheduledGame, Winner
+from arbiter.tournaments.game_ends import Winner
+from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Tournament
 
@@ -114,18 +115,15 @@ def controls_of(spec: Spec, game: ScheduledGame) -> tuple[TimeControl, TimeContr
 
 
 def report(game: int, match: Match) -> ReportResult:
-    """Return the command that reports the end of a match to its tournament.
-
-    A void match is played again. The exception is a match to which neither player came: both lose it.
-    """
+    """Return the command that reports the end of a match to its tournament."""
     ended = match.result
     assert isinstance(ended, Ended)
-    nobody_came = ended.cause is Cause.ABSENCE and ended.seat is None
-    void = ended.result is ResultKind.VOID and not nobody_came
-    winner = None if void else cast("Winner", ended.winner)
-    return ReportResult(
-        game, match.id, winner, ended.reason, ended.cause.value, digest(" ".join(match.moves).encode())[:16]
-    )
+    winner = None if ended.result is ResultKind.VOID else cast("Winner", ended.winner)
+    absent: tuple[int, ...] = ()
+    if ended.cause is Cause.ABSENCE:
+        absent = (1, 2) if ended.seat is None else (ended.seat,)
+    moves = digest(" ".join(match.moves).encode())[:16]
+    return ReportResult(game, match.id, winner, ended.reason, ended.cause.value, moves, absent)
 
 
 async def abort(matches: MatchRegistry, match_id: str, tournament_id: str) -> None:

@@ -6,8 +6,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.meetings import NO_SHOW, Meeting
+from arbiter.tournaments.game_ends import NO_SHOW
+from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Spec
+
+
+def is_void(result: ev.EndedGame) -> bool:
+    """Return whether a result is that of a void match, which is played again: both players left, or neither ended it.
+
+    A match to which neither player came is void too, but lost by both.
+    """
+    by_nobody = result.cause in ("absence", "arbiter") or (result.cause, result.reason) == ("organiser", "aborted")
+    return bool(result.match) and not result.winner and result.reason != NO_SHOW and by_nobody
 
 
 class EarlierRounds:
@@ -50,7 +60,7 @@ class EarlierRounds:
     def played(self, meeting: Meeting) -> bool:
         """Return whether any game of a meeting was played, by a match to which both players came."""
         results = [self.results[game.number] for game in meeting.games if game.number in self.results]
-        return any(result.match and result.reason != NO_SHOW for result in results)
+        return any(result.match and result.reason != NO_SHOW and not is_void(result) for result in results)
 
     def done(self, meeting: Meeting) -> bool:
         """Return whether all games of a meeting have ended."""

@@ -17,7 +17,8 @@ from arbiter.tournaments.checker import violations
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.gauntlet import Gauntlet
 from arbiter.tournaments.formats.pairer import FreePlayers
-from arbiter.tournaments.meetings import GameResult, Pair
+from arbiter.tournaments.game_ends import GameResult
+from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import Tournament
 from tests.service.tournaments.test_crashes import ended_together

@@ -17,7 +17,8 @@ from arbiter.service.tournaments.own_ratings import own_ratings
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
-from arbiter.tournaments.meetings import Pair, Winner
+from arbiter.tournaments.game_ends import Winner
+from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import rated_games
 

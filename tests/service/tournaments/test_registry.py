@@ -22,6 +22,7 @@ from arbiter.testing.guarantees import Received
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.game_ends import WALKOVER
 from arbiter.tournaments.spec import Adjudication, Format, Openings, Schedule
 from arbiter.tournaments.tournament import TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of
@@ -155,7 +156,7 @@ async def test_a_player_who_withdraws_loses_its_games_that_have_not_begun() -> N
     await asyncio.sleep(0.05)
     await contest.act(tournament_id, do.Withdraw("p001", "org", "withdraw"))
     log = await contest.ended(tournament_id)
-    assert any(played.reason == ev.WALKOVER for played in log.tournament.results.values())
+    assert any(played.reason == WALKOVER for played in log.tournament.results.values())
 
 
 async def faulted(matches: MatchRegistry, contest: Contest, tournament_id: str) -> str:
@@ -180,7 +181,7 @@ async def test_a_void_game_is_played_again() -> None:
 
 
 @virtually
-async def test_an_absent_player_forfeits_and_two_absent_players_share_the_point() -> None:
+async def test_an_absent_player_forfeits_and_two_absent_players_both_lose() -> None:
     contest = Contest(3)
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     await contest.leave("p000")

@@ -16,7 +16,8 @@ from arbiter.testing.clock import run
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.events import End
-from arbiter.tournaments.meetings import ScheduledGame, Winner
+from arbiter.tournaments.game_ends import Winner
+from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of

@@ -101,7 +101,7 @@ def _struck_out(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) 
     return "" if strikes == most else f"came after {strikes} strikes of {most}"
 
 
-def _absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
+def absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
     """Check that the players who are said to have been absent were absent, and long enough."""
     end, policy = entries[-1].event, entries[0].event["policy"]
     present, since = [False, False], [entries[0].event["at"]] * 2
@@ -120,6 +120,8 @@ def _absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> s
     gone = [end["seat"]] if "seat" in end else [1, 2]
     if any(present[seat - 1] for seat in gone):
         return "is blamed on the absence of a player who was there"
+    if end["winner"] and not present[end["winner"] - 1]:
+        return "was won by the absence of a player by one who was not there either"
     no_show = end["reason"] == "no_show"
     due = waiting + policy["no_show_ms"] if no_show else max(since[n - 1] for n in gone) + policy["abandon_ms"]
     return "" if end["at"] >= due else f"came before {due}"
@@ -137,7 +139,7 @@ BORNE_OUT: dict[str, Callable[[RunEvidence, str, list[RecordedEvent]], str]] = {
     "resignation": _resigned,
     "time": _on_time,
     "rule_violation": _struck_out,
-    "absence": _absent,
+    "absence": absent,
     "organiser": _organised,
 }
 

@@ -23,6 +23,7 @@ from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 
 LEGAL = "Tournaments are legal"
 ONE_GAME = "No game is lost or played twice"
+VOID = "A void match is no result"
 AS_ALONE = "A tournament ends as on one server"
 IN_TIME = "A tournament ends when it should"
 ALL_PLAY = "Whoever is free is paired"
@@ -43,18 +44,24 @@ def tournaments_are_legal(case: RunEvidence) -> Iterator[Violation]:
             yield Violation("Every match ends", f"{tournament_id} never ended; last {events[-1]}")
         for wrong in checker.violations(events):
             yield Violation(LEGAL, f"{tournament_id}: {wrong}")
-        yield from _games(case, tournament_id, events)
+        yield from games_are_matches(case, tournament_id, events)
         yield from _standings(case, tournament_id, log)
 
 
-def _games(case: RunEvidence, tournament_id: str, events: Sequence[ev.Event]) -> Iterator[Violation]:
+def games_are_matches(case: RunEvidence, tournament_id: str, events: Sequence[ev.Event]) -> Iterator[Violation]:
     """Check that each game has one match that counts, whose result is the game's."""
     begun = {event.match: event.game for event in events if isinstance(event, ev.Begun)}
     ended = {event.game: event for event in events if isinstance(event, ev.EndedGame)}
     counting: Counter[int] = Counter()
     for match_id, entries in case.matches.items():
         end = entries[-1].event
-        if entries[0].event.get("label") != tournament_id or end["kind"] != "ended" or end["result"] == "void":
+        if entries[0].event.get("label") != tournament_id or end["kind"] != "ended":
+            continue
+        if end["result"] == "void":
+            told = ended.get(begun.get(match_id, 0))
+            nobody_came = (end["reason"], end["party"]) == ("no_show", "players")
+            if told is not None and told.match == match_id and (told.winner or not nobody_came):
+                yield Violation(VOID, f"game {told.game} of {tournament_id} is {told}, and {match_id} was void: {end}")
             continue
         game = begun.get(match_id)
         if game is None:

@@ -1,0 +1,92 @@
+"""What the end of a game means, in every format. No other module decides it.
+
+A game is played by a match, or by several if the first ones are void. This is how the end of a match ends its game:
+
+| end of the match | the game |
+| --- | --- |
+| won or drawn: by the rules, by agreement, on time, by an organiser, … | has this result |
+| one player left and did not come back, the other was there | is lost by the one who left |
+| one player did not come | is lost by it; with `no_show = "void"` it is played again |
+| neither player came | is lost by both |
+| void for any other reason: both left, the arbiter failed, an organiser aborted it, its record is damaged | is played again |
+| void, and a player has withdrawn meanwhile | is lost by walkover by all who have withdrawn or were not there |
+
+And this is what the result of a game means:
+
+| result | points | tie-breaks, pairing | ratings, evidence of a trial | pages |
+| --- | --- | --- | --- | --- |
+| won or drawn in a match | 1 : 0, ½ : ½ | played: the two have met | counts | who has won, or a draw |
+| won because the other did not come, or has withdrawn | 1 : 0 | a forfeit: the two have not met | does not count | who has won, and why |
+| neither has won: both did not come, or have withdrawn | 0 : 0 | a forfeit of both | does not count | both lost |
+
+So a void match is never a draw. Servers of earlier versions recorded one that both players had left as a result without
+a winner; it is read as a game that both have lost.
+"""  # noqa: E501 - a row of a table is one line
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final, Literal, NamedTuple
+
+Winner = Literal[0, 1, 2]
+"""The seat that won; 0 for a draw, and if neither has won."""
+
+WIN, DRAW, LOSS = 2, 1, 0  #: in half points
+HALF_POINTS: Final = {0: (DRAW, DRAW), 1: (WIN, LOSS), 2: (LOSS, WIN)}
+"""What seat 1 and seat 2 score in a game that was played, by winner."""
+
+NO_SHOW: Final = "no_show"
+"""The reason of a game whose match never started because a player did not come; the same as for matches."""
+WALKOVER: Final = "walkover"
+"""The reason of a game that was lost because a player had withdrawn; its cause is absence."""
+ABSENCE: Final = "absence"
+"""The cause of a game that was lost because a player was not there; the same as for matches."""
+
+_FAULTS: Final = {"time": "timeouts", ABSENCE: "crashes", "rule_violation": "violations"}
+"""How the cause of an end counts for the player who has lost by it."""
+
+
+class GameResult(NamedTuple):
+    """A game's result: `match` is '' if no match counts; `reason` and `cause` are those of the match's end.
+
+    moves: as in `arbiter.tournaments.events.EndedGame`.
+    """
+
+    winner: Winner
+    match: str
+    reason: str
+    cause: str
+    moves: str = ""
+
+    @property
+    def played(self) -> bool:
+        """Whether the game was played: a match counts, and both players came to it."""
+        return bool(self.match) and self.reason != NO_SHOW and (bool(self.winner) or self.cause != ABSENCE)
+
+    @property
+    def lost_by_both(self) -> bool:
+        """Whether neither player has won, and it is no draw."""
+        return not self.winner and not self.played
+
+    def half_points(self, seat: int) -> int:
+        """Return what a seat scored."""
+        return LOSS if self.lost_by_both else HALF_POINTS[self.winner][seat - 1]
+
+    def fault(self, seat: int) -> str:
+        """Return the fault of its own by which a seat lost, a field of `standings.Faults`; '' if it did not."""
+        if self.half_points(seat) != LOSS:
+            return ""
+        return "walkovers" if self.reason == WALKOVER else _FAULTS.get(self.cause, "")
+
+
+def winner_of(winner: Winner | None, reason: str, absent: Collection[int]) -> Winner | None:
+    """Return the winner of a game whose match has ended, 0 also if both have lost; None if it is played again.
+
+    The arguments are as in `arbiter.tournaments.commands.ReportResult`.
+    """
+    return 0 if winner is None and reason == NO_SHOW and len(absent) == 2 else winner
+
+
+def without(gone: tuple[bool, bool]) -> Winner:
+    """Return the winner of a game that one or both players, by seat, did not play: who is not gone, or 0."""
+    return 0 if all(gone) else 2 if gone[0] else 1
