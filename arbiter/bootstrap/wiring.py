@@ -114,7 +114,9 @@ class _Parts:
     @cached_property
     def directory(self) -> Directory:
         directory = self.world.store.directory
-        return directory if self.news is None else AnnouncingDirectory(directory, self.news)
+        if self.news is None:
+            return directory
+        return AnnouncingDirectory(directory, self.news)
 
     @cached_property
     def follower(self) -> Follower:

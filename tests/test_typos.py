@@ -1,0 +1,125 @@
+"""mypy finds a name that is misspelt where types once had a hole: a kind of database, a wrapper of a port.
+
+All names are misspelt in one run, each in the text that mypy reads in place of a module.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from tests.documents import ROOT
+
+pytestmark = pytest.mark.long
+
+
+class Typo(NamedTuple):
+    """A text that is once in a module, what takes its place, and what mypy says, in which module."""
+
+    module: str
+    right: str
+    wrong: str
+    found_in: str
+    said: str
+
+
+STORE: Final = "arbiter/store"
+WIRING: Final = "arbiter/bootstrap/wiring.py"
+SIMULATION: Final = "arbiter/testing/simulation"
+
+TYPOS: Final = (
+    Typo(
+        f"{STORE}/appending.py",
+        "_last = self._dialect.number(",
+        "_last = self._dialect.numbr(",
+        f"{STORE}/appending.py",
+        '"numbr"',
+    ),
+    Typo(f"{STORE}/appending.py", ".insert_behind(", ".insert_behnd(", f"{STORE}/appending.py", '"insert_behnd"'),
+    Typo(f"{STORE}/writer.py", "_dialect.files(", "_dialect.file(", f"{STORE}/writer.py", '"file"'),
+    Typo(
+        f"{STORE}/dialects/postgres.py",
+        "def still_connected(",
+        "def still_conected(",
+        f"{STORE}/dialects/__init__.py",
+        'abstract class "Postgres" with abstract attribute "still_connected"',
+    ),
+    Typo(
+        "arbiter/service/record/announcing.py",
+        "async def revoke_token(",
+        "async def revoke_tokn(",
+        WIRING,
+        "note:     revoke_token",
+    ),
+    Typo("arbiter/service/record/announcing.py", "self.head: Final", "self.haed: Final", WIRING, "note:     head"),
+    Typo(
+        "arbiter/runtime/traced_moves.py",
+        "self.summary: Final",
+        "self.sumary: Final",
+        "arbiter/runtime/traced_moves.py",
+        "note:     summary",
+    ),
+    Typo(
+        "arbiter/testing/faults.py",
+        "self.read_many: Final",
+        "self.read_mny: Final",
+        "arbiter/testing/in_memory.py",
+        "note:     read_many",
+    ),
+    Typo(
+        f"{SIMULATION}/store_line.py",
+        "self.tokens: Final",
+        "self.tokns: Final",
+        f"{SIMULATION}/cluster.py",
+        "note:     tokens",
+    ),
+    Typo(
+        f"{SIMULATION}/store_line.py",
+        "self.give_back: Final",
+        "self.give_bak: Final",
+        f"{SIMULATION}/cluster.py",
+        "note:     give_back",
+    ),
+    Typo(f"{SIMULATION}/play_calls.py", "def peer(", "def per(", f"{SIMULATION}/server.py", "note:     peer"),
+)
+
+
+def planted() -> dict[str, str]:
+    """Return the text of each module with its typos."""
+    texts: dict[str, str] = {}
+    for typo in TYPOS:
+        text = texts.get(typo.module) or (ROOT / typo.module).read_text()
+        assert text.count(typo.right) == 1, f"{typo.right!r} must be once in {typo.module}: choose another text"
+        texts[typo.module] = text.replace(typo.right, typo.wrong)
+    return texts
+
+
+@pytest.fixture(scope="module")
+def complaints(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Return the lines that mypy prints about all typos, when it is run as `make check` runs it."""
+    folder = tmp_path_factory.mktemp("typos")
+    how = re.search(r"^\t\$\(BIN\)/mypy\b(.*)$", (ROOT / "Makefile").read_text(), re.M)
+    assert how is not None
+    if (ROOT / ".mypy_cache").exists():  # `make check` has made it
+        shutil.copytree(ROOT / ".mypy_cache", folder / "cache")
+    shadows: list[str] = []
+    for number, (module, text) in enumerate(planted().items()):
+        shadow: Path = folder / f"{number}.py"
+        shadow.write_text(text)
+        shadows += ["--shadow-file", module, str(shadow)]
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(folder / "cache"), *shadows, *how[1].split()]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    return ran.stdout.splitlines()
+
+
+@pytest.mark.parametrize("typo", TYPOS, ids=lambda typo: f"{typo.wrong} in {Path(typo.module).name}")
+def test_a_typo_is_found(complaints: list[str], typo: Typo) -> None:
+    found = [line for line in complaints if line.startswith(f"{typo.found_in}:") and typo.said in line]
+    assert found, "\n".join(complaints)
