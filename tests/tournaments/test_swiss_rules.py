@@ -7,7 +7,6 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.metadata import version
 
 import pytest
 
@@ -24,11 +23,6 @@ def started(format_: Format) -> ev.Started:
     spec = Spec("test", format_, ("hop-it",), "1s", options=Options(rounds=3, duration_ms=1_000))
     log = TournamentRun(spec, 2, random.Random(1)).log
     return next(event for event in log if isinstance(event, ev.Started))
-
-
-def test_the_library_has_the_recorded_version() -> None:
-    assert RULES.endswith("py4swiss 0.3")
-    assert version("py4swiss").startswith("0.3."), "find out which edition a new version follows, and record that"
 
 
 @pytest.mark.parametrize("format_", list(Format))
@@ -109,13 +103,9 @@ class Rounds:
                 self._met.add(frozenset(sides))
 
 
-def test_the_bye_goes_to_a_player_whom_the_score_groups_leave_over(seeds: int) -> None:
-    """All legal pairings of small rounds: score groups are paired from the top, and only then is the bye given.
-
-    So the bye may go to a player with more points than another who could have had it. Nearly always, the lower bye
-    would cost a pair within a higher score group. (The rest: the last groups can't be completed and are paired as one.)
-    """
-    lots, rounds, above, costs = random.Random(1), 0, 0, 0
+def test_the_bye_goes_to_the_lowest_score_that_can_have_it(seeds: int) -> None:
+    """All legal pairings of small rounds: the bye comes first (C5), then the pairs of the score groups from the top."""
+    lots, rounds, above = random.Random(1), 0, 0
     while rounds < max(60, seeds):
         players = lots.choice((5, 7))
         spec = Spec("test", Format.SWISS, ("hop-it",), "1s", paired=False, options=Options(rounds=players - 2))
@@ -128,11 +118,10 @@ def test_the_bye_goes_to_a_player_whom_the_score_groups_leave_over(seeds: int) -
             found = again.paired_by_score(pairs)
             legal = [(other, again.paired_by_score(each)) for other, each in again.legal(number)]
             assert (bye, found) in legal
-            assert found[:2] == max(each[:2] for _, each in legal)
-            lower = [each for other, each in legal if again.points[other] < again.points[bye]]
-            above += bool(lower)
-            costs += bool(lower) and max(lower) < found
+            least = min(again.points[other] for other, _ in legal)
+            assert again.points[bye] == least
+            assert found[:2] == max(each[:2] for other, each in legal if again.points[other] == least)
+            above += least > min(again.points.values())
             rounds += 1
             again.add((bye,), meetings)
-    assert 0 < above < 0.3 * rounds
-    assert costs > 0.6 * above, f"{costs} of {above}"
+    assert above, "no bye above the lowest score"

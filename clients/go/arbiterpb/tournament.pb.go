@@ -34,7 +34,7 @@ const (
 	// The players who entered first meet all others.
 	TournamentFormat_TOURNAMENT_FORMAT_GAUNTLET TournamentFormat = 2
 	// Rounds: players with about the same score meet, and no two players meet twice: the FIDE (Dutch) System, in the
-	// edition that was in force until 31 January 2026.
+	// edition in force since 1 February 2026.
 	TournamentFormat_TOURNAMENT_FORMAT_SWISS TournamentFormat = 3
 	// A player who loses a tie is out; in double elimination, a player who loses two.
 	TournamentFormat_TOURNAMENT_FORMAT_KNOCKOUT TournamentFormat = 4

@@ -35,7 +35,7 @@ class _TournamentFormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Tour
     """The players who entered first meet all others."""
     TOURNAMENT_FORMAT_SWISS: _TournamentFormat.ValueType  # 3
     """Rounds: players with about the same score meet, and no two players meet twice: the FIDE (Dutch) System, in the
-    edition that was in force until 31 January 2026.
+    edition in force since 1 February 2026.
     """
     TOURNAMENT_FORMAT_KNOCKOUT: _TournamentFormat.ValueType  # 4
     """A player who loses a tie is out; in double elimination, a player who loses two."""
@@ -59,7 +59,7 @@ TOURNAMENT_FORMAT_GAUNTLET: TournamentFormat.ValueType  # 2
 """The players who entered first meet all others."""
 TOURNAMENT_FORMAT_SWISS: TournamentFormat.ValueType  # 3
 """Rounds: players with about the same score meet, and no two players meet twice: the FIDE (Dutch) System, in the
-edition that was in force until 31 January 2026.
+edition in force since 1 February 2026.
 """
 TOURNAMENT_FORMAT_KNOCKOUT: TournamentFormat.ValueType  # 4
 """A player who loses a tie is out; in double elimination, a player who loses two."""

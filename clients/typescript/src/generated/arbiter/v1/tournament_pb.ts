@@ -1702,7 +1702,7 @@ export enum TournamentFormat {
 
   /**
    * Rounds: players with about the same score meet, and no two players meet twice: the FIDE (Dutch) System, in the
-   * edition that was in force until 31 January 2026.
+   * edition in force since 1 February 2026.
    *
    * @generated from enum value: TOURNAMENT_FORMAT_SWISS = 3;
    */
