@@ -1,0 +1,111 @@
+"""Every option that Arbiter accepts: of configuration, of a tournament's specification, of commands, of the client."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple, get_type_hints
+
+import arbiter_client as arb
+from arbiter_client.calls.base import Calls
+from cyclopts import App
+from pydantic import BaseModel
+
+from arbiter.cli.app import build
+from arbiter.cli.connection import CONNECTION
+from arbiter.config import Settings
+from arbiter.tournaments.spec import Spec
+
+CLIENT: Final[dict[str, Callable[..., Any]]] = {
+    "Client": arb.Client.__init__,
+    "BlockingClient": arb.BlockingClient.__init__,
+    "play": arb.play,
+    "run": arb.run,
+}
+"""What a program calls to reach a server, beside the calls of the contract."""
+
+
+STATE: Final = {"playing", "left", "client", "blocking"}
+"""Attributes of a bot that its run sets."""
+
+
+class CommandOption(NamedTuple):
+    """An option of a command: the command's words, its name as it is written, its parameter, and how it may be negated.
+
+    given: how it is written with a value; '' for a positional one.
+    """
+
+    command: str
+    name: str
+    parameter: str
+    given: tuple[str, ...]
+
+
+def settings(model: type[BaseModel] = Settings, before: str = "") -> Iterator[str]:
+    """Yield the names of all settings, with their sections."""
+    for name, found in model.model_fields.items():
+        if isinstance(found.annotation, type) and issubclass(found.annotation, BaseModel):
+            yield from settings(found.annotation, f"{before}{name}.")
+        else:
+            yield before + name
+
+
+def specification(part: type[Any] = Spec, before: str = "") -> Iterator[str]:
+    """Yield the names of all fields of a tournament's specification, with their parts."""
+    hints = get_type_hints(part)
+    for each in dataclasses.fields(part):
+        if dataclasses.is_dataclass(hints[each.name]):
+            yield from specification(hints[each.name], f"{before}{each.name}.")
+        else:
+            yield before + each.name
+
+
+def commands(app: App | None = None, words: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]:
+    """Yield all commands that do something, each with its words."""
+    app = app or build()
+    if words and app.default_command is not None:
+        yield " ".join(words), app
+    for name in app:
+        if not name.startswith("-"):
+            yield from commands(app[name], (*words, name))
+
+
+def options_of(command: str, app: App) -> Iterator[CommandOption]:
+    """Yield the options of one command, without those of its connection (`connected`)."""
+    for each in app.assemble_argument_collection():
+        if CONNECTION in each.parameter.group or each.names == ("*",):
+            continue
+        given = tuple(name for name in each.names if name.startswith("--") and not name.startswith("--empty-"))
+        yield CommandOption(command, each.names[0], each.field_info.name, given)
+
+
+def connection_options(app: App) -> set[str]:
+    """Return the options of a command by which it reaches a server."""
+    found = app.assemble_argument_collection()
+    return {each.names[0] for each in found if CONNECTION in each.parameter.group and each.names != ("*",)}
+
+
+def calls() -> dict[str, Callable[..., Any]]:
+    """Return the calls of the Python client by their names."""
+    return {
+        name: method
+        for kind in Calls.__subclasses__()
+        for name, method in vars(kind).items()
+        if not name.startswith("_") and callable(method)
+    }
+
+
+def arguments(function: Callable[..., Any]) -> list[str]:
+    """Return the names of a function's arguments, without `self`."""
+    return [name for name in inspect.signature(function).parameters if name != "self"]
+
+
+def client() -> Iterator[str]:
+    """Yield the arguments of all calls of the Python client, of how it connects, and of how a bot is played."""
+    for name, function in {**CLIENT, **calls()}.items():
+        for argument in arguments(function):
+            yield f"{name}.{argument}"
+    for attribute in get_type_hints(arb.Bot):
+        if attribute not in STATE:
+            yield f"Bot.{attribute}"

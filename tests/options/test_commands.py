@@ -1,0 +1,264 @@
+"""What commands do with their options: each one reaches what the command calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from arbiter_client import bridge
+
+from arbiter.cli import conformance as conformance_command
+from arbiter.cli import connection as connection_options
+from arbiter.cli.connection import Connection
+from arbiter.config import Settings
+from tests.options.enumerated import connection_options as of_connection
+from tests.options.enumerated import options_of
+from tests.options.reaching import (
+    COMMANDS,
+    RecordingClient,
+    call_of,
+    module_of,
+    passed,
+    ran,
+    reaching,
+    required,
+    specification,
+)
+
+# -- the settings of a server ------------------------------------------------------------------------------------------
+
+SERVE: dict[str, tuple[str, str, object]] = {
+    "--listen": ("127.0.0.1:7", "listen", "127.0.0.1:7"),
+    "--web": ("127.0.0.1:8", "web", "127.0.0.1:8"),
+    "--web-url": ("https://there", "web_url", "https://there"),
+    "--web-proxy": ("10.0.0.1", "web_proxies", ("10.0.0.1",)),
+    "--web-origin": ("https://here", "web_origins", ("https://here",)),
+    "--metrics": ("127.0.0.1:9", "metrics", "127.0.0.1:9"),
+    "--store": ("sqlite:///x.db", "store", "sqlite:///x.db"),
+    "--processes": ("3", "processes", 3),
+    "--postgres": ("pg", "postgres", Path("pg").absolute()),
+    "--bus": ("nats://there:1", "bus", "nats://there:1"),
+    "--keys": ("x.keys", "keys", Path("x.keys")),
+    "--registration": ("closed", "registration", "closed"),
+    "--public": ("", "public", True),
+    "--insecure": ("", "insecure", True),
+    "--tls-certificate": ("c.pem", "tls_certificate", Path("c.pem")),
+    "--tls-key": ("k.pem", "tls_key", Path("k.pem")),
+    "--tls-client-authority": ("a.pem", "tls_client_authority", Path("a.pem")),
+}
+"""Options of `arbiter serve`: a value as it is written, the setting, and its value there."""
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    """Return a function that begins to serve with some options, and returns what the server would get."""
+    monkeypatch.setattr("arbiter.cli.logs.configure", lambda level: None)
+    monkeypatch.setattr("arbiter.cli.serve_here.serve_until_signal", reaching("here"))
+    monkeypatch.setattr("arbiter.cli.serve_processes.serve_processes", reaching("processes"))
+
+    def begin(*options: str) -> dict[str, Any]:
+        name, arguments, _ = call_of(["serve", *options])
+        if name == "here":
+            settings, new, bots, serves, _ = arguments
+            return {"settings": settings, "new": new, "bots": bots, **serves.keywords}
+        settings, save_token, new, bots, level = arguments
+        return {"settings": settings, "new": new, "bots": bots, "save_token": save_token, "log_level": level}
+
+    return begin
+
+
+@pytest.mark.parametrize("option", SERVE)
+def test_a_server_has_the_setting_of_its_option(served: Callable[..., dict[str, Any]], option: str) -> None:
+    written, name, value = SERVE[option]
+    settings: Settings = served(option, *([written] if written else []))["settings"]
+    assert getattr(settings, name) == value
+    assert getattr(Settings(), name) != value, "it shows no effect, unless the default is another value"
+
+
+def test_a_server_has_what_is_no_setting_from_its_options(
+    served: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = served()
+    assert (plain["new"], plain["bots"], plain["save_token"]) == (False, (), True)
+    other = served("--new", "--bot", "mcts", "--bot", "greedy", "--no-save-token")
+    assert (other["new"], other["bots"], other["save_token"]) == (True, ("mcts", "greedy"), False)
+    several = served("--new", "--bot", "mcts", "--no-save-token", "--processes", "2", "--log-level", "debug")
+    assert (several["new"], several["bots"], several["save_token"]) == (True, ("mcts",), False)
+    assert several["log_level"] == "debug", "its processes log as much"
+    file = tmp_path / "arbiter.toml"
+    file.write_text("rules_workers = 7")
+    assert served("--config", str(file))["settings"].rules_workers == 7
+    levels: list[str] = []
+    monkeypatch.setattr("arbiter.cli.logs.configure", levels.append)
+    served("--log-level", "error")
+    assert levels == ["error"]
+
+
+# -- the store of a command --------------------------------------------------------------------------------------------
+
+OF_A_STORE = {"--store": "store", "--keys": "keys", "--ring": "keys", "--postgres": "postgres", "--config": ""}
+"""Options that say which store and keys a command is about, with the setting; '' for the file of settings."""
+
+
+def _of_a_store() -> list[tuple[str, str]]:
+    return [
+        (command, option.name)
+        for command, app in COMMANDS.items()
+        for option in options_of(command, app)
+        if option.name in OF_A_STORE and hasattr(module_of(command), "load")
+        if command not in ("serve", "key show", "key export")
+    ]
+
+
+@pytest.mark.parametrize(("command", "option"), _of_a_store())
+def test_a_command_is_about_the_store_of_its_options(
+    monkeypatch: pytest.MonkeyPatch, command: str, option: str
+) -> None:
+    monkeypatch.setattr(module_of(command), "load", reaching("load"))
+    value = "x.toml" if option == "--config" else "sqlite:///x.db" if option == "--store" else "x"
+    _, (file, *_), given = call_of([*command.split(), *required(command), option, value])
+    assert {"": file, **given}[OF_A_STORE[option]] == (value if option == "--store" else Path(value))
+
+
+# -- the server of a command -------------------------------------------------------------------------------------------
+
+CONNECTION = {
+    "--server": ("there:1", "server", "there:1"),
+    "--token": ("secret", "token", "secret"),
+    "--as": ("ann", "as_", "ann"),
+    "--tls": ("", "tls", True),
+    "--tls-root": ("r.pem", "tls_root", Path("r.pem")),
+    "--tls-certificate": ("c.pem", "tls_certificate", Path("c.pem")),
+    "--tls-key": ("k.pem", "tls_key", Path("k.pem")),
+}
+"""Options of all commands that ask a server: a value as it is written, the field, and its value there."""
+
+ASKING = [command for command, app in COMMANDS.items() if of_connection(app)]
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_a_command_asks_the_server_of_its_options(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    assert of_connection(COMMANDS[command]) == set(CONNECTION)
+    monkeypatch.setattr("arbiter.cli.connection.BlockingClient", reaching("client"))
+    monkeypatch.setattr(connection_options.Connection, "secret", lambda self: f"{self.token} {self.as_}")
+    more = [str(specification(tmp_path))] if command == "tournament create" else required(command)
+    if command == "bot run":
+        monkeypatch.setattr(bridge, "run", reaching("run"))
+    if command == "play":
+        monkeypatch.setattr("arbiter.cli.play._play", reaching("play"))
+    if command == "conformance":
+        monkeypatch.setattr(conformance_command, "_run_clauses", passed)
+        monkeypatch.setattr(conformance_command, "_print_report", lambda report, words: None)
+        monkeypatch.setattr(conformance_command, "_write_report", lambda *files: None)
+        monkeypatch.setattr("arbiter.conformance.kit.Kit", lambda *given: ran)
+    given = [word for option, (written, *_) in CONNECTION.items() for word in (option, written) if word]
+    name, arguments, named = call_of([*command.split(), *more, *given])
+    tls = connection_options.Tls(Path("r.pem"), Path("c.pem"), Path("k.pem"))
+    if name == "play":
+        assert arguments[3] == Connection(**{field: value for _, field, value in CONNECTION.values()})  # type: ignore[arg-type]
+    elif name == "run":
+        assert arguments[1] == "there:1"
+        assert (named["token"], named["name"], named["tls"]) == ("secret", "ann", tls)
+    else:
+        assert arguments == ("there:1",)
+        assert named == {"token": "secret ann", "tls": tls}
+
+
+def test_each_option_of_a_connection_has_an_effect() -> None:
+    for written, field, value in CONNECTION.values():
+        assert getattr(Connection(**{field: value}), field) != getattr(Connection(), field), written  # type: ignore[arg-type]
+    assert Connection().security() is None
+    assert Connection(tls=True).security() == connection_options.Tls()
+    assert Connection(tls_root=Path("r")).security() == connection_options.Tls(Path("r"))
+
+
+# -- what is asked of a server -----------------------------------------------------------------------------------------
+
+ASKED: dict[tuple[str, str], list[str]] = {
+    ("match create", "GAME"): ["pods(size=3)"],
+    ("match create", "--time"): ["7s"],
+    ("match create", "--rated"): [],
+    ("match create", "--label"): ["cup"],
+    ("match list", "--player"): ["ann"],
+    ("match list", "--game"): ["pods"],
+    ("match list", "--label"): ["cup"],
+    ("match list", "--phase"): ["ended"],
+    ("match list", "--most"): ["7"],
+    ("match create", "PLAYER_1"): ["p0", "cat"],
+    ("match create", "PLAYER_2"): ["p0", "p1", "cat"],
+    ("match create", "--at-once"): [],
+    ("match show", "MATCH_ID"): ["m7"],
+    ("match abort", "MATCH_ID"): ["m7"],
+    ("match abort", "--note"): ["why"],
+    ("match adjudicate", "MATCH_ID"): ["m7"],
+    ("transcript", "MATCH_ID"): ["m7"],
+    ("watch", "MATCH_ID"): ["m7"],
+    ("tournament enter", "TOURNAMENT_ID"): ["t7"],
+    ("tournament enter", "PLAYERS"): ["p0", "cat"],
+    ("tournament enter", "--rating"): ["7"],
+    ("tournament enter", "--bye"): ["7"],
+    ("tournament withdraw", "TOURNAMENT_ID"): ["t7"],
+    ("tournament withdraw", "PLAYER"): ["p0", "cat"],
+    ("tournament start", "TOURNAMENT_ID"): ["t7"],
+    ("tournament pause", "TOURNAMENT_ID"): ["t7"],
+    ("tournament resume", "TOURNAMENT_ID"): ["t7"],
+    ("tournament cancel", "TOURNAMENT_ID"): ["t7"],
+    ("tournament cancel", "--note"): ["why"],
+    ("tournament show", "TOURNAMENT_ID"): ["t7"],
+    ("tournament standings", "TOURNAMENT_ID"): ["t7"],
+    ("tournament watch", "TOURNAMENT_ID"): ["t7"],
+    ("tournament list", "--format"): ["swiss"],
+    ("tournament list", "--creator"): ["ann"],
+    ("tournament list", "--phase"): ["ended"],
+    ("tournament list", "--most"): ["7"],
+    ("leaderboard", "GAME"): ["pods"],
+    ("leaderboard", "--all-versions"): [],
+    ("leaderboard", "--most"): ["7"],
+    ("rating", "PLAYER"): ["ben"],
+    ("rating", "--game"): ["pods"],
+    ("rating", "--points"): ["7"],
+    ("compare", "PLAYER"): ["ben"],
+    ("compare", "OTHER"): ["p0", "ben"],
+    ("compare", "--game"): ["pods"],
+    ("compare", "--elo0"): ["-3"],
+    ("compare", "--elo1"): ["30"],
+    ("compare", "--alpha"): ["0.01"],
+    ("compare", "--beta"): ["0.01"],
+    ("ratings export", "--game"): ["pods"],
+    ("ratings export", "--label"): ["cup"],
+    ("ratings arranged", "--game"): ["pods"],
+    ("player show", "NAME"): ["ben"],
+    ("player suspend", "NAME"): ["ben"],
+    ("player unsuspend", "NAME"): ["ben"],
+    ("player register", "NAME"): ["ben"],
+    ("player register", "--about"): ["a bot"],
+    ("player register", "--invitation"): ["secret"],
+    ("token create", "NAME"): ["ben"],
+    ("token create", "--scope"): ["admin"],
+    ("token create", "--note"): ["for the cup"],
+    ("token list", "PLAYER"): ["ben"],
+    ("token revoke", "TOKEN_ID"): ["t7"],
+}
+"""Options that a command passes to a call of a server, each with a value that is not its default."""
+
+
+@pytest.mark.parametrize(("command", "option"), ASKED)
+def test_an_option_changes_what_a_server_is_asked(monkeypatch: pytest.MonkeyPatch, command: str, option: str) -> None:
+    @contextmanager
+    def connected(connection: Connection | None) -> Iterator[RecordingClient]:
+        yield RecordingClient()
+
+    monkeypatch.setattr(module_of(command), "connected", connected)
+    for kind in ("match_id", "tournament_id"):
+        monkeypatch.setattr(f"arbiter.cli.ids.{kind}", lambda client, given: given)
+    value = ASKED[command, option]
+    words, positional = command.split(), required(command)
+    plain = call_of([*words, *positional])
+    changed = [*value, *positional[len(value) :]] if option.isupper() else [*positional, option, *value]
+    other = call_of([*words, *changed])
+    assert plain != other

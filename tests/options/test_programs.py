@@ -1,0 +1,256 @@
+"""What benchmarks, bots, the kit and runs of several processes do with their options."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from arbiter_client import bridge
+
+from arbiter.cli import conformance as conformance_command
+from arbiter.cli.app import run
+from arbiter.cli.connection import Connection
+from tests.options.enumerated import CommandOption, options_of
+from tests.options.reaching import (
+    COMMANDS,
+    RecordingClient,
+    call_of,
+    module_of,
+    passed,
+    ran,
+    reaching,
+    specification,
+)
+
+# -- benchmarks --------------------------------------------------------------------------------------------------------
+
+
+def _of_plans() -> Iterator[CommandOption]:
+    for command, app in COMMANDS.items():
+        kind, _, name = command.partition(" ")
+        if kind == "bench" and name not in ("capacity", "ratios"):
+            yield from (option for option in options_of(command, app) if option.name != "--svg")
+
+
+@pytest.mark.parametrize("option", [*_of_plans()], ids=lambda option: f"{option.command} {option.name}")
+def test_each_option_of_a_benchmark_changes_its_plan(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: CommandOption
+) -> None:
+    name = option.command.removeprefix("bench ")
+    target = "arbiter.bench.clocks.measured" if name == "clocks" else f"arbiter.bench.{name}.bench_{name}"
+    monkeypatch.setattr(target, reaching("measured"))
+    monkeypatch.setattr("arbiter.runtime.build.is_compiled", lambda: False)
+    words = option.command.split()
+    plain = call_of(words)
+    if option.name == "--json":
+        call_of([*words, "--json", str(tmp_path / "kept.json")])
+        assert (tmp_path / "kept.json").exists(), "it is made before anything is measured"
+        return
+    value = {"--only": "thinking" if name == "moves" else "looking", "--folder": str(tmp_path)}.get(option.name, "7")
+    given = [option.given[-1]] if option.name in ("--profile", "--bus") else [option.name, value]
+    changed = call_of([*words, *given])
+    assert str(plain[1][0]) != str(changed[1][0])
+
+
+# -- bots --------------------------------------------------------------------------------------------------------------
+
+BOT_RUN: dict[str, list[str]] = {
+    "--exec": ["false"],
+    "--name": ["orca"],
+    "--json": [],
+    "--games": ["pods"],
+    "--accept-seeks": [],
+    "--enter-tournaments": [],
+    "--most-matches": ["7"],
+    "--matches": ["7"],
+    "--move-time": ["7"],
+    "--start-time": ["7"],
+    "--restarts": ["7"],
+    "--invitation": ["secret"],
+}
+"""Options of `arbiter bot run` that reach the bridge, with a value."""
+
+
+class SetUpBot:
+    """What `arbiter bot run` sets of a bot."""
+
+    games: tuple[str, ...] = ("its own",)
+    accept_seeks = enter_tournaments = False
+    most_matches = 0
+
+
+@pytest.mark.parametrize("option", BOT_RUN)
+def test_an_option_changes_how_a_program_plays(monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    monkeypatch.setattr(bridge, "run", reaching("run"))
+    monkeypatch.setattr("arbiter.cli.bot.os.cpu_count", lambda: 3)
+
+    def plays(*options: str) -> str:
+        program = [] if "--exec" in options else ["--exec", "true"]
+        _, (command, server), named = call_of(["bot", "run", *program, "--sandbox", "off", *options])
+        bot = SetUpBot()
+        named.pop("set_up")(bot)
+        named["language"] = type(named["language"]).__name__
+        return repr((command, server, sorted(named.items()), sorted(vars(bot).items())))
+
+    assert plays() != plays(option, *BOT_RUN[option])
+
+
+def test_the_options_of_a_sandbox_reach_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("arbiter.cli.bot.chosen", reaching("chosen"))
+    _, (wanted, limits), _ = call_of(
+        ["bot", "run", "--exec", "true", "--sandbox", "require", "--limit", "memory_mb=512"]
+    )
+    assert wanted == "require"
+    assert "512" in repr(limits)
+    monkeypatch.setattr("arbiter.cli.bot.chosen", lambda wanted, limits: (SimpleNamespace(job=reaching("job")), ""))
+    _, arguments, named = call_of(["bot", "run", "--exec", "true", "--see", str(tmp_path)])
+    assert str(tmp_path) in repr((arguments, named))
+
+
+CONFORMANCE: dict[str, list[str]] = {
+    "--bot": ["false"],
+    "--timeout-scale": ["7"],
+    "--fresh": [],
+    "--stages": ["7"],
+    "--folder": ["."],
+    "--sandbox": ["require"],
+    "--limit": ["memory_mb=512"],
+    "--see": ["."],
+}
+"""Options of `arbiter conformance` that reach the kit, with a value."""
+
+
+@pytest.mark.parametrize("option", CONFORMANCE)
+def test_an_option_changes_how_the_kit_runs(monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    monkeypatch.setattr("arbiter.cli.boxed.chosen", lambda wanted, limits: (f"{wanted} {limits}", ""))
+    monkeypatch.setattr("arbiter.conformance.kit.Kit", reaching("kit"))
+
+    def kit(*options: str) -> str:
+        return repr(call_of(["conformance", *([] if "--bot" in options else ["--bot", "true"]), *options]))
+
+    assert kit() != kit(option, *CONFORMANCE[option])
+
+
+def test_the_kit_writes_the_reports_that_its_options_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(conformance_command, "_run_clauses", reaching("run"))
+    known = str(tmp_path / "known.toml")
+    _, arguments, _ = call_of(["conformance", "--bot", "true", "--known-failing", known])
+    assert arguments[2] == Path(known)
+    monkeypatch.setattr(conformance_command, "_run_clauses", passed)
+    monkeypatch.setattr(conformance_command, "_print_report", lambda report, words: None)
+    monkeypatch.setattr(conformance_command, "_write_report", reaching("write"))
+    monkeypatch.setattr("arbiter.conformance.kit.Kit", lambda *given: ran)
+    words = ["conformance", "--bot", "true", "--html", "h", "--json", "j", "--junit", "u"]
+    _, (_, html, json, junit), _ = call_of(words)
+    assert (html, json, junit) == (Path("h"), Path("j"), Path("u"))
+
+
+def test_a_quiet_bot_says_only_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "run", reaching("run"))
+    logger = logging.getLogger("arbiter_client")
+    monkeypatch.setattr(logger, "level", logger.level)
+    for options, level in (([], logging.INFO), (["--quiet"], logging.WARNING)):
+        call_of(["bot", "run", "--exec", "true", "--sandbox", "off", *options])
+        assert logger.level == level
+
+
+# -- runs of several processes -----------------------------------------------------------------------------------------
+
+DEMO = {
+    "--directory": "elsewhere",
+    "--games": "pods",
+    "--rounds": "7",
+    "--ladder": "7s",
+    "--time": "7s",
+    "--concurrency": "7",
+    "--port": "7",
+}
+"""Options of `arbiter demo`, with a value."""
+
+
+@pytest.mark.parametrize("option", DEMO)
+def test_an_option_changes_what_a_demo_plays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str) -> None:
+    monkeypatch.setattr("arbiter.cli.demo.command._Run", reaching("run"))
+    monkeypatch.setattr("arbiter.cli.demo.command.chosen", lambda wanted: (None, ""))
+    monkeypatch.chdir(tmp_path)
+
+    def demo(*options: str) -> tuple[Any, ...]:
+        _, (folder, _, terms, machine, *_), _ = call_of(["demo", *options])
+        return folder.path.parent, terms, machine
+
+    assert demo() != demo(option, DEMO[option])
+
+
+RUN = {"--directory": "elsewhere", "--concurrency": "7", "--port": "7", "--export": "there"}
+"""Options of `arbiter tournament run`, with a value."""
+
+
+@pytest.mark.parametrize("option", RUN)
+def test_an_option_changes_how_a_tournament_is_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str
+) -> None:
+    monkeypatch.setattr("arbiter.cli.tournament_run.command._Run", reaching("run"))
+    monkeypatch.chdir(tmp_path)
+    file = specification(tmp_path)
+    bots = "".join(f'[[bots]]\nname = "{name}"\ncommand = ["true"]\n' for name in ("ann", "ben"))
+    file.write_text(file.read_text() + bots)
+
+    def tournament(*options: str) -> tuple[Any, ...]:
+        words = ["tournament", "run", str(file), "--no-sandbox", *options]
+        _, (folder, _, terms, _, _, export_to, *_), _ = call_of(words)
+        return folder.path.parent, terms, export_to
+
+    assert tournament() != tournament(option, RUN[option])
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["top", "doctor"])
+def test_metrics_are_read_with_the_certificate_of_the_option(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    monkeypatch.setattr(module_of(command), "read", reaching("read"))
+    monkeypatch.chdir(tmp_path)
+    given = {"top": ["there:1"], "doctor": ["--metrics", "there:1"]}[command]
+    _, arguments, _ = call_of([command, *given, "--tls-root", "r.pem"])
+    assert arguments == ("there:1", Path("r.pem"))
+
+
+def test_figures_are_shown_once_or_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("arbiter.cli.top.looked", lambda addresses, tls_root: [None])
+    monkeypatch.setattr("arbiter.cli.top.on_terminal", lambda: True)
+    monkeypatch.setattr("arbiter.cli.top.time.sleep", pauses.append)
+    monkeypatch.setattr("arbiter.cli.top.Live", reaching("live"))
+    call_of(["top", "there:1"])
+    assert run(["top", "there:1", "--once", "--every", "7"]) == 0
+    assert pauses == [7.0]
+
+
+def test_all_matches_are_watched_by_label_and_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def connected(connection: Connection | None) -> Iterator[RecordingClient]:
+        yield RecordingClient()
+
+    monkeypatch.setattr("arbiter.cli.watch.connected", connected)
+    assert call_of(["watch", "--all"])[:2] == ("observe_all", ("", ""))
+    assert call_of(["watch", "--all", "--label", "cup", "--from-start"])[:2] == ("observe_all", ("0", "cup"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--cores", "7"), ("--matches", "70"), ("--observers", "70"), ("--pace", "0.7")]
+)
+def test_an_option_changes_what_machines_have_to_carry(
+    capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    def said(*options: str) -> str:
+        assert run(["bench", "capacity", "deploy/cluster.json", *options]) == 0
+        return capsys.readouterr().out
+
+    assert said() != said(option, value)
