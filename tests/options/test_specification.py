@@ -12,7 +12,7 @@ from arbiter.service.tournaments.trial import PairTest
 from arbiter.testing.clock import virtually
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import engine
-from arbiter.tournaments.openings import opening
+from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import EntryRules, Format, Openings, Options, Spec, TieBreak
 from arbiter.tournaments.standings import standings
 from tests.service.tournaments.contest import Contest
@@ -103,15 +103,17 @@ def test_forbidden_pairs_do_not_meet(format_: Format) -> None:
 
 
 def test_openings_are_those_of_the_specification() -> None:
-    game, other = "pods(size=3)", "hop-it"
-    assert opening(Openings(), game, 0) == ()
-    plies = [opening(Openings(plies=2, seed="a"), game, number) for number in range(5)]
-    assert {len(each) for each in plies} == {2}
-    assert plies != [opening(Openings(plies=2, seed="b"), game, number) for number in range(5)]
-    assert len(opening(Openings(plies=3, seed="a"), game, 0)) == 3
-    lines = Openings(lines={game: (("a1",), ("b1",))})
-    assert opening(lines, game, 0) == ("a1",)
-    assert opening(lines, other, 0) == ()
+    def opened(openings: Openings, variant: str = "pods(size=3)") -> list[tuple[str, ...]]:
+        return [opening(openings, variant, Turn(number, number)) for number in range(5)]
+
+    assert opened(Openings()) == [()] * 5
+    drawn = opened(Openings(plies=2, seed="a"))
+    assert {len(each) for each in drawn} == {2}
+    assert drawn != opened(Openings(plies=2, seed="b"))
+    assert {len(each) for each in opened(Openings(plies=3, seed="a"))} == {3}
+    lines = Openings(lines={"pods(size=3)": (("a1",), ("b1",))})
+    assert set(opened(lines)) == {("a1",), ("b1",)}
+    assert opened(lines, "hop-it") == [()] * 5
 
 
 def test_tie_breaks_are_those_of_the_specification() -> None:
