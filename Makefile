@@ -20,7 +20,7 @@ SEEDED := tests/service/matches/test_stuck_matches.py tests/simulation tests/tou
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check every-check format gen golden pictures capacity bench soak clean
+.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check every-check format gen golden pictures capacity coverage bench soak clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -161,6 +161,16 @@ pictures: setup ## take new pictures of the pages; look at them before you commi
 
 capacity: setup ## write the tables and the picture of deploy/CAPACITY.md from deploy/cluster.json
 	$(BIN)/python -m arbiter.bench.capacity_page deploy
+
+# What a test of another folder reaches by chance does not count. The gate alone (arbiter/service/gate) is tested
+# through the APIs: make coverage MEASURED=tests/rpc
+MEASURED ?= tests/matches tests/tournaments tests/ratings tests/service
+coverage: setup ## show which branches of matches, tournaments, ratings and service the tests of these do not reach
+	rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/coverage run -m pytest -n 3 -q $(MEASURED)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --sort cover
+	$(BIN)/coverage html --quiet --directory build/coverage/html && echo "Line by line: build/coverage/html/index.html"
 
 # The folder where `make bench` writes the results of each round.
 BENCH ?= build/bench
