@@ -1,9 +1,10 @@
 """Tie-breaks: what orders players who are level in points.
 
-Source: FIDE Handbook C.07, Tie-Break Regulations, in the edition that was in force from 1 August 2024 to 28 February
-2026 (handbook.fide.com/chapter/TieBreakRegulations082024). The rules used here are the same in the edition of September
-2023. For that edition FIDE has published exercises with solutions (IA Mario Held, "Exercises in Tie-Breaking", rev.
-2403220900), which the tests reproduce.
+Source: FIDE Handbook C.07, Play-Off and Tie-Break Regulations, in the edition in force since 1 March 2026
+(handbook.fide.com/chapter/TieBreakRegulations032026). What it changed of the rules used here is the ceiling on the
+points of the dummy (16.4). For the edition of 2023 FIDE has published exercises with solutions (IA Mario Held,
+"Exercises in Tie-Breaking", rev. 2403220900), which the tests reproduce where that ceiling is not reached, and for this
+one an example in the Arbiters' Manual 2026.
 
 | name | C.07 | rule |
 | --- | --- | --- |
@@ -31,14 +32,16 @@ How rounds count that were not played, in a Swiss (Articles 15.3 and 16):
 | 16.1.2 voluntary unplayed round (VUR) | a requested bye, or a loss by forfeit |
 | 16.3.1 opponents' unplayed rounds | count as many points as they were awarded |
 | 16.3.2 their requested byes after which only VURs come | count as draws |
-| 16.4 own unplayed rounds | as played against a dummy who has the player's own points, with the result that was awarded |
+| 16.4 own unplayed rounds | as played against a dummy who has the player's own points, with the result that was awarded; but its points "shall not exceed" those of the next two rows |
+| 16.4.1 a forfeit | "the scheduled opponent's adjusted score (see Article 16.3)" |
+| 16.4.2 any other unplayed round | "the points awarded for a draw multiplied by the number of rounds in the tournament": the rounds so far |
 | 16.5 cuts | the least contribution of a VUR is cut first, if there is one; likewise at each further cut |
 
 In all other formats forfeits are regular games (15.2), and there are no byes.
 
 | not here | why |
 | --- | --- |
-| the ceiling on the points of the dummy (16.4.1 and 16.4.2 of the edition of 1 March 2026) | no solved exercises of that edition are published yet |
+| standard points (7.7), pairing number (7.8) | a win is a point and a draw half of one in every format; who is level in everything shares a place |
 | average of Buchholz, Fore Buchholz, Koya, WON, REP, cuts of Sonneborn–Berger and progressive, median 2 | nobody has asked for them |
 | ratings of opponents (Article 10), tie-breaks of teams (Articles 11 to 13), play-offs, lots | ratings are a table of their own; who is level in everything shares a place |
 """  # noqa: E501 - a row of a table is one line
@@ -184,9 +187,10 @@ class Scores:
 
     def _met(self, player: str, each: Encounter) -> int:
         """Return the points of a player's opponent, or of the dummy (16.4)."""
-        if self._swiss and each.kind is not EncounterKind.PLAYED:
-            return self.points[player]
-        return self._adjusted[each.opponent]
+        if not self._swiss or each.kind is EncounterKind.PLAYED:
+            return self._adjusted[each.opponent]
+        ceiling = self._adjusted[each.opponent] if each.kind is EncounterKind.FORFEIT else DRAW * self._rounds
+        return min(self.points[player], ceiling)
 
     def _sonneborn_berger(self, player: str) -> int:
         return sum(each.score * self._met(player, each) for each in self._ended[player])

@@ -82,7 +82,7 @@ class ByHand:
         best: tuple[Cost, Pairs] | None = None
         for pairs in self._candidates(moved, residents):
             cost = self._cost(pairs, moved, residents, number)
-            if cost is not None and (best is None or cost < best[0]):  # type: ignore[operator]
+            if cost is not None and (best is None or cost < best[0]):
                 best = cost, pairs
         assert best is not None
         return best[1]

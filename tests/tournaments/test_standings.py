@@ -204,8 +204,8 @@ def test_a_swiss_counts_a_meeting_as_won_by_more_points_in_its_games() -> None:
     assert (level.points, level.meeting_points, level.game_points, level.wins, level.losses) == (1, 1, 2, 1, 1)
     bye = row(tournament_run.tournament, "p004")
     assert (bye.points, bye.meeting_points, bye.game_points, bye.games) == (2, 2, 0, 0)
-    # Buchholz cut 1 and Buchholz: of one round only the dummy is left, with the player's own point.
-    assert dict(zip(standings(tournament_run.tournament).tie_breaks, bye.values, strict=True))[TieBreak.BUCHHOLZ] == 4
+    # Buchholz cut 1 and Buchholz: of one round only the dummy is left, with half a point.
+    assert dict(zip(standings(tournament_run.tournament).tie_breaks, bye.values, strict=True))[TieBreak.BUCHHOLZ] == 2
 
 
 def test_requested_byes_give_half_a_point_until_a_withdrawal() -> None:
