@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, get_type_hints
 
 import arbiter_client as arb
 from arbiter_client.calls.base import Calls
-from cyclopts import App
+from cyclopts import App, Argument
 from pydantic import BaseModel
 
 from arbiter.cli.app import build
@@ -71,10 +71,16 @@ def commands(app: App | None = None, words: tuple[str, ...] = ()) -> Iterator[tu
             yield from commands(app[name], (*words, name))
 
 
+def is_of_connection(option: Argument) -> bool:
+    """Return whether an option is one of those by which a command reaches a server."""
+    groups: Any = option.parameter.group
+    return CONNECTION in groups
+
+
 def options_of(command: str, app: App) -> Iterator[CommandOption]:
     """Yield the options of one command, without those of its connection (`connected`)."""
     for each in app.assemble_argument_collection():
-        if CONNECTION in each.parameter.group or each.names == ("*",):
+        if is_of_connection(each) or each.names == ("*",):
             continue
         given = tuple(name for name in each.names if name.startswith("--") and not name.startswith("--empty-"))
         yield CommandOption(command, each.names[0], each.field_info.name, given)
@@ -83,7 +89,7 @@ def options_of(command: str, app: App) -> Iterator[CommandOption]:
 def connection_options(app: App) -> set[str]:
     """Return the options of a command by which it reaches a server."""
     found = app.assemble_argument_collection()
-    return {each.names[0] for each in found if CONNECTION in each.parameter.group and each.names != ("*",)}
+    return {each.names[0] for each in found if is_of_connection(each) and each.names != ("*",)}
 
 
 def calls() -> dict[str, Callable[..., Any]]:

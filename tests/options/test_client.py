@@ -288,5 +288,6 @@ def test_a_bot_says_what_it_is(attribute: str) -> None:
 def test_a_bot_asks_for_the_extras_of_its_turns(extra: str) -> None:
     bot = QuietBot()
     before = hello_of(bot)
-    bot.extras = arb.Extras(**{extra: 9 if extra == "legal_moves_up_to" else True})
+    value: Any = 9 if extra == "legal_moves_up_to" else True
+    bot.extras = arb.Extras(**{extra: value})
     assert hello_of(bot) != before

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from arbiter_client import bridge
+from arbiter_client import Tls, bridge
 
 from arbiter.cli import conformance as conformance_command
 from arbiter.cli import connection as connection_options
@@ -158,7 +158,7 @@ def test_a_command_asks_the_server_of_its_options(
         monkeypatch.setattr("arbiter.conformance.kit.Kit", lambda *given: ran)
     given = [word for option, (written, *_) in CONNECTION.items() for word in (option, written) if word]
     name, arguments, named = call_of([*command.split(), *more, *given])
-    tls = connection_options.Tls(Path("r.pem"), Path("c.pem"), Path("k.pem"))
+    tls = Tls(Path("r.pem"), Path("c.pem"), Path("k.pem"))
     if name == "play":
         assert arguments[3] == Connection(**{field: value for _, field, value in CONNECTION.values()})  # type: ignore[arg-type]
     elif name == "run":
@@ -173,8 +173,8 @@ def test_each_option_of_a_connection_has_an_effect() -> None:
     for written, field, value in CONNECTION.values():
         assert getattr(Connection(**{field: value}), field) != getattr(Connection(), field), written  # type: ignore[arg-type]
     assert Connection().security() is None
-    assert Connection(tls=True).security() == connection_options.Tls()
-    assert Connection(tls_root=Path("r")).security() == connection_options.Tls(Path("r"))
+    assert Connection(tls=True).security() == Tls()
+    assert Connection(tls_root=Path("r")).security() == Tls(Path("r"))
 
 
 # -- what is asked of a server -----------------------------------------------------------------------------------------

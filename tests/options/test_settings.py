@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, cast
 import pytest
 import structlog
 from arbiter_protos.v1 import match_pb2 as pb
+from pydantic import BaseModel
 
 from arbiter.bootstrap.wiring import _policy
 from arbiter.cli import serve_here, serve_processes, store
@@ -35,7 +37,7 @@ from tests.rpc.calls import Stubs
 from tests.service.play.sharing import events
 from tests.service.play.test_stalls import watched
 
-SECTIONS = {"matches": Matches, "credit": Credit}
+SECTIONS: dict[str, type[BaseModel]] = {"matches": Matches, "credit": Credit}
 OF_MATCHES = [
     (section, name) for section, kind in SECTIONS.items() for name in kind.model_fields if name != "time_control"
 ]
@@ -181,7 +183,7 @@ async def test_a_stop_has_as_long_as_the_settings_say(monkeypatch: pytest.Monkey
 
     codes: list[int] = []
     monkeypatch.setattr(serve_here, "serving", serving)
-    monkeypatch.setattr(serve_here.threading, "Timer", Timer)
+    monkeypatch.setattr(threading, "Timer", Timer)
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     settings = Settings(limits=Bounds(stop_ms=7_000))
     task = asyncio.create_task(

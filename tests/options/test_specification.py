@@ -63,7 +63,7 @@ def test_an_option_of_a_format_changes_who_meets_whom(format_: Format, option: s
 def test_an_option_of_a_trial_changes_its_test(option: str, value: int) -> None:
     def tested(**options: int) -> str:
         spec = spec_of(Format.TRIAL, most_meetings=40, **options)
-        tournament = TournamentRun(spec, 2, random.Random(7), lambda game: game.number % 3 and 1).play()  # type: ignore[return-value, arg-type]
+        tournament = TournamentRun(spec, 2, random.Random(7), lambda game: game.number % 3 and 1).play()
         return repr(PairTest(tournament)._standing)
 
     assert tested() != tested(**{option: value})

@@ -48,7 +48,7 @@ from arbiter.testing.simulation.observations import (
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
 from arbiter.testing.tournaments import TournamentRun
-from arbiter.tournaments.events import Begun, Ended, EndedGame, Paired
+from arbiter.tournaments.events import Begun, Ended, EndedGame, Event, Paired
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase, replay
@@ -508,7 +508,7 @@ def test_a_win_by_absence_of_a_player_who_was_not_there_is_found(back: bool) -> 
 def test_a_void_match_that_counts_as_a_draw_is_found(reason: str, wrong: bool) -> None:
     void = BY_ABSENCE | {"at": 3_011, "result": "void", "winner": 0, "party": "players", "reason": reason}
     case = OfMatches({"m1": recorded(*LEFT_BY_BOTH, void)})
-    log = [Begun(1, 1, 1, "m1"), EndedGame(3_011, 1, "m1", 0, reason, "absence")]
+    log: list[Event] = [Begun(1, 1, 1, "m1"), EndedGame(3_011, 1, "m1", 0, reason, "absence")]
     found = [violation.promise for violation in games_are_matches(case, "t1", log)]
     assert found == ([VOID] if wrong else [])
 

@@ -166,8 +166,9 @@ def test_the_words_are_those_of_matches() -> None:
 
 
 def test_a_result_has_at_most_one_point() -> None:
+    winners: tuple[Winner, ...] = (0, 1, 2)
     for winner, match, reason, cause in itertools.product(
-        (0, 1, 2), ("", "m1"), (NO_SHOW, WALKOVER, "abandonment", "five_in_a_row"), (ABSENCE, "rules", "time")
+        winners, ("", "m1"), (NO_SHOW, WALKOVER, "abandonment", "five_in_a_row"), (ABSENCE, "rules", "time")
     ):
         result = GameResult(winner, match, reason, cause)
         scored = result.half_points(1) + result.half_points(2)

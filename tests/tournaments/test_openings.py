@@ -6,6 +6,7 @@ import dataclasses
 import random
 import tomllib
 from collections import Counter, defaultdict
+from typing import Any
 
 import pytest
 
@@ -92,7 +93,8 @@ def test_opponents_in_a_gauntlet_may_get_other_lines() -> None:
 
 
 def test_pairs_begin_at_different_lines_so_that_all_are_played() -> None:
-    for format_, options in ((Format.ROUND_ROBIN, {}), (Format.SWISS, {"rounds": 4}), (Format.KNOCKOUT, {})):
+    cases: dict[Format, dict[str, Any]] = {Format.ROUND_ROBIN: {}, Format.SWISS: {"rounds": 4}, Format.KNOCKOUT: {}}
+    for format_, options in cases.items():
         found = lines_of_pairs(played(spec_of(format_, Openings(lines=lines(5)), **options), 8))
         assert len({had[0] for had in found.values()}) == 5, format_
 
