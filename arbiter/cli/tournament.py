@@ -101,6 +101,41 @@ def withdraw(tournament_id: str, player: str = "", /, *, connection: Connection 
 
 
 @app.command
+def change(
+    tournament_id: str,
+    player: str = "",
+    /,
+    *,
+    rating: int | None = None,
+    bye: Annotated[list[int] | None, Parameter(negative=())] = None,
+    no_byes: Annotated[bool, Parameter(negative=())] = False,
+    connection: Connection | None = None,
+) -> None:
+    """Change the entry of a player: its byes, or before the start the rating for its seeding.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param player: The player. Only the creator of the tournament can change the entries of others. [default: the
+    caller]
+    :param rating: The rating for seeding, in Elo; 0 for the player's own. Only the creator can set it. [default:
+    unchanged]
+    :param bye: A round of a Swiss in which the player does not play; may be given several times, and replaces the byes
+    in the rounds to come. [default: unchanged]
+    :param no_byes: The player plays in all rounds to come.
+    """
+    with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
+        byes = [] if no_byes else bye
+        if byes is not None:
+            found = client.get_tournament(tournament_id)
+            name = player or client.get_player("").name
+            past = {each for entrant in found.entrants if entrant.player == name for each in entrant.byes}
+            byes = sorted({*byes, *(each for each in past if each <= found.rounds)})
+        entrant = client.change_entry(tournament_id, player, byes=byes, rating=rating)
+    sits = f", sits out {', '.join(map(str, entrant.byes))}" if entrant.byes else ""
+    say(f"{entrant.player}: rating {entrant.rating or 'none'}{sits}.")
+
+
+@app.command
 def start(tournament_id: str, /, *, connection: Connection | None = None) -> None:
     """Start a tournament.
 

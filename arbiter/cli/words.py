@@ -81,6 +81,9 @@ def tournament_happening(event: arb.TournamentEvent, games: Mapping[int, arb.Pai
         case arb.EntrantEvent():
             version = f", version {what.version}" if what.version else ""
             return f"{what.player} {'has entered' if event.kind == 'entered' else 'has withdrawn'}{version}"
+        case arb.EntryChanged():
+            sits_out = ", ".join(map(str, what.byes)) or "no round"
+            return f"the entry of {what.player} is changed: rating {what.rating or 'none'}, sits out {sits_out}"
         case arb.TournamentStarted():
             rules = f", paired by {what.rules}" if what.rules else ""
             return f"started: {', '.join(what.seeds) or 'without players yet'}{rules}"

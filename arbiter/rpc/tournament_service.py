@@ -11,6 +11,7 @@ from arbiter.rpc.servicing import Context, call_of
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGate
 from arbiter.wire.tournaments import (
+    correction_of,
     entrant_message,
     spec_of,
     standings_message,
@@ -50,6 +51,13 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         """Withdraw a player."""
         entrant = await self._tournaments.withdraw(call_of(context), _change(request), request.player)
         return pb.WithdrawFromTournamentResponse(entrant=entrant_message(entrant))
+
+    async def ChangeEntry(  # noqa: N802
+        self, request: pb.ChangeEntryRequest, context: Context
+    ) -> pb.ChangeEntryResponse:
+        """Change the entry of a player."""
+        entrant = await self._tournaments.change_entry(call_of(context), _change(request), correction_of(request))
+        return pb.ChangeEntryResponse(entrant=entrant_message(entrant))
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -111,6 +119,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
 _Changing = (
     pb.EnterTournamentRequest
     | pb.WithdrawFromTournamentRequest
+    | pb.ChangeEntryRequest
     | pb.StartTournamentRequest
     | pb.PauseTournamentRequest
     | pb.ResumeTournamentRequest

@@ -72,6 +72,11 @@ class TournamentRun:
         self._requests += 1
         return self.act(do.Withdraw(player, "organiser", f"r{self._requests}"))
 
+    def change(self, player: str, byes: tuple[int, ...]) -> engine.TournamentDecision:
+        """Change the byes that a player asks for."""
+        self._requests += 1
+        return self.act(do.ChangeEntry(player, "organiser", f"r{self._requests}", byes=byes))
+
     def pair(self) -> None:
         """Pair every game that can be paired now."""
         pairer = formats.of(self.tournament.spec)
@@ -166,11 +171,17 @@ def restless(lots: random.Random, no_shows: float = NO_SHOWS) -> TournamentRun:
     """Return a tournament of any format that has been played to its end, in which players joined and withdrew."""
     spec, players = drawn(lots)
     tournament_run = TournamentRun(spec, players, lots, no_shows=no_shows)
-    late = players
+    late, pairs_in_rounds = players, formats.of(spec).in_rounds
     while tournament_run.tournament.phase is not TournamentPhase.ENDED:
         tournament_run.step()
         if lots.random() < 0.02 and tournament_run.tournament.players:
             tournament_run.withdraw(lots.choice(tournament_run.tournament.players))
+        tournament = tournament_run.tournament
+        if pairs_in_rounds and tournament.players and lots.random() < 0.02:
+            player = lots.choice(tournament.players)
+            past = tuple(bye for bye in tournament.entrants[player].byes if bye <= tournament.rounds)
+            to_come = range(tournament.rounds + 1, spec.options.rounds + 1)
+            tournament_run.change(player, (*past, *(bye for bye in to_come if lots.random() < 0.2)))
         if lots.random() < 0.02:
             late += 1
             tournament_run.enter(f"p{late:03}")

@@ -48,17 +48,15 @@ class _Check(EarlierRounds):
     def take(self, event: ev.Event) -> None:
         match event:
             case ev.Entered():
-                if event.player in self.here:
-                    self.say(f"{event.player} entered twice")
-                self.order.append(event.player)
-                self.here.add(event.player)
-                self.gone.discard(event.player)
-                self.asked[event.player] = event.byes
+                self._entered(event)
             case ev.Withdrawn():
                 self.here.discard(event.player)
                 self.gone.add(event.player)
+            case ev.EntryChanged():
+                self._entry_changed(event)
             case ev.Started():
                 self.starters = list(event.seeds)
+                self._started()
             case ev.Paired():
                 self._paired(event)
             case ev.Begun():
@@ -70,6 +68,33 @@ class _Check(EarlierRounds):
                     self.say(f"game {event.game} was void without being under way")
             case ev.Ended() if event.end is ev.End.COMPLETE:
                 self._complete()
+
+    def _entered(self, event: ev.Entered) -> None:
+        if event.player in self.here:
+            self.say(f"{event.player} entered twice")
+        if event.player not in self.order:  # who enters again keeps the place
+            self.order.append(event.player)
+        self.here.add(event.player)
+        self.gone.discard(event.player)
+        self.ratings[event.player] = event.rating
+        self.asked[event.player] = event.byes
+
+    def _entry_changed(self, event: ev.EntryChanged) -> None:
+        if event.player not in self.here:
+            self.say(f"the entry of {event.player} was changed, who does not play")
+        if self.starters and event.rating != self.ratings.get(event.player):
+            self.say(f"the seed of {event.player} was changed after the start")
+        past = max(self.by_round, default=0)
+        for round_ in set(event.byes) ^ set(self.asked.get(event.player, ())):
+            if round_ <= past:
+                self.say(f"the bye of {event.player} in round {round_} was changed when this was paired already")
+        self.ratings[event.player] = event.rating
+        self.asked[event.player] = event.byes
+
+    def _started(self) -> None:
+        ordered = sorted((player for player in self.order if player in self.here), key=lambda p: -self.ratings[p])
+        if self.starters != ordered:
+            self.say(f"the seeds are {', '.join(self.starters)}, but should be {', '.join(ordered)}")
 
     def _paired(self, event: ev.Paired) -> None:
         seen: Counter[str] = Counter()

@@ -39,6 +39,17 @@ class Withdraw:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeEntry:
+    """Change a player's entry. rating: for seeding; byes: all the rounds that it sits out; None: unchanged."""
+
+    player: str
+    caller: str
+    request: str
+    rating: int | None = None
+    byes: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """Start the tournament."""
 
@@ -121,7 +132,7 @@ class Tick:
     """Check whether the tournament is due to start or is over: time has passed, or something has changed."""
 
 
-Request = Enter | Withdraw | Start | Pause | Continue | Cancel
+Request = Enter | Withdraw | ChangeEntry | Start | Pause | Continue | Cancel
 """Commands of external callers, with a request id."""
 
 Command = Request | Arrange | Begin | ReportResult | Decide | Tick

@@ -13,10 +13,11 @@ from arbiter.errors import Reason, Refusal, with_article
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
+from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
 from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, winner_of, without
 from arbiter.tournaments.meetings import Pair, make_meetings
 from arbiter.tournaments.spec import Format, Spec
-from arbiter.tournaments.tournament import Tournament, TournamentPhase
+from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 
 
 class TournamentDecision(NamedTuple):
@@ -64,6 +65,7 @@ def may_enter(tournament: Tournament, player: str, version: str, now: int) -> bo
 
 def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]:
     _check_entry(tournament, command.player, command.version, command.badge, at)
+    _check_byes(tournament, command.byes)
     return [
         ev.Entered(at, command.player, command.version, command.rating, command.byes, command.caller, command.request)
     ]
@@ -72,17 +74,18 @@ def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]
 def _check_entry(tournament: Tournament, player: str, version: str, badge: bool, at: int) -> None:
     """Raise Refusal TOURNAMENT_CLOSED unless a tournament accepts a player."""
     spec, rules, pairer = tournament.spec, tournament.spec.entry, formats.of(tournament.spec)
-    late = tournament.phase is not TournamentPhase.ENTRY
+    known = tournament.entrants.get(player)
     if tournament.phase is TournamentPhase.ENDED:
         raise closed(tournament, _how_ended(tournament))
-    if late and not pairer.late_entry:
-        raise closed(tournament, f"nobody enters {_a(spec.format)} after its start")
-    closes = spec.schedule.entry_closes_ms
-    if closes and at >= closes:
-        raise closed(tournament, "entry is closed")
-    known = tournament.entrants.get(player)
-    if known is not None and not (known.withdrawn and pairer.reentry):
+    if known is not None and not known.withdrawn:
         raise closed(tournament, f"{player} has entered it already")
+    refused = why_not(tournament, EntryChange.ENTER if known is None else EntryChange.RETURN)
+    if refused:
+        raise closed(tournament, refused)
+    undone = known is not None and tournament.phase is TournamentPhase.ENTRY
+    closes = spec.schedule.entry_closes_ms
+    if closes and at >= closes and not undone:
+        raise closed(tournament, "entry is closed")
     capacity = pairer.most_players or rules.capacity
     if capacity and len(tournament.players) >= capacity:
         raise closed(tournament, f"all {capacity} places are taken")
@@ -98,12 +101,35 @@ def _check_entry(tournament: Tournament, player: str, version: str, badge: bool,
         )
 
 
-def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.Event]:
-    entrant = tournament.entrants.get(command.player)
+def _check_byes(tournament: Tournament, byes: tuple[int, ...], entrant: Entrant | None = None) -> None:
+    wrong = wrong_byes(tournament, byes, entrant)
+    if wrong:
+        raise closed(tournament, wrong)
+
+
+def _playing(tournament: Tournament, player: str) -> Entrant:
+    """Return a player of a tournament. Raises Refusal TOURNAMENT_CLOSED if it does not play in it."""
+    entrant = tournament.entrants.get(player)
     if tournament.phase is TournamentPhase.ENDED:
         raise closed(tournament, _how_ended(tournament))
     if entrant is None or entrant.withdrawn:
-        raise closed(tournament, f"{command.player} does not play in it")
+        raise closed(tournament, f"{player} does not play in it")
+    return entrant
+
+
+def _change_entry(tournament: Tournament, command: do.ChangeEntry, at: int) -> list[ev.Event]:
+    entrant = _playing(tournament, command.player)
+    rating = entrant.rating if command.rating is None else command.rating
+    byes = entrant.byes if command.byes is None else command.byes
+    refused = why_not(tournament, EntryChange.SEED)
+    if rating != entrant.rating and refused:
+        raise closed(tournament, refused)
+    _check_byes(tournament, byes, entrant)
+    return [ev.EntryChanged(at, command.player, rating, byes, command.caller, command.request)]
+
+
+def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.Event]:
+    _playing(tournament, command.player)
     events: list[ev.Event] = [ev.Withdrawn(at, command.player, command.caller, command.request)]
     return events + _walkovers(tournament, command.player, at)
 
@@ -251,6 +277,7 @@ def _decide_trial(tournament: Tournament, command: do.Decide, at: int) -> list[e
 _HANDLERS: Final[dict[type, Callable[[Tournament, Any, int], list[ev.Event]]]] = {
     do.Enter: _enter,
     do.Withdraw: _withdraw,
+    do.ChangeEntry: _change_entry,
     do.Start: _start,
     do.Pause: _pause,
     do.Continue: _continue,
@@ -265,6 +292,7 @@ _HANDLERS: Final[dict[type, Callable[[Tournament, Any, int], list[ev.Event]]]] =
 _LEAVES: Final = {
     do.Enter: ev.Entered,
     do.Withdraw: ev.Withdrawn,
+    do.ChangeEntry: ev.EntryChanged,
     do.Start: ev.Started,
     do.Pause: ev.Paused,
     do.Continue: ev.Continued,
@@ -277,7 +305,7 @@ def _check_same(known: ev.Event, command: do.Request) -> None:
     same = isinstance(known, _LEAVES[type(command)]) and all(
         getattr(known, name) == getattr(command, name)
         for name in ("player", "version", "rating", "byes", "note")
-        if hasattr(command, name)
+        if getattr(command, name, None) is not None
     )
     if not same:
         raise Refusal(

@@ -21,6 +21,7 @@ class TournamentEventKind(StrEnum):
     CREATED = "tournament_created"
     ENTERED = "entered"
     WITHDRAWN = "withdrawn"
+    ENTRY_CHANGED = "entry_changed"
     STARTED = "tournament_started"
     PAUSED = "paused"
     CONTINUED = "continued"
@@ -73,6 +74,19 @@ class Withdrawn:
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.WITHDRAWN
     at: int
     player: str
+    caller: str
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntryChanged:
+    """A player's entry was changed: its rating for seeding and its byes from now on, whether they changed or not."""
+
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENTRY_CHANGED
+    at: int
+    player: str
+    rating: int
+    byes: tuple[int, ...]
     caller: str
     request: str
 
@@ -185,5 +199,18 @@ class Ended:
     note: str = ""
 
 
-Event = Created | Entered | Withdrawn | Started | Paused | Continued | Paired | Begun | EndedGame | Voided | Ended
+Event = (
+    Created
+    | Entered
+    | Withdrawn
+    | EntryChanged
+    | Started
+    | Paused
+    | Continued
+    | Paired
+    | Begun
+    | EndedGame
+    | Voided
+    | Ended
+)
 """Every event of a tournament that exists."""

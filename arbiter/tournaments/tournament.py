@@ -179,6 +179,10 @@ class Tournament:
         self.entrants[event.player] = self.entrants[event.player]._replace(withdrawn=True, left=self.rounds)
 
     @_take.register
+    def _entry_changed(self, event: ev.EntryChanged) -> None:
+        self.entrants[event.player] = self.entrants[event.player]._replace(rating=event.rating, byes=event.byes)
+
+    @_take.register
     def _started(self, event: ev.Started) -> None:
         self.phase = TournamentPhase.RUNNING
         self.started_at = event.at

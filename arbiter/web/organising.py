@@ -15,7 +15,7 @@ from arbiter.errors import Refusal, argument_invalid
 from arbiter.service.gate.admission import Call
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.pages import PageRequest
-from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentQuery
+from arbiter.service.gate.tournaments import Change, EntryCorrection, EntryRequest, TournamentQuery
 from arbiter.tournaments.spec import Format
 from arbiter.web.callers import call_of, status_of
 from arbiter.web.forms import fields
@@ -83,6 +83,8 @@ class OrganiserPages:
                 await tournaments.enter(call, change, EntryRequest())
             case "withdraw":
                 await tournaments.withdraw(call, change, "")
+            case "change":
+                await tournaments.change_entry(call, change, _correction(sent))
             case "enter-all" | "withdraw-all" as act:
                 for entry in _entries(sent.get("names", "")):
                     each = change._replace(request_id=f"{change.request_id} {entry.player}")
@@ -91,7 +93,9 @@ class OrganiserPages:
                     else:
                         await tournaments.withdraw(call, each, entry.player)
             case _:
-                raise HTTPException(400, "A tournament is started, paused, resumed, cancelled, entered or left")
+                raise HTTPException(
+                    400, "A tournament is started, paused, resumed, cancelled, entered, changed or left"
+                )
 
     async def _form(
         self, request: Request, format_: Format, sent: Mapping[str, str], refusal: Refusal | None = None
@@ -129,8 +133,24 @@ def _entries(names: str) -> Sequence[EntryRequest]:
     return [_entry(word) for word in words]
 
 
+def _correction(sent: Mapping[str, str]) -> EntryCorrection:
+    """Return the change of an entry that a form asks for: an empty rating is unchanged. Raises ARGUMENT_INVALID."""
+    rating = sent.get("rating", "").strip()
+    if rating and not _is_number(rating):
+        raise argument_invalid(rating, "rating", "whole Elo points, as 1800")
+    rounds = sent["byes"].replace(",", " ").split() if "byes" in sent else None
+    if rounds and not all(map(_is_number, rounds)):
+        raise argument_invalid(sent["byes"], "byes", "the numbers of rounds, as 2 5")
+    byes = None if rounds is None else [int(each) for each in rounds]
+    return EntryCorrection(sent.get("player", "").strip(), int(rating) if rating else None, byes)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 6
+
+
 def _entry(word: str) -> EntryRequest:
     name, _, rating = word.partition("=")
-    if not name or (rating and not (rating.isascii() and rating.isdigit() and len(rating) < 6)):
+    if not name or (rating and not _is_number(rating)):
         raise argument_invalid(word, "names", "a name, or a name and whole Elo points, as bob=1800")
     return EntryRequest(name, int(rating or 0))

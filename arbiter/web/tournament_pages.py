@@ -11,6 +11,7 @@ from starlette.responses import Response
 from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
 from arbiter.tournaments import formats
+from arbiter.tournaments.entry import EntryChange, allowed
 from arbiter.tournaments.standings import StandingsRow
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
@@ -59,6 +60,7 @@ class TournamentPages:
             status_of(refusal) if refusal is not None else 200,
             viewer=viewer,
             powers=powers,
+            changes={change.name for change in EntryChange if allowed(tournament, change)},
             cautions=await self._gate.tournaments.cautions(tournament) if coming else (),
             connected=[view.player.name for view in connected],
             wrong=refusal.message if refusal is not None else "",

@@ -49,6 +49,13 @@ def _withdrawn(event: ev.Withdrawn, message: pb.TournamentEvent) -> None:
 
 
 @_fill.register
+def _entry_changed(event: ev.EntryChanged, message: pb.TournamentEvent) -> None:
+    message.entry_changed.CopyFrom(
+        pb.EntryChanged(player=event.player, rating=event.rating, byes=event.byes, caller=event.caller)
+    )
+
+
+@_fill.register
 def _started(event: ev.Started, message: pb.TournamentEvent) -> None:
     message.started.CopyFrom(pb.TournamentStarted(seeds=event.seeds, caller=event.caller, rules=event.rules))
 

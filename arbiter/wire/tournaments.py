@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow
-from arbiter.service.gate.tournaments import TournamentQuery
+from arbiter.service.gate.tournaments import EntryCorrection, TournamentQuery
 from arbiter.service.ports.journal import TournamentSummary
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings, Spec, TieBreak
@@ -136,6 +136,12 @@ def wanted_of(request: pb.ListTournamentsRequest) -> TournamentQuery:
     formats: dict[int, str] = {number: word for word, number in _FORMATS.items()}
     ended = request.phase == pb.TOURNAMENT_PHASE_ENDED if request.phase else None
     return TournamentQuery(formats.get(request.format) if request.format else "", request.creator, ended)
+
+
+def correction_of(request: pb.ChangeEntryRequest) -> EntryCorrection:
+    """Return the change of an entry that a request asks for."""
+    rating = request.rating if request.HasField("rating") else None
+    return EntryCorrection(request.player, rating, request.byes.rounds if request.HasField("byes") else None)
 
 
 # Tournaments

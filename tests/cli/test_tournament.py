@@ -88,6 +88,10 @@ def test_a_tournament_is_paused_resumed_left_and_cancelled(server: Server, arbit
     assert arbiter("tournament", "enter", tournament_id, "--as", "ann").out == "Entered ann.\n"
     assert arbiter("tournament", "withdraw", tournament_id, "--as", "ann").out == "Withdrew ann.\n"
     assert "ann\t\t\twithdrawn\n" in arbiter("tournament", "show", tournament_id).out
+    assert arbiter("tournament", "enter", tournament_id, "--as", "ann").out == "Entered ann.\n"
+    assert arbiter("tournament", "change", tournament_id, "ann", "--rating", "1700").out == "ann: rating 1700.\n"
+    refused = arbiter("tournament", "change", tournament_id, "--bye", "2", "--as", "ann")
+    assert "a round robin has no rounds that a player can sit out" in refused.complaint
     arbiter("tournament", "start", tournament_id)
     assert arbiter("tournament", "pause", tournament_id).out.startswith("paused: ")
     assert arbiter("tournament", "resume", tournament_id).out.startswith("running: ")
@@ -312,6 +316,11 @@ PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
     [
         ("entered", arb.EntrantEvent("ann", "2.1", 0, "org"), "ann has entered, version 2.1"),
         ("withdrawn", arb.EntrantEvent("ann", "", 0, "ann"), "ann has withdrawn"),
+        (
+            "entry_changed",
+            arb.EntryChanged("ann", 0, (2, 5), "ann"),
+            "the entry of ann is changed: rating none, sits out 2, 5",
+        ),
         ("tournament_started", arb.TournamentStarted((), ""), "started: without players yet"),
         ("paused", arb.OrganiserEvent("org"), "paused by org"),
         ("paired", arb.GamesPaired(2, (PAIRED[3],), ("cat",)), "round 2: ann against ben, cat sits out"),

@@ -59,6 +59,7 @@ VALUES: Final[Mapping[str, tuple[Any, Any]]] = {
     "accept": (False, True),
     "at": (arb.Line("pods"), arb.MatchPly("m1", 3)),
     "byes": ((), (2,)),
+    "change_entry.rating": (None, 7),
     "evaluation": (None, 500),
     "format": (arb.TournamentFormat.UNSPECIFIED, arb.TournamentFormat.SWISS),
     "kind": (arb.ResultKind.WIN, arb.ResultKind.DRAW),

@@ -75,6 +75,7 @@ TABLE = {
     "TournamentService.CreateTournament": {"any": ORGANISERS},
     "TournamentService.EnterTournament": ENTRIES,
     "TournamentService.WithdrawFromTournament": ENTRIES,
+    "TournamentService.ChangeEntry": ENTRIES,
     "TournamentService.StartTournament": RUNS,
     "TournamentService.PauseTournament": RUNS,
     "TournamentService.ResumeTournament": RUNS,
@@ -238,6 +239,8 @@ async def entry(factory: Factory, relation: str, *entrants: str, kind: Any) -> M
     tournament_id = await factory.tournament(by, *entrants)
     player = "carol" if relation == "own" else "bob"
     made: Message = kind(request_id=factory.name(), tournament_id=tournament_id, player=player)
+    if isinstance(made, tournament_pb2.ChangeEntryRequest):
+        made.byes.SetInParent()
     return made
 
 
@@ -332,8 +335,8 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
             return pb.CreateTournamentRequest(request_id=factory.name(), spec=spec)
         case "EnterTournament":
             return await entry(factory, relation, kind=pb.EnterTournamentRequest)
-        case "WithdrawFromTournament":
-            return await entry(factory, relation, "carol", "bob", kind=pb.WithdrawFromTournamentRequest)
+        case "WithdrawFromTournament" | "ChangeEntry":
+            return await entry(factory, relation, "carol", "bob", kind=getattr(pb, f"{method}Request"))
         case "StartTournament":
             return await factory.changing(pb.StartTournamentRequest, relation, "bob", "dave")
         case "PauseTournament":

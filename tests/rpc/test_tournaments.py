@@ -138,6 +138,45 @@ async def test_a_round_robin_from_its_specification_to_its_standings(world: Worl
 
 
 @pytest.mark.long
+async def test_an_entry_is_withdrawn_made_again_and_changed(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE, Scope.OBSERVE)
+    ann, ben = await world.client("ann"), await world.client("ben")
+    tournament_id = (await organiser.create_tournament(SWISS)).tournament_id
+    for player in (ann, ben):
+        await player.enter_tournament(tournament_id)
+    await ann.withdraw_from_tournament(tournament_id)
+    assert not (await ann.enter_tournament(tournament_id)).withdrawn
+    assert (await ann.change_entry(tournament_id, byes=[2, 1, 2])).byes == (1, 2)
+    changed = await organiser.change_entry(tournament_id, "ann", rating=1800, request_id="seed")
+    assert (changed.byes, changed.rating) == ((1, 2), 1800)
+    assert (await ann.change_entry(tournament_id, byes=[])).byes == ()
+    assert (await organiser.change_entry(tournament_id, "ann", rating=1800, request_id="seed")).byes == ()
+    assert (await organiser.change_entry(tournament_id, "ann", rating=0)).rating == 0  # it has no rating of its own
+    for refused_change in ({"rating": 1900}, {}, {"byes": [0]}):
+        with pytest.raises(arb.ArbiterError, match=r"whole Elo|what is to change|rounds, 1 to"):
+            await ann.change_entry(tournament_id, **refused_change)
+    with pytest.raises(arb.ArbiterError, match="its creator"):
+        await ann.change_entry(tournament_id, "ben", byes=[1])
+    kinds = [
+        event.what
+        for event in await anext_events(organiser, tournament_id, 9)
+        if isinstance(event.what, arb.EntryChanged)
+    ]
+    assert kinds[0] == arb.EntryChanged("ann", 0, (1, 2), "ann")
+    assert kinds[1] == arb.EntryChanged("ann", 1800, (1, 2), "org")
+
+
+async def anext_events(client: arb.Client, tournament_id: str, number: int) -> list[arb.TournamentEvent]:
+    """Return the first events of a tournament."""
+    found: list[arb.TournamentEvent] = []
+    async for event in client.observe_tournament(tournament_id, "0"):
+        if isinstance(event, arb.TournamentEvent):
+            found.append(event)
+        if len(found) == number:
+            break
+    return found
+
+
 async def test_an_organiser_is_told_at_creation_that_openings_come_again(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE, Scope.OBSERVE)
     twice = replace(LEAGUE, name="Twice", options=arb.TournamentOptions(cycles=3))

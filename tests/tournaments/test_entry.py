@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
 from arbiter.errors import Reason
 from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.tournaments import codec, engine
 from arbiter.tournaments import commands as do
-from arbiter.tournaments import engine
-from arbiter.tournaments.spec import EntryRules, Format, Schedule, Spec
-from arbiter.tournaments.tournament import TournamentPhase
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.checker import violations
+from arbiter.tournaments.entry import EntryChange
+from arbiter.tournaments.spec import EntryRules, Format, Options, Schedule, Spec
+from arbiter.tournaments.tournament import TournamentPhase, replay
 
 ANYBODY = EntryRules()
 
@@ -91,3 +95,145 @@ def test_refusals_have_the_phase_of_the_tournament() -> None:
         do.Withdraw("ann", "ann", "w2"),
     ):
         assert refused(command) == "it is over: it has been cancelled", command
+
+
+# Changes of an entry
+
+
+def documented() -> dict[tuple[EntryChange, TournamentPhase], set[Format]]:
+    """Return the formats in which each change is allowed in each phase, as the table for organisers says."""
+    page = Path(__file__).parents[2] / "deploy" / "TOURNAMENTS.md"
+    text = page.read_text().partition("### Changing an entry")[2].partition("| -- |")[2]
+    phases = ((TournamentPhase.ENTRY,), (TournamentPhase.RUNNING, TournamentPhase.PAUSED), (TournamentPhase.ENDED,))
+    found = {}
+    for line in text.partition("\n\n")[0].splitlines()[1:]:
+        name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        for those, cell in zip(phases, cells, strict=True):
+            formats = {"every format": set(Format), "none": set()}.get(cell)
+            for phase in those:
+                allowed = {Format(word) for word in cell.split(", ")} if formats is None else formats
+                found[EntryChange(name), phase] = allowed
+    return found
+
+
+def tournament_in(format_: Format, phase: TournamentPhase) -> TournamentRun:
+    """Return a tournament in a phase, in which p000 and p001 play. Of its three rounds, a Swiss has paired one."""
+    options = Options(rounds=3, duration_ms=600_000, validation=False)
+    spec = Spec("a cup", format_, ("hop-it",), "1m", paired=False, options=options)
+    run = TournamentRun(spec, 2, random.Random(1), lambda game: 1)
+    if phase is TournamentPhase.ENTRY:
+        run.tournament, made = engine.create("t1", spec, "org", "make", 0)
+        run.log = list(made.events)
+        for number in range(2):
+            run.enter(f"p{number:03}", rating=1000)
+        return run
+    run.pair()
+    if phase is TournamentPhase.PAUSED:
+        run.act(do.Pause("org", "pause"))
+    elif phase is TournamentPhase.ENDED:
+        run.act(do.Cancel("org", "cancel"))
+    return run
+
+
+def command_of(change: EntryChange) -> do.Command:
+    return {
+        EntryChange.ENTER: do.Enter("new", "org", "x"),
+        EntryChange.RETURN: do.Enter("p001", "org", "x"),
+        EntryChange.WITHDRAW: do.Withdraw("p001", "org", "x"),
+        EntryChange.BYES: do.ChangeEntry("p001", "org", "x", byes=(2,)),
+        EntryChange.SEED: do.ChangeEntry("p001", "org", "x", rating=2400),
+    }[change]
+
+
+@pytest.mark.parametrize("format_", list(Format))
+@pytest.mark.parametrize("phase", list(TournamentPhase))
+@pytest.mark.parametrize("change", list(EntryChange))
+def test_each_change_is_allowed_where_the_page_says_so(
+    change: EntryChange, phase: TournamentPhase, format_: Format
+) -> None:
+    run = tournament_in(format_, phase)
+    if change is EntryChange.RETURN or (change is EntryChange.ENTER and format_ is Format.TRIAL):
+        run.withdraw("p001")
+    decision = run.act(command_of(change))
+    assert (decision.refusal is None) is (format_ in documented()[change, phase])
+    assert violations(run.log) == []
+    if decision.refusal is not None:
+        assert decision.refusal.reason is Reason.TOURNAMENT_CLOSED
+        assert decision.events == ()
+        return
+    read = [codec.read_event(codec.write_event(event)) for event in run.log]
+    again = replay(read)
+    assert again.entrants == run.tournament.entrants
+    assert run.act(command_of(change)).refusal is None  # a repeated request
+
+
+def test_before_the_start_a_withdrawal_is_undone_by_entering_again() -> None:
+    run = tournament_in(Format.GAUNTLET, TournamentPhase.ENTRY)
+    run.withdraw("p000")
+    run.tournament.apply(ev.EntryChanged(0, "p001", 900, (), "org", "c"))
+    assert run.enter("p000", rating=800).refusal is None
+    assert run.tournament.players == ["p000", "p001"]  # the head of a gauntlet is the head again
+    run.act(do.Start("org", "start"))
+    assert run.tournament.seeds == ["p001", "p000"]
+
+
+def test_who_withdrew_can_return_before_the_start_although_entry_is_closed() -> None:
+    tournament, _ = engine.create("t1", spec_of(closes=100), "org", "make", 0)
+    for command in (do.Enter("ann", "ann", "e"), do.Withdraw("ann", "ann", "w")):
+        for event in engine.decide(tournament, command, 0).events:
+            tournament.apply(event)
+    assert engine.may_enter(tournament, "ann", "", 200)
+    assert not engine.may_enter(tournament, "ben", "", 200)
+
+
+def test_a_corrected_rating_changes_the_seeds() -> None:
+    run = tournament_in(Format.SWISS, TournamentPhase.ENTRY)
+    run.act(do.ChangeEntry("p001", "org", "c", rating=1500))
+    run.act(do.Start("org", "start"))
+    assert run.tournament.seeds == ["p001", "p000"]
+    assert violations(run.log) == []
+
+
+@pytest.mark.parametrize(
+    ("byes", "refused"),
+    [
+        ((2, 3), ""),
+        ((), ""),
+        ((1, 2), "round 1 is paired already"),
+        ((4,), "it has 3 rounds, and no round 4"),
+    ],
+)
+def test_byes_are_for_rounds_that_are_not_paired_yet(byes: tuple[int, ...], refused: str) -> None:
+    run = tournament_in(Format.SWISS, TournamentPhase.RUNNING)
+    run.change("p001", (2,))
+    decision = run.change("p001", byes)
+    assert refused in (decision.refusal.facts["why"] if decision.refusal else "")
+    assert (decision.refusal is None) is not bool(refused)
+    assert run.tournament.entrants["p001"].byes == ((2,) if refused else byes)
+
+
+def test_a_repeated_request_with_other_byes_is_refused() -> None:
+    run = tournament_in(Format.SWISS, TournamentPhase.ENTRY)
+    assert run.act(do.ChangeEntry("p001", "org", "c", byes=(2,))).refusal is None
+    for other in (do.ChangeEntry("p001", "org", "c", byes=(3,)), do.Withdraw("p001", "org", "c")):
+        refusal = run.act(other).refusal
+        assert refusal is not None
+        assert refusal.reason is Reason.REQUEST_ID_REUSED
+
+
+def test_byes_at_entry_are_refused_where_nobody_sits_out() -> None:
+    tournament, _ = engine.create("t1", spec_of(), "org", "make", 0)
+    refusal = engine.decide(tournament, do.Enter("ann", "ann", "e", byes=(2,)), 0).refusal
+    assert refusal is not None
+    assert refusal.facts["why"] == "a round robin has no rounds that a player can sit out"
+
+
+def test_the_checker_finds_changes_that_are_too_late() -> None:
+    run = tournament_in(Format.SWISS, TournamentPhase.RUNNING)
+    late = [
+        (ev.EntryChanged(9, "p001", 1, (), "org", "c"), "the seed of p001 was changed after the start"),
+        (ev.EntryChanged(9, "p001", run.tournament.entrants["p001"].rating, (1,), "org", "c"), "round 1 was changed"),
+        (ev.EntryChanged(9, "who", 1, (), "org", "c"), "the entry of who was changed"),
+    ]
+    for event, said in late:
+        assert said in " ".join(violations([*run.log, event]))

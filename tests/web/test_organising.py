@@ -120,6 +120,30 @@ async def test_a_player_enters_and_withdraws_only_its_own_bot(page: Site) -> Non
     assert (await post(page, where, act="withdraw", request="w")).status_code == 303
 
 
+async def test_an_entry_is_changed_by_its_player_and_by_the_organiser(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    where = await make(page)
+    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    assert (await post(page, where, act="enter", request="e")).status_code == 303
+    assert (await post(page, where, act="withdraw", request="w")).status_code == 303
+    assert "Enter my bot" in (await page.get(where)).text
+    assert (await post(page, where, act="enter", request="again")).status_code == 303
+    assert "sits out" in (await page.get(where)).text
+    assert (await post(page, where, act="change", byes="2", request="c")).status_code == 303
+    entrants = (await page.server.arbiter.tournaments.get(where.rpartition("/")[2])).entrants
+    assert entrants["alice"].byes == (2,)
+    for sent, said in (({"byes": "two"}, "as 2 5"), ({"byes": "7"}, "no round 7"), ({"rating": "9"}, "organiser")):
+        answer = await post(page, where, act="change", request="wrong", **sent)
+        assert answer.status_code >= 400
+        assert said in Elements(answer.text).words
+    await sign_in(page, "org", *ORGANISER)
+    assert "Change its entry" in (await page.get(where)).text
+    answer = await post(page, where, act="change", player="alice", rating="1800", byes="", request="seed")
+    assert answer.status_code == 303
+    entrants = (await page.server.arbiter.tournaments.get(where.rpartition("/")[2])).entrants
+    assert (entrants["alice"].byes, entrants["alice"].rating) == ((), 1800)
+
+
 async def test_a_mistake_is_shown_at_its_field_with_the_written_text(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     answer = await post(

@@ -55,6 +55,7 @@ class Action(StrEnum):
     CREATE_TOURNAMENT = auto()
     ENTER_TOURNAMENT = auto()
     WITHDRAW_FROM_TOURNAMENT = auto()
+    CHANGE_ENTRY = auto()
     START_TOURNAMENT = auto()
     PAUSE_TOURNAMENT = auto()
     RESUME_TOURNAMENT = auto()
@@ -139,6 +140,7 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.CREATE_TOURNAMENT: {Relation.ANY: ORGANISERS},
     Action.ENTER_TOURNAMENT: _ENTRY,
     Action.WITHDRAW_FROM_TOURNAMENT: _ENTRY,
+    Action.CHANGE_ENTRY: _ENTRY,
     Action.START_TOURNAMENT: _RUN,
     Action.PAUSE_TOURNAMENT: _RUN,
     Action.RESUME_TOURNAMENT: _RUN,

@@ -22,7 +22,7 @@ from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
-from arbiter.tournaments.events import Entered
+from arbiter.tournaments.events import Entered, EntryChanged
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Entrant, Tournament
@@ -56,6 +56,18 @@ class EntryRequest(NamedTuple):
     player: str = ""
     rating: int = 0
     byes: Sequence[int] = ()
+
+
+class EntryCorrection(NamedTuple):
+    """A request to change an entry.
+
+    player: '' for the caller. rating: whole Elo points to seed by, 0 for its own. byes: all rounds to sit out. None:
+    unchanged.
+    """
+
+    player: str = ""
+    rating: int | None = None
+    byes: Sequence[int] | None = None
 
 
 class Powers(NamedTuple):
@@ -129,14 +141,8 @@ class TournamentGate:
         """Enter a player. Also raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED."""
         action = Action.ENTER_TOURNAMENT
         caller, tournament, name = await self._of_entrant(call, action, change, entry.player)
-        organises = allowed(caller, action, _relation(caller, tournament, Relation.OWN_TOURNAMENT))
-        if any(not 1 <= bye <= LAST_ROUND for bye in entry.byes):
-            raise argument_invalid(list(entry.byes), "byes", f"rounds, 1 to {LAST_ROUND}")
-        if not 0 <= entry.rating <= (HIGHEST_RATING if organises else 0):
-            raise argument_invalid(
-                entry.rating, "rating", f"0; an organiser may also give whole Elo points up to {HIGHEST_RATING}"
-            )
-        byes = tuple(sorted(set(entry.byes)))
+        _check_rating(caller, tournament, action, entry.rating)
+        byes = _byes(entry.byes)
         known = tournament.requests.get((caller.player, change.request_id))
         if isinstance(known, Entered) and known.player == name:  # a repeated request: as at the first time
             version, seeding, badge = known.version, known.rating, True
@@ -158,6 +164,23 @@ class TournamentGate:
         except Refusal:  # a player may enter without a rating
             return 0
         return max(1, AVERAGE_SEED + round(strength.rating)) if strength is not None else 0
+
+    async def change_entry(self, call: Call, change: Change, wanted: EntryCorrection) -> Entrant:
+        """Change the byes of a player, or the rating that it is seeded by."""
+        action = Action.CHANGE_ENTRY
+        caller, tournament, name = await self._of_entrant(call, action, change, wanted.player)
+        if wanted.rating is None and wanted.byes is None:
+            raise argument_invalid("nothing", "byes", "byes or a rating: what is to change")
+        rating = wanted.rating
+        if rating is not None:
+            _check_rating(caller, tournament, action, rating)
+            known = tournament.requests.get((caller.player, change.request_id))
+            if not rating and isinstance(known, EntryChanged):  # a repeated request: as at the first time
+                rating = known.rating
+            rating = rating or await self._seeding(name, tournament.spec.games)
+        byes = None if wanted.byes is None else _byes(wanted.byes)
+        command = do.ChangeEntry(name, caller.player, change.request_id, rating, byes)
+        return (await self._tournaments.act(tournament.id, command)).entrants[name]
 
     async def withdraw(self, call: Call, change: Change, player: str) -> Entrant:
         """Withdraw a player, '' for the caller."""
@@ -253,6 +276,22 @@ class TournamentGate:
         tournament = await self._tournaments.get(tournament_id)
         self._admission.charge(caller, len(tournament.entrants))
         return tournament.id, await self._tables.of(tournament)
+
+
+def _check_rating(caller: Caller, tournament: Tournament, action: Action, rating: int) -> None:
+    """Raise Refusal ARGUMENT_INVALID unless a caller may seed a player by a rating."""
+    organises = allowed(caller, action, _relation(caller, tournament, Relation.OWN_TOURNAMENT))
+    if not 0 <= rating <= (HIGHEST_RATING if organises else 0):
+        raise argument_invalid(
+            rating, "rating", f"0; an organiser may also give whole Elo points up to {HIGHEST_RATING}"
+        )
+
+
+def _byes(rounds: Sequence[int]) -> tuple[int, ...]:
+    """Return rounds to sit out in order, each once. Raises Refusal ARGUMENT_INVALID."""
+    if any(not 1 <= bye <= LAST_ROUND for bye in rounds):
+        raise argument_invalid(list(rounds), "byes", f"rounds, 1 to {LAST_ROUND}")
+    return tuple(sorted(set(rounds)))
 
 
 def _relation(caller: Caller, tournament: Tournament, own: Relation) -> Relation:

@@ -24,8 +24,8 @@ class EarlierRounds:
     """The rounds, results and players of a tournament. While a round is checked, it holds only the earlier rounds.
 
     order: players in order of entry. here, gone: active and withdrawn players. asked: the byes that each player
-    requested. starters: players from the start, by seed. open: the match of each running game. attempts: the number of
-    matches of each game.
+    requested. ratings: for seeding. starters: players from the start, by seed. open: the match of each running game.
+    attempts: the number of matches of each game.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -34,6 +34,7 @@ class EarlierRounds:
         self.here: set[str] = set()
         self.gone: set[str] = set()
         self.asked: dict[str, tuple[int, ...]] = {}
+        self.ratings: dict[str, int] = {}
         self.starters: list[str] = []
         self.meetings: dict[int, Meeting] = {}
         self.by_round: defaultdict[int, list[Meeting]] = defaultdict(list)

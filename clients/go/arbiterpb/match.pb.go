@@ -3092,7 +3092,7 @@ type TournamentEvent struct {
 	Revision int64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
 	// When it happened.
 	AtMs int64 `protobuf:"varint,3,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
-	// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "tournament_started", "paused",
+	// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "tournament_started", "paused",
 	// "continued", "paired", "game_begun", "game_ended", "game_voided", "tournament_ended".
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The event.
@@ -3108,6 +3108,7 @@ type TournamentEvent struct {
 	//	*TournamentEvent_GameEnded
 	//	*TournamentEvent_Voided
 	//	*TournamentEvent_Ended
+	//	*TournamentEvent_EntryChanged
 	Event isTournamentEvent_Event `protobuf_oneof:"event"`
 	// The exact bytes of the record (canonical JSON, RFC 8785), if requested.
 	Record        []byte `protobuf:"bytes,14,opt,name=record,proto3" json:"record,omitempty"`
@@ -3261,6 +3262,15 @@ func (x *TournamentEvent) GetEnded() *TournamentEnded {
 	return nil
 }
 
+func (x *TournamentEvent) GetEntryChanged() *EntryChanged {
+	if x != nil {
+		if x, ok := x.Event.(*TournamentEvent_EntryChanged); ok {
+			return x.EntryChanged
+		}
+	}
+	return nil
+}
+
 func (x *TournamentEvent) GetRecord() []byte {
 	if x != nil {
 		return x.Record
@@ -3317,6 +3327,11 @@ type TournamentEvent_Ended struct {
 	Ended *TournamentEnded `protobuf:"bytes,13,opt,name=ended,proto3,oneof"`
 }
 
+type TournamentEvent_EntryChanged struct {
+	// The entry of a player was changed.
+	EntryChanged *EntryChanged `protobuf:"bytes,15,opt,name=entry_changed,json=entryChanged,proto3,oneof"`
+}
+
 func (*TournamentEvent_Created) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_Entrant) isTournamentEvent_Event() {}
@@ -3334,6 +3349,8 @@ func (*TournamentEvent_GameEnded) isTournamentEvent_Event() {}
 func (*TournamentEvent_Voided) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_Ended) isTournamentEvent_Event() {}
+
+func (*TournamentEvent_EntryChanged) isTournamentEvent_Event() {}
 
 // A tournament was created. TournamentService.GetTournament returns its specification.
 type TournamentCreated struct {
@@ -3490,6 +3507,79 @@ func (x *EntrantEvent) GetCaller() string {
 	return ""
 }
 
+// The entry of a player was changed: what holds from now on.
+type EntryChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// The rating that it is seeded by; 0: unrated.
+	Rating int32 `protobuf:"varint,2,opt,name=rating,proto3" json:"rating,omitempty"`
+	// The rounds that it sits out.
+	Byes []int32 `protobuf:"varint,3,rep,packed,name=byes,proto3" json:"byes,omitempty"`
+	// The caller: the player or the organiser.
+	Caller        string `protobuf:"bytes,4,opt,name=caller,proto3" json:"caller,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EntryChanged) Reset() {
+	*x = EntryChanged{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EntryChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EntryChanged) ProtoMessage() {}
+
+func (x *EntryChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EntryChanged.ProtoReflect.Descriptor instead.
+func (*EntryChanged) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *EntryChanged) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *EntryChanged) GetRating() int32 {
+	if x != nil {
+		return x.Rating
+	}
+	return 0
+}
+
+func (x *EntryChanged) GetByes() []int32 {
+	if x != nil {
+		return x.Byes
+	}
+	return nil
+}
+
+func (x *EntryChanged) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
 // A tournament has started.
 type TournamentStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3506,7 +3596,7 @@ type TournamentStarted struct {
 
 func (x *TournamentStarted) Reset() {
 	*x = TournamentStarted{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[36]
+	mi := &file_arbiter_v1_match_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3518,7 +3608,7 @@ func (x *TournamentStarted) String() string {
 func (*TournamentStarted) ProtoMessage() {}
 
 func (x *TournamentStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[36]
+	mi := &file_arbiter_v1_match_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3531,7 +3621,7 @@ func (x *TournamentStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentStarted.ProtoReflect.Descriptor instead.
 func (*TournamentStarted) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{36}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *TournamentStarted) GetSeeds() []string {
@@ -3566,7 +3656,7 @@ type OrganiserEvent struct {
 
 func (x *OrganiserEvent) Reset() {
 	*x = OrganiserEvent{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[37]
+	mi := &file_arbiter_v1_match_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3578,7 +3668,7 @@ func (x *OrganiserEvent) String() string {
 func (*OrganiserEvent) ProtoMessage() {}
 
 func (x *OrganiserEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[37]
+	mi := &file_arbiter_v1_match_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3591,7 +3681,7 @@ func (x *OrganiserEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrganiserEvent.ProtoReflect.Descriptor instead.
 func (*OrganiserEvent) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *OrganiserEvent) GetCaller() string {
@@ -3616,7 +3706,7 @@ type GamesPaired struct {
 
 func (x *GamesPaired) Reset() {
 	*x = GamesPaired{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[38]
+	mi := &file_arbiter_v1_match_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3628,7 +3718,7 @@ func (x *GamesPaired) String() string {
 func (*GamesPaired) ProtoMessage() {}
 
 func (x *GamesPaired) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[38]
+	mi := &file_arbiter_v1_match_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3641,7 +3731,7 @@ func (x *GamesPaired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GamesPaired.ProtoReflect.Descriptor instead.
 func (*GamesPaired) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GamesPaired) GetRound() int32 {
@@ -3680,7 +3770,7 @@ type PairedGame struct {
 
 func (x *PairedGame) Reset() {
 	*x = PairedGame{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[39]
+	mi := &file_arbiter_v1_match_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3692,7 +3782,7 @@ func (x *PairedGame) String() string {
 func (*PairedGame) ProtoMessage() {}
 
 func (x *PairedGame) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[39]
+	mi := &file_arbiter_v1_match_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3705,7 +3795,7 @@ func (x *PairedGame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PairedGame.ProtoReflect.Descriptor instead.
 func (*PairedGame) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PairedGame) GetNumber() int32 {
@@ -3744,7 +3834,7 @@ type GameBegun struct {
 
 func (x *GameBegun) Reset() {
 	*x = GameBegun{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[40]
+	mi := &file_arbiter_v1_match_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3756,7 +3846,7 @@ func (x *GameBegun) String() string {
 func (*GameBegun) ProtoMessage() {}
 
 func (x *GameBegun) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[40]
+	mi := &file_arbiter_v1_match_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3769,7 +3859,7 @@ func (x *GameBegun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameBegun.ProtoReflect.Descriptor instead.
 func (*GameBegun) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GameBegun) GetNumber() int32 {
@@ -3812,7 +3902,7 @@ type GameEnded struct {
 
 func (x *GameEnded) Reset() {
 	*x = GameEnded{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[41]
+	mi := &file_arbiter_v1_match_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3824,7 +3914,7 @@ func (x *GameEnded) String() string {
 func (*GameEnded) ProtoMessage() {}
 
 func (x *GameEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[41]
+	mi := &file_arbiter_v1_match_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3837,7 +3927,7 @@ func (x *GameEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameEnded.ProtoReflect.Descriptor instead.
 func (*GameEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GameEnded) GetNumber() int32 {
@@ -3892,7 +3982,7 @@ type GameVoided struct {
 
 func (x *GameVoided) Reset() {
 	*x = GameVoided{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[42]
+	mi := &file_arbiter_v1_match_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3904,7 +3994,7 @@ func (x *GameVoided) String() string {
 func (*GameVoided) ProtoMessage() {}
 
 func (x *GameVoided) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[42]
+	mi := &file_arbiter_v1_match_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3917,7 +4007,7 @@ func (x *GameVoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameVoided.ProtoReflect.Descriptor instead.
 func (*GameVoided) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{42}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GameVoided) GetNumber() int32 {
@@ -3963,7 +4053,7 @@ type TournamentEnded struct {
 
 func (x *TournamentEnded) Reset() {
 	*x = TournamentEnded{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[43]
+	mi := &file_arbiter_v1_match_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3975,7 +4065,7 @@ func (x *TournamentEnded) String() string {
 func (*TournamentEnded) ProtoMessage() {}
 
 func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[43]
+	mi := &file_arbiter_v1_match_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3988,7 +4078,7 @@ func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentEnded.ProtoReflect.Descriptor instead.
 func (*TournamentEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{43}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *TournamentEnded) GetEnd() string {
@@ -4025,7 +4115,7 @@ type OfferDrawRequest struct {
 
 func (x *OfferDrawRequest) Reset() {
 	*x = OfferDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[44]
+	mi := &file_arbiter_v1_match_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4037,7 +4127,7 @@ func (x *OfferDrawRequest) String() string {
 func (*OfferDrawRequest) ProtoMessage() {}
 
 func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[44]
+	mi := &file_arbiter_v1_match_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4050,7 +4140,7 @@ func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawRequest.ProtoReflect.Descriptor instead.
 func (*OfferDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{44}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *OfferDrawRequest) GetRequestId() string {
@@ -4078,7 +4168,7 @@ type OfferDrawResponse struct {
 
 func (x *OfferDrawResponse) Reset() {
 	*x = OfferDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4090,7 +4180,7 @@ func (x *OfferDrawResponse) String() string {
 func (*OfferDrawResponse) ProtoMessage() {}
 
 func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4103,7 +4193,7 @@ func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawResponse.ProtoReflect.Descriptor instead.
 func (*OfferDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{45}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *OfferDrawResponse) GetReceipt() *Receipt {
@@ -4128,7 +4218,7 @@ type AnswerDrawRequest struct {
 
 func (x *AnswerDrawRequest) Reset() {
 	*x = AnswerDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4140,7 +4230,7 @@ func (x *AnswerDrawRequest) String() string {
 func (*AnswerDrawRequest) ProtoMessage() {}
 
 func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4153,7 +4243,7 @@ func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawRequest.ProtoReflect.Descriptor instead.
 func (*AnswerDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *AnswerDrawRequest) GetRequestId() string {
@@ -4188,7 +4278,7 @@ type AnswerDrawResponse struct {
 
 func (x *AnswerDrawResponse) Reset() {
 	*x = AnswerDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4200,7 +4290,7 @@ func (x *AnswerDrawResponse) String() string {
 func (*AnswerDrawResponse) ProtoMessage() {}
 
 func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4213,7 +4303,7 @@ func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawResponse.ProtoReflect.Descriptor instead.
 func (*AnswerDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *AnswerDrawResponse) GetReceipt() *Receipt {
@@ -4236,7 +4326,7 @@ type ClaimDrawRequest struct {
 
 func (x *ClaimDrawRequest) Reset() {
 	*x = ClaimDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4248,7 +4338,7 @@ func (x *ClaimDrawRequest) String() string {
 func (*ClaimDrawRequest) ProtoMessage() {}
 
 func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4261,7 +4351,7 @@ func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawRequest.ProtoReflect.Descriptor instead.
 func (*ClaimDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ClaimDrawRequest) GetRequestId() string {
@@ -4289,7 +4379,7 @@ type ClaimDrawResponse struct {
 
 func (x *ClaimDrawResponse) Reset() {
 	*x = ClaimDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4301,7 +4391,7 @@ func (x *ClaimDrawResponse) String() string {
 func (*ClaimDrawResponse) ProtoMessage() {}
 
 func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4314,7 +4404,7 @@ func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawResponse.ProtoReflect.Descriptor instead.
 func (*ClaimDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ClaimDrawResponse) GetReceipt() *Receipt {
@@ -4337,7 +4427,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4349,7 +4439,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4362,7 +4452,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ResignRequest) GetRequestId() string {
@@ -4390,7 +4480,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4402,7 +4492,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4415,7 +4505,7 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ResignResponse) GetReceipt() *Receipt {
@@ -4440,7 +4530,7 @@ type AbortMatchRequest struct {
 
 func (x *AbortMatchRequest) Reset() {
 	*x = AbortMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4452,7 +4542,7 @@ func (x *AbortMatchRequest) String() string {
 func (*AbortMatchRequest) ProtoMessage() {}
 
 func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4465,7 +4555,7 @@ func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchRequest.ProtoReflect.Descriptor instead.
 func (*AbortMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *AbortMatchRequest) GetRequestId() string {
@@ -4500,7 +4590,7 @@ type AbortMatchResponse struct {
 
 func (x *AbortMatchResponse) Reset() {
 	*x = AbortMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4512,7 +4602,7 @@ func (x *AbortMatchResponse) String() string {
 func (*AbortMatchResponse) ProtoMessage() {}
 
 func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4525,7 +4615,7 @@ func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchResponse.ProtoReflect.Descriptor instead.
 func (*AbortMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *AbortMatchResponse) GetMatch() *Match {
@@ -4554,7 +4644,7 @@ type AdjudicateMatchRequest struct {
 
 func (x *AdjudicateMatchRequest) Reset() {
 	*x = AdjudicateMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4566,7 +4656,7 @@ func (x *AdjudicateMatchRequest) String() string {
 func (*AdjudicateMatchRequest) ProtoMessage() {}
 
 func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4579,7 +4669,7 @@ func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchRequest.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *AdjudicateMatchRequest) GetRequestId() string {
@@ -4628,7 +4718,7 @@ type AdjudicateMatchResponse struct {
 
 func (x *AdjudicateMatchResponse) Reset() {
 	*x = AdjudicateMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4640,7 +4730,7 @@ func (x *AdjudicateMatchResponse) String() string {
 func (*AdjudicateMatchResponse) ProtoMessage() {}
 
 func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4653,7 +4743,7 @@ func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchResponse.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AdjudicateMatchResponse) GetMatch() *Match {
@@ -4674,7 +4764,7 @@ type GetTranscriptRequest struct {
 
 func (x *GetTranscriptRequest) Reset() {
 	*x = GetTranscriptRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4686,7 +4776,7 @@ func (x *GetTranscriptRequest) String() string {
 func (*GetTranscriptRequest) ProtoMessage() {}
 
 func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4699,7 +4789,7 @@ func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptRequest.ProtoReflect.Descriptor instead.
 func (*GetTranscriptRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *GetTranscriptRequest) GetMatchId() string {
@@ -4720,7 +4810,7 @@ type GetTranscriptResponse struct {
 
 func (x *GetTranscriptResponse) Reset() {
 	*x = GetTranscriptResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4732,7 +4822,7 @@ func (x *GetTranscriptResponse) String() string {
 func (*GetTranscriptResponse) ProtoMessage() {}
 
 func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4745,7 +4835,7 @@ func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptResponse.ProtoReflect.Descriptor instead.
 func (*GetTranscriptResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *GetTranscriptResponse) GetLines() []byte {
@@ -4975,7 +5065,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x04seat\x18\x01 \x01(\x05R\x04seat\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\"%\n" +
 	"\vInterrupted\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x85\x05\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xc6\x05\n" +
 	"\x0fTournamentEvent\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x13\n" +
@@ -4991,7 +5081,8 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\n" +
 	"game_ended\x18\v \x01(\v2\x15.arbiter.v1.GameEndedH\x00R\tgameEnded\x120\n" +
 	"\x06voided\x18\f \x01(\v2\x16.arbiter.v1.GameVoidedH\x00R\x06voided\x123\n" +
-	"\x05ended\x18\r \x01(\v2\x1b.arbiter.v1.TournamentEndedH\x00R\x05ended\x12\x16\n" +
+	"\x05ended\x18\r \x01(\v2\x1b.arbiter.v1.TournamentEndedH\x00R\x05ended\x12?\n" +
+	"\rentry_changed\x18\x0f \x01(\v2\x18.arbiter.v1.EntryChangedH\x00R\fentryChanged\x12\x16\n" +
 	"\x06record\x18\x0e \x01(\fR\x06recordB\a\n" +
 	"\x05event\"\x90\x01\n" +
 	"\x11TournamentCreated\x12\x12\n" +
@@ -5004,6 +5095,11 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
 	"\x06rating\x18\x03 \x01(\x05R\x06rating\x12\x16\n" +
+	"\x06caller\x18\x04 \x01(\tR\x06caller\"j\n" +
+	"\fEntryChanged\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\x12\x16\n" +
+	"\x06rating\x18\x02 \x01(\x05R\x06rating\x12\x12\n" +
+	"\x04byes\x18\x03 \x03(\x05R\x04byes\x12\x16\n" +
 	"\x06caller\x18\x04 \x01(\tR\x06caller\"W\n" +
 	"\x11TournamentStarted\x12\x14\n" +
 	"\x05seeds\x18\x01 \x03(\tR\x05seeds\x12\x16\n" +
@@ -5149,7 +5245,7 @@ func file_arbiter_v1_match_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
+var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
 var file_arbiter_v1_match_proto_goTypes = []any{
 	(Phase)(0),                      // 0: arbiter.v1.Phase
 	(ResultKind)(0),                 // 1: arbiter.v1.ResultKind
@@ -5192,30 +5288,31 @@ var file_arbiter_v1_match_proto_goTypes = []any{
 	(*TournamentEvent)(nil),         // 38: arbiter.v1.TournamentEvent
 	(*TournamentCreated)(nil),       // 39: arbiter.v1.TournamentCreated
 	(*EntrantEvent)(nil),            // 40: arbiter.v1.EntrantEvent
-	(*TournamentStarted)(nil),       // 41: arbiter.v1.TournamentStarted
-	(*OrganiserEvent)(nil),          // 42: arbiter.v1.OrganiserEvent
-	(*GamesPaired)(nil),             // 43: arbiter.v1.GamesPaired
-	(*PairedGame)(nil),              // 44: arbiter.v1.PairedGame
-	(*GameBegun)(nil),               // 45: arbiter.v1.GameBegun
-	(*GameEnded)(nil),               // 46: arbiter.v1.GameEnded
-	(*GameVoided)(nil),              // 47: arbiter.v1.GameVoided
-	(*TournamentEnded)(nil),         // 48: arbiter.v1.TournamentEnded
-	(*OfferDrawRequest)(nil),        // 49: arbiter.v1.OfferDrawRequest
-	(*OfferDrawResponse)(nil),       // 50: arbiter.v1.OfferDrawResponse
-	(*AnswerDrawRequest)(nil),       // 51: arbiter.v1.AnswerDrawRequest
-	(*AnswerDrawResponse)(nil),      // 52: arbiter.v1.AnswerDrawResponse
-	(*ClaimDrawRequest)(nil),        // 53: arbiter.v1.ClaimDrawRequest
-	(*ClaimDrawResponse)(nil),       // 54: arbiter.v1.ClaimDrawResponse
-	(*ResignRequest)(nil),           // 55: arbiter.v1.ResignRequest
-	(*ResignResponse)(nil),          // 56: arbiter.v1.ResignResponse
-	(*AbortMatchRequest)(nil),       // 57: arbiter.v1.AbortMatchRequest
-	(*AbortMatchResponse)(nil),      // 58: arbiter.v1.AbortMatchResponse
-	(*AdjudicateMatchRequest)(nil),  // 59: arbiter.v1.AdjudicateMatchRequest
-	(*AdjudicateMatchResponse)(nil), // 60: arbiter.v1.AdjudicateMatchResponse
-	(*GetTranscriptRequest)(nil),    // 61: arbiter.v1.GetTranscriptRequest
-	(*GetTranscriptResponse)(nil),   // 62: arbiter.v1.GetTranscriptResponse
-	(*Refusal)(nil),                 // 63: arbiter.v1.Refusal
-	(RefusalReason)(0),              // 64: arbiter.v1.RefusalReason
+	(*EntryChanged)(nil),            // 41: arbiter.v1.EntryChanged
+	(*TournamentStarted)(nil),       // 42: arbiter.v1.TournamentStarted
+	(*OrganiserEvent)(nil),          // 43: arbiter.v1.OrganiserEvent
+	(*GamesPaired)(nil),             // 44: arbiter.v1.GamesPaired
+	(*PairedGame)(nil),              // 45: arbiter.v1.PairedGame
+	(*GameBegun)(nil),               // 46: arbiter.v1.GameBegun
+	(*GameEnded)(nil),               // 47: arbiter.v1.GameEnded
+	(*GameVoided)(nil),              // 48: arbiter.v1.GameVoided
+	(*TournamentEnded)(nil),         // 49: arbiter.v1.TournamentEnded
+	(*OfferDrawRequest)(nil),        // 50: arbiter.v1.OfferDrawRequest
+	(*OfferDrawResponse)(nil),       // 51: arbiter.v1.OfferDrawResponse
+	(*AnswerDrawRequest)(nil),       // 52: arbiter.v1.AnswerDrawRequest
+	(*AnswerDrawResponse)(nil),      // 53: arbiter.v1.AnswerDrawResponse
+	(*ClaimDrawRequest)(nil),        // 54: arbiter.v1.ClaimDrawRequest
+	(*ClaimDrawResponse)(nil),       // 55: arbiter.v1.ClaimDrawResponse
+	(*ResignRequest)(nil),           // 56: arbiter.v1.ResignRequest
+	(*ResignResponse)(nil),          // 57: arbiter.v1.ResignResponse
+	(*AbortMatchRequest)(nil),       // 58: arbiter.v1.AbortMatchRequest
+	(*AbortMatchResponse)(nil),      // 59: arbiter.v1.AbortMatchResponse
+	(*AdjudicateMatchRequest)(nil),  // 60: arbiter.v1.AdjudicateMatchRequest
+	(*AdjudicateMatchResponse)(nil), // 61: arbiter.v1.AdjudicateMatchResponse
+	(*GetTranscriptRequest)(nil),    // 62: arbiter.v1.GetTranscriptRequest
+	(*GetTranscriptResponse)(nil),   // 63: arbiter.v1.GetTranscriptResponse
+	(*Refusal)(nil),                 // 64: arbiter.v1.Refusal
+	(RefusalReason)(0),              // 65: arbiter.v1.RefusalReason
 }
 var file_arbiter_v1_match_proto_depIdxs = []int32{
 	1,  // 0: arbiter.v1.Result.kind:type_name -> arbiter.v1.ResultKind
@@ -5240,7 +5337,7 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	16, // 19: arbiter.v1.SubmitMovesRequest.moves:type_name -> arbiter.v1.SubmitMoveRequest
 	23, // 20: arbiter.v1.SubmitMovesResponse.answers:type_name -> arbiter.v1.MoveAnswer
 	19, // 21: arbiter.v1.MoveAnswer.receipt:type_name -> arbiter.v1.Receipt
-	63, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
+	64, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
 	25, // 23: arbiter.v1.ObserveRequest.match:type_name -> arbiter.v1.ObserveMatch
 	26, // 24: arbiter.v1.ObserveRequest.all:type_name -> arbiter.v1.ObserveAll
 	28, // 25: arbiter.v1.ObserveResponse.items:type_name -> arbiter.v1.ObserveItem
@@ -5258,56 +5355,57 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	6,  // 37: arbiter.v1.TurnStarted.clocks:type_name -> arbiter.v1.Clock
 	20, // 38: arbiter.v1.MovePlayed.ledger:type_name -> arbiter.v1.Ledger
 	6,  // 39: arbiter.v1.MovePlayed.clocks:type_name -> arbiter.v1.Clock
-	64, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
-	63, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
+	65, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
+	64, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
 	39, // 42: arbiter.v1.TournamentEvent.created:type_name -> arbiter.v1.TournamentCreated
 	40, // 43: arbiter.v1.TournamentEvent.entrant:type_name -> arbiter.v1.EntrantEvent
-	41, // 44: arbiter.v1.TournamentEvent.started:type_name -> arbiter.v1.TournamentStarted
-	42, // 45: arbiter.v1.TournamentEvent.organiser:type_name -> arbiter.v1.OrganiserEvent
-	43, // 46: arbiter.v1.TournamentEvent.paired:type_name -> arbiter.v1.GamesPaired
-	45, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
-	46, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
-	47, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
-	48, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
-	44, // 51: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
-	19, // 52: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 53: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 54: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 55: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
-	8,  // 56: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
-	1,  // 57: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
-	8,  // 58: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
-	10, // 59: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
-	12, // 60: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
-	14, // 61: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
-	16, // 62: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
-	21, // 63: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
-	24, // 64: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
-	49, // 65: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
-	51, // 66: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
-	53, // 67: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
-	55, // 68: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
-	57, // 69: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
-	59, // 70: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
-	61, // 71: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
-	11, // 72: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
-	13, // 73: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
-	15, // 74: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
-	18, // 75: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
-	22, // 76: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
-	27, // 77: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
-	50, // 78: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
-	52, // 79: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
-	54, // 80: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
-	56, // 81: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
-	58, // 82: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
-	60, // 83: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
-	62, // 84: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
-	72, // [72:85] is the sub-list for method output_type
-	59, // [59:72] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	42, // 44: arbiter.v1.TournamentEvent.started:type_name -> arbiter.v1.TournamentStarted
+	43, // 45: arbiter.v1.TournamentEvent.organiser:type_name -> arbiter.v1.OrganiserEvent
+	44, // 46: arbiter.v1.TournamentEvent.paired:type_name -> arbiter.v1.GamesPaired
+	46, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
+	47, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
+	48, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
+	49, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
+	41, // 51: arbiter.v1.TournamentEvent.entry_changed:type_name -> arbiter.v1.EntryChanged
+	45, // 52: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
+	19, // 53: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	19, // 54: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	19, // 55: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	19, // 56: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
+	8,  // 57: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
+	1,  // 58: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
+	8,  // 59: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
+	10, // 60: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
+	12, // 61: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
+	14, // 62: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
+	16, // 63: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
+	21, // 64: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
+	24, // 65: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
+	50, // 66: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
+	52, // 67: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
+	54, // 68: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
+	56, // 69: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
+	58, // 70: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
+	60, // 71: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
+	62, // 72: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
+	11, // 73: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
+	13, // 74: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
+	15, // 75: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
+	18, // 76: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
+	22, // 77: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
+	27, // 78: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
+	51, // 79: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
+	53, // 80: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
+	55, // 81: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
+	57, // 82: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
+	59, // 83: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
+	61, // 84: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
+	63, // 85: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
+	73, // [73:86] is the sub-list for method output_type
+	60, // [60:73] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_match_proto_init() }
@@ -5351,6 +5449,7 @@ func file_arbiter_v1_match_proto_init() {
 		(*TournamentEvent_GameEnded)(nil),
 		(*TournamentEvent_Voided)(nil),
 		(*TournamentEvent_Ended)(nil),
+		(*TournamentEvent_EntryChanged)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -5358,7 +5457,7 @@ func file_arbiter_v1_match_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_match_proto_rawDesc), len(file_arbiter_v1_match_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   58,
+			NumMessages:   59,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -2148,6 +2148,182 @@ func (x *WithdrawFromTournamentResponse) GetEntrant() *Entrant {
 	return nil
 }
 
+// Rounds of a tournament.
+type Rounds struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Their numbers, from 1.
+	Rounds        []int32 `protobuf:"varint,1,rep,packed,name=rounds,proto3" json:"rounds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Rounds) Reset() {
+	*x = Rounds{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rounds) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rounds) ProtoMessage() {}
+
+func (x *Rounds) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rounds.ProtoReflect.Descriptor instead.
+func (*Rounds) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Rounds) GetRounds() []int32 {
+	if x != nil {
+		return x.Rounds
+	}
+	return nil
+}
+
+// Changes the entry of a player.
+type ChangeEntryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the caller, 1 to 100 characters.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The tournament.
+	TournamentId string `protobuf:"bytes,2,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The player; empty for the caller.
+	Player string `protobuf:"bytes,3,opt,name=player,proto3" json:"player,omitempty"`
+	// All the rounds of a Swiss that it asks to sit out, each 1 to 100; those that are paired already must be as before.
+	// Absent: unchanged. At least one of `byes` and `rating` must be set.
+	Byes *Rounds `protobuf:"bytes,4,opt,name=byes,proto3" json:"byes,omitempty"`
+	// The rating that it is seeded by, in whole Elo points up to 10,000; only the organiser may set it. 0: 1,500 plus its
+	// own rating at the tournament's games, if it has one. Absent: unchanged.
+	Rating        *int32 `protobuf:"varint,5,opt,name=rating,proto3,oneof" json:"rating,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeEntryRequest) Reset() {
+	*x = ChangeEntryRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeEntryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeEntryRequest) ProtoMessage() {}
+
+func (x *ChangeEntryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeEntryRequest.ProtoReflect.Descriptor instead.
+func (*ChangeEntryRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ChangeEntryRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *ChangeEntryRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *ChangeEntryRequest) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *ChangeEntryRequest) GetByes() *Rounds {
+	if x != nil {
+		return x.Byes
+	}
+	return nil
+}
+
+func (x *ChangeEntryRequest) GetRating() int32 {
+	if x != nil && x.Rating != nil {
+		return *x.Rating
+	}
+	return 0
+}
+
+// The entry has been changed.
+type ChangeEntryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its current state.
+	Entrant       *Entrant `protobuf:"bytes,1,opt,name=entrant,proto3" json:"entrant,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeEntryResponse) Reset() {
+	*x = ChangeEntryResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeEntryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeEntryResponse) ProtoMessage() {}
+
+func (x *ChangeEntryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeEntryResponse.ProtoReflect.Descriptor instead.
+func (*ChangeEntryResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ChangeEntryResponse) GetEntrant() *Entrant {
+	if x != nil {
+		return x.Entrant
+	}
+	return nil
+}
+
 // Starts a tournament.
 type StartTournamentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2161,7 +2337,7 @@ type StartTournamentRequest struct {
 
 func (x *StartTournamentRequest) Reset() {
 	*x = StartTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2349,7 @@ func (x *StartTournamentRequest) String() string {
 func (*StartTournamentRequest) ProtoMessage() {}
 
 func (x *StartTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2362,7 @@ func (x *StartTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTournamentRequest.ProtoReflect.Descriptor instead.
 func (*StartTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{19}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StartTournamentRequest) GetRequestId() string {
@@ -2214,7 +2390,7 @@ type StartTournamentResponse struct {
 
 func (x *StartTournamentResponse) Reset() {
 	*x = StartTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2226,7 +2402,7 @@ func (x *StartTournamentResponse) String() string {
 func (*StartTournamentResponse) ProtoMessage() {}
 
 func (x *StartTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2239,7 +2415,7 @@ func (x *StartTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTournamentResponse.ProtoReflect.Descriptor instead.
 func (*StartTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{20}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StartTournamentResponse) GetTournament() *Tournament {
@@ -2262,7 +2438,7 @@ type PauseTournamentRequest struct {
 
 func (x *PauseTournamentRequest) Reset() {
 	*x = PauseTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2274,7 +2450,7 @@ func (x *PauseTournamentRequest) String() string {
 func (*PauseTournamentRequest) ProtoMessage() {}
 
 func (x *PauseTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2287,7 +2463,7 @@ func (x *PauseTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseTournamentRequest.ProtoReflect.Descriptor instead.
 func (*PauseTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{21}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PauseTournamentRequest) GetRequestId() string {
@@ -2315,7 +2491,7 @@ type PauseTournamentResponse struct {
 
 func (x *PauseTournamentResponse) Reset() {
 	*x = PauseTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +2503,7 @@ func (x *PauseTournamentResponse) String() string {
 func (*PauseTournamentResponse) ProtoMessage() {}
 
 func (x *PauseTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +2516,7 @@ func (x *PauseTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseTournamentResponse.ProtoReflect.Descriptor instead.
 func (*PauseTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{22}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PauseTournamentResponse) GetTournament() *Tournament {
@@ -2363,7 +2539,7 @@ type ResumeTournamentRequest struct {
 
 func (x *ResumeTournamentRequest) Reset() {
 	*x = ResumeTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2375,7 +2551,7 @@ func (x *ResumeTournamentRequest) String() string {
 func (*ResumeTournamentRequest) ProtoMessage() {}
 
 func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2388,7 +2564,7 @@ func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{23}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ResumeTournamentRequest) GetRequestId() string {
@@ -2416,7 +2592,7 @@ type ResumeTournamentResponse struct {
 
 func (x *ResumeTournamentResponse) Reset() {
 	*x = ResumeTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2604,7 @@ func (x *ResumeTournamentResponse) String() string {
 func (*ResumeTournamentResponse) ProtoMessage() {}
 
 func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2441,7 +2617,7 @@ func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{24}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ResumeTournamentResponse) GetTournament() *Tournament {
@@ -2466,7 +2642,7 @@ type CancelTournamentRequest struct {
 
 func (x *CancelTournamentRequest) Reset() {
 	*x = CancelTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2478,7 +2654,7 @@ func (x *CancelTournamentRequest) String() string {
 func (*CancelTournamentRequest) ProtoMessage() {}
 
 func (x *CancelTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2491,7 +2667,7 @@ func (x *CancelTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CancelTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{25}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CancelTournamentRequest) GetRequestId() string {
@@ -2526,7 +2702,7 @@ type CancelTournamentResponse struct {
 
 func (x *CancelTournamentResponse) Reset() {
 	*x = CancelTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2538,7 +2714,7 @@ func (x *CancelTournamentResponse) String() string {
 func (*CancelTournamentResponse) ProtoMessage() {}
 
 func (x *CancelTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2551,7 +2727,7 @@ func (x *CancelTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CancelTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{26}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CancelTournamentResponse) GetTournament() *Tournament {
@@ -2572,7 +2748,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2760,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2773,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{27}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() string {
@@ -2618,7 +2794,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2630,7 +2806,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2643,7 +2819,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{28}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -2672,7 +2848,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2684,7 +2860,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2697,7 +2873,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{29}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() int32 {
@@ -2748,7 +2924,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +2936,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +2949,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*TournamentSummary {
@@ -2801,7 +2977,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2813,7 +2989,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2826,7 +3002,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() string {
@@ -2854,7 +3030,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2866,7 +3042,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2879,7 +3055,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetStandingsResponse) GetTournamentId() string {
@@ -2950,7 +3126,7 @@ type StandingsRow struct {
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +3138,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +3151,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -3099,7 +3275,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3111,7 +3287,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3124,7 +3300,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -3165,7 +3341,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3177,7 +3353,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3190,7 +3366,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -3408,6 +3584,18 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x12\x16\n" +
 	"\x06player\x18\x03 \x01(\tR\x06player\"O\n" +
 	"\x1eWithdrawFromTournamentResponse\x12-\n" +
+	"\aentrant\x18\x01 \x01(\v2\x13.arbiter.v1.EntrantR\aentrant\" \n" +
+	"\x06Rounds\x12\x16\n" +
+	"\x06rounds\x18\x01 \x03(\x05R\x06rounds\"\xc0\x01\n" +
+	"\x12ChangeEntryRequest\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
+	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x12\x16\n" +
+	"\x06player\x18\x03 \x01(\tR\x06player\x12&\n" +
+	"\x04byes\x18\x04 \x01(\v2\x12.arbiter.v1.RoundsR\x04byes\x12\x1b\n" +
+	"\x06rating\x18\x05 \x01(\x05H\x00R\x06rating\x88\x01\x01B\t\n" +
+	"\a_rating\"D\n" +
+	"\x13ChangeEntryResponse\x12-\n" +
 	"\aentrant\x18\x01 \x01(\v2\x13.arbiter.v1.EntrantR\aentrant\"\\\n" +
 	"\x16StartTournamentRequest\x12\x1d\n" +
 	"\n" +
@@ -3539,11 +3727,12 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x19OPENING_ORDER_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18OPENING_ORDER_SEQUENTIAL\x10\x01\x12\x18\n" +
 	"\x14OPENING_ORDER_RANDOM\x10\x02\x12\x19\n" +
-	"\x15OPENING_ORDER_MEETING\x10\x032\xba\a\n" +
+	"\x15OPENING_ORDER_MEETING\x10\x032\x8a\b\n" +
 	"\x11TournamentService\x12]\n" +
 	"\x10CreateTournament\x12#.arbiter.v1.CreateTournamentRequest\x1a$.arbiter.v1.CreateTournamentResponse\x12Z\n" +
 	"\x0fEnterTournament\x12\".arbiter.v1.EnterTournamentRequest\x1a#.arbiter.v1.EnterTournamentResponse\x12o\n" +
-	"\x16WithdrawFromTournament\x12).arbiter.v1.WithdrawFromTournamentRequest\x1a*.arbiter.v1.WithdrawFromTournamentResponse\x12Z\n" +
+	"\x16WithdrawFromTournament\x12).arbiter.v1.WithdrawFromTournamentRequest\x1a*.arbiter.v1.WithdrawFromTournamentResponse\x12N\n" +
+	"\vChangeEntry\x12\x1e.arbiter.v1.ChangeEntryRequest\x1a\x1f.arbiter.v1.ChangeEntryResponse\x12Z\n" +
 	"\x0fStartTournament\x12\".arbiter.v1.StartTournamentRequest\x1a#.arbiter.v1.StartTournamentResponse\x12Z\n" +
 	"\x0fPauseTournament\x12\".arbiter.v1.PauseTournamentRequest\x1a#.arbiter.v1.PauseTournamentResponse\x12]\n" +
 	"\x10ResumeTournament\x12#.arbiter.v1.ResumeTournamentRequest\x1a$.arbiter.v1.ResumeTournamentResponse\x12]\n" +
@@ -3565,7 +3754,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -3592,26 +3781,29 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*EnterTournamentResponse)(nil),        // 22: arbiter.v1.EnterTournamentResponse
 	(*WithdrawFromTournamentRequest)(nil),  // 23: arbiter.v1.WithdrawFromTournamentRequest
 	(*WithdrawFromTournamentResponse)(nil), // 24: arbiter.v1.WithdrawFromTournamentResponse
-	(*StartTournamentRequest)(nil),         // 25: arbiter.v1.StartTournamentRequest
-	(*StartTournamentResponse)(nil),        // 26: arbiter.v1.StartTournamentResponse
-	(*PauseTournamentRequest)(nil),         // 27: arbiter.v1.PauseTournamentRequest
-	(*PauseTournamentResponse)(nil),        // 28: arbiter.v1.PauseTournamentResponse
-	(*ResumeTournamentRequest)(nil),        // 29: arbiter.v1.ResumeTournamentRequest
-	(*ResumeTournamentResponse)(nil),       // 30: arbiter.v1.ResumeTournamentResponse
-	(*CancelTournamentRequest)(nil),        // 31: arbiter.v1.CancelTournamentRequest
-	(*CancelTournamentResponse)(nil),       // 32: arbiter.v1.CancelTournamentResponse
-	(*GetTournamentRequest)(nil),           // 33: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 34: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 35: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 36: arbiter.v1.ListTournamentsResponse
-	(*GetStandingsRequest)(nil),            // 37: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 38: arbiter.v1.GetStandingsResponse
-	(*StandingsRow)(nil),                   // 39: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 40: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 41: arbiter.v1.Faults
-	nil,                                    // 42: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 43: arbiter.v1.StartRule
-	(*Estimate)(nil),                       // 44: arbiter.v1.Estimate
+	(*Rounds)(nil),                         // 25: arbiter.v1.Rounds
+	(*ChangeEntryRequest)(nil),             // 26: arbiter.v1.ChangeEntryRequest
+	(*ChangeEntryResponse)(nil),            // 27: arbiter.v1.ChangeEntryResponse
+	(*StartTournamentRequest)(nil),         // 28: arbiter.v1.StartTournamentRequest
+	(*StartTournamentResponse)(nil),        // 29: arbiter.v1.StartTournamentResponse
+	(*PauseTournamentRequest)(nil),         // 30: arbiter.v1.PauseTournamentRequest
+	(*PauseTournamentResponse)(nil),        // 31: arbiter.v1.PauseTournamentResponse
+	(*ResumeTournamentRequest)(nil),        // 32: arbiter.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil),       // 33: arbiter.v1.ResumeTournamentResponse
+	(*CancelTournamentRequest)(nil),        // 34: arbiter.v1.CancelTournamentRequest
+	(*CancelTournamentResponse)(nil),       // 35: arbiter.v1.CancelTournamentResponse
+	(*GetTournamentRequest)(nil),           // 36: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 37: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 38: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 39: arbiter.v1.ListTournamentsResponse
+	(*GetStandingsRequest)(nil),            // 40: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 41: arbiter.v1.GetStandingsResponse
+	(*StandingsRow)(nil),                   // 42: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 43: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 44: arbiter.v1.Faults
+	nil,                                    // 45: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 46: arbiter.v1.StartRule
+	(*Estimate)(nil),                       // 47: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -3622,11 +3814,11 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	13, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
 	14, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	42, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	45, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
 	9,  // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
 	5,  // 10: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
 	11, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
-	43, // 12: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	46, // 12: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
 	4,  // 13: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
 	6,  // 14: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
 	1,  // 15: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
@@ -3639,44 +3831,48 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	17, // 22: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
 	15, // 23: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
 	15, // 24: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	17, // 25: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	17, // 26: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	17, // 27: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	17, // 28: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	17, // 29: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 30: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 31: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	18, // 32: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 33: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	39, // 34: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	41, // 35: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	40, // 36: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	44, // 37: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	19, // 38: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	21, // 39: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	23, // 40: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	25, // 41: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	27, // 42: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	29, // 43: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	31, // 44: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	33, // 45: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	35, // 46: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	37, // 47: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	20, // 48: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	22, // 49: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	24, // 50: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	26, // 51: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	28, // 52: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	30, // 53: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	32, // 54: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	34, // 55: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	36, // 56: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	38, // 57: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	48, // [48:58] is the sub-list for method output_type
-	38, // [38:48] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	25, // 25: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
+	15, // 26: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
+	17, // 27: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	17, // 28: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	17, // 29: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	17, // 30: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	17, // 31: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 32: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 33: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	18, // 34: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 35: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	42, // 36: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	44, // 37: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	43, // 38: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	47, // 39: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	19, // 40: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	21, // 41: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	23, // 42: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	26, // 43: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	28, // 44: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	30, // 45: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	32, // 46: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	34, // 47: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	36, // 48: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	38, // 49: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	40, // 50: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	20, // 51: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	22, // 52: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	24, // 53: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	27, // 54: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	29, // 55: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	31, // 56: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	33, // 57: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	35, // 58: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	37, // 59: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	39, // 60: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	41, // 61: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	51, // [51:62] is the sub-list for method output_type
+	40, // [40:51] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -3689,14 +3885,15 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[8].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[33].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[20].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[36].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   37,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const (
 	TournamentService_CreateTournament_FullMethodName       = "/arbiter.v1.TournamentService/CreateTournament"
 	TournamentService_EnterTournament_FullMethodName        = "/arbiter.v1.TournamentService/EnterTournament"
 	TournamentService_WithdrawFromTournament_FullMethodName = "/arbiter.v1.TournamentService/WithdrawFromTournament"
+	TournamentService_ChangeEntry_FullMethodName            = "/arbiter.v1.TournamentService/ChangeEntry"
 	TournamentService_StartTournament_FullMethodName        = "/arbiter.v1.TournamentService/StartTournament"
 	TournamentService_PauseTournament_FullMethodName        = "/arbiter.v1.TournamentService/PauseTournament"
 	TournamentService_ResumeTournament_FullMethodName       = "/arbiter.v1.TournamentService/ResumeTournament"
@@ -55,7 +56,9 @@ type TournamentServiceClient interface {
 	// TournamentSpec, such as options.rounds), GAME_UNKNOWN, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
 	// RATE_LIMITED (too many are open), STORE_UNAVAILABLE, DRAINING.
 	CreateTournament(ctx context.Context, in *CreateTournamentRequest, opts ...grpc.CallOption) (*CreateTournamentResponse, error)
-	// Enters a player. Some formats accept players after the start too: swiss, arena, ladder. Refusals:
+	// Enters a player. Some formats accept players after the start too: swiss, arena, ladder. A player who has withdrawn
+	// can enter again before the start, and keeps its place in the order of entry; after it only in arena and ladder.
+	// Refusals:
 	// TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (too late, full, not invited, another version, entered already),
 	// PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE,
 	// DRAINING.
@@ -64,6 +67,11 @@ type TournamentServiceClient interface {
 	// not begun. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), ARGUMENT_INVALID,
 	// REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE, DRAINING.
 	WithdrawFromTournament(ctx context.Context, in *WithdrawFromTournamentRequest, opts ...grpc.CallOption) (*WithdrawFromTournamentResponse, error)
+	// Changes the entry of a player: before the start its byes and the rating that it is seeded by, afterwards, in a
+	// Swiss, its byes in rounds that are not paired yet. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not
+	// play, or the format or the phase does not allow it), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
+	// STORE_UNAVAILABLE, DRAINING.
+	ChangeEntry(ctx context.Context, in *ChangeEntryRequest, opts ...grpc.CallOption) (*ChangeEntryResponse, error)
 	// Starts a tournament. A tournament with a start time also starts by itself. Refusals: TOURNAMENT_NOT_FOUND,
 	// TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
 	// STORE_UNAVAILABLE, DRAINING.
@@ -116,6 +124,16 @@ func (c *tournamentServiceClient) WithdrawFromTournament(ctx context.Context, in
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(WithdrawFromTournamentResponse)
 	err := c.cc.Invoke(ctx, TournamentService_WithdrawFromTournament_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *tournamentServiceClient) ChangeEntry(ctx context.Context, in *ChangeEntryRequest, opts ...grpc.CallOption) (*ChangeEntryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ChangeEntryResponse)
+	err := c.cc.Invoke(ctx, TournamentService_ChangeEntry_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +232,9 @@ type TournamentServiceServer interface {
 	// TournamentSpec, such as options.rounds), GAME_UNKNOWN, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
 	// RATE_LIMITED (too many are open), STORE_UNAVAILABLE, DRAINING.
 	CreateTournament(context.Context, *CreateTournamentRequest) (*CreateTournamentResponse, error)
-	// Enters a player. Some formats accept players after the start too: swiss, arena, ladder. Refusals:
+	// Enters a player. Some formats accept players after the start too: swiss, arena, ladder. A player who has withdrawn
+	// can enter again before the start, and keeps its place in the order of entry; after it only in arena and ladder.
+	// Refusals:
 	// TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (too late, full, not invited, another version, entered already),
 	// PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE,
 	// DRAINING.
@@ -223,6 +243,11 @@ type TournamentServiceServer interface {
 	// not begun. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), ARGUMENT_INVALID,
 	// REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE, DRAINING.
 	WithdrawFromTournament(context.Context, *WithdrawFromTournamentRequest) (*WithdrawFromTournamentResponse, error)
+	// Changes the entry of a player: before the start its byes and the rating that it is seeded by, afterwards, in a
+	// Swiss, its byes in rounds that are not paired yet. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not
+	// play, or the format or the phase does not allow it), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
+	// STORE_UNAVAILABLE, DRAINING.
+	ChangeEntry(context.Context, *ChangeEntryRequest) (*ChangeEntryResponse, error)
 	// Starts a tournament. A tournament with a start time also starts by itself. Refusals: TOURNAMENT_NOT_FOUND,
 	// TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
 	// STORE_UNAVAILABLE, DRAINING.
@@ -259,6 +284,9 @@ func (UnimplementedTournamentServiceServer) EnterTournament(context.Context, *En
 }
 func (UnimplementedTournamentServiceServer) WithdrawFromTournament(context.Context, *WithdrawFromTournamentRequest) (*WithdrawFromTournamentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method WithdrawFromTournament not implemented")
+}
+func (UnimplementedTournamentServiceServer) ChangeEntry(context.Context, *ChangeEntryRequest) (*ChangeEntryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ChangeEntry not implemented")
 }
 func (UnimplementedTournamentServiceServer) StartTournament(context.Context, *StartTournamentRequest) (*StartTournamentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method StartTournament not implemented")
@@ -352,6 +380,24 @@ func _TournamentService_WithdrawFromTournament_Handler(srv interface{}, ctx cont
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(TournamentServiceServer).WithdrawFromTournament(ctx, req.(*WithdrawFromTournamentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TournamentService_ChangeEntry_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChangeEntryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).ChangeEntry(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_ChangeEntry_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).ChangeEntry(ctx, req.(*ChangeEntryRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -500,6 +546,10 @@ var TournamentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "WithdrawFromTournament",
 			Handler:    _TournamentService_WithdrawFromTournament_Handler,
+		},
+		{
+			MethodName: "ChangeEntry",
+			Handler:    _TournamentService_ChangeEntry_Handler,
 		},
 		{
 			MethodName: "StartTournament",

@@ -124,6 +124,7 @@ from arbiter_client.values.tournament import (
 )
 from arbiter_client.values.tournament_event import (
     EntrantEvent,
+    EntryChanged,
     GameBegun,
     GameEnded,
     GamesPaired,
@@ -170,6 +171,7 @@ __all__ = [
     "EndReason",
     "Entrant",
     "EntrantEvent",
+    "EntryChanged",
     "EntryRules",
     "Estimate",
     "Extras",

@@ -155,6 +155,7 @@ class BlockingClient:
     create_tournament = _answer(Client.create_tournament)
     enter_tournament = _answer(Client.enter_tournament)
     withdraw_from_tournament = _answer(Client.withdraw_from_tournament)
+    change_entry = _answer(Client.change_entry)
     start_tournament = _answer(Client.start_tournament)
     pause_tournament = _answer(Client.pause_tournament)
     resume_tournament = _answer(Client.resume_tournament)

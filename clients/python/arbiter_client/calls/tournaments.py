@@ -70,6 +70,30 @@ class TournamentCalls(Calls):
             Entrant, (await self.connection.ask(self.connection.tournaments.WithdrawFromTournament, request)).entrant
         )
 
+    async def change_entry(
+        self,
+        tournament_id: str,
+        player: str = "",
+        *,
+        byes: Iterable[int] | None = None,
+        rating: int | None = None,
+        request_id: str = "",
+    ) -> Entrant:
+        """Change the entry of the caller, or as the tournament's creator that of any player; None: unchanged.
+
+        byes: all rounds of a Swiss in which it does not play; those that are paired already must be as before. rating:
+        for seeding, before the start, by the creator only; 0: the player's own rating. Refusals: TOURNAMENT_NOT_FOUND,
+        TOURNAMENT_CLOSED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING.
+        """
+        request = pb.ChangeEntryRequest(
+            request_id=request_id or new_request_id(),
+            tournament_id=tournament_id,
+            player=player,
+            byes=None if byes is None else pb.Rounds(rounds=byes),
+            rating=rating,
+        )
+        return read(Entrant, (await self.connection.ask(self.connection.tournaments.ChangeEntry, request)).entrant)
+
     async def start_tournament(self, tournament_id: str, request_id: str = "") -> Tournament:
         """Start a tournament, as its creator.
 

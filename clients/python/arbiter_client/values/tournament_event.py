@@ -31,6 +31,16 @@ class EntrantEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryChanged:
+    """The entry of a player was changed: the rating for its seeding and its byes from now on."""
+
+    player: str
+    rating: int
+    byes: tuple[int, ...]
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
 class TournamentStarted:
     """Play begins. seeds: the players in the order of their seeds; caller: the organiser, '' if it started by time.
 
@@ -109,6 +119,7 @@ class TournamentEnded:
 TournamentHappening = (
     TournamentCreated
     | EntrantEvent
+    | EntryChanged
     | TournamentStarted
     | OrganiserEvent
     | GamesPaired
@@ -122,6 +133,7 @@ TournamentHappening = (
 _HAPPENINGS: dict[str, type[TournamentHappening]] = {
     "created": TournamentCreated,
     "entrant": EntrantEvent,
+    "entry_changed": EntryChanged,
     "started": TournamentStarted,
     "organiser": OrganiserEvent,
     "paired": GamesPaired,

@@ -1542,6 +1542,7 @@ class TournamentEvent(_message.Message):
     GAME_ENDED_FIELD_NUMBER: _builtins.int
     VOIDED_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
+    ENTRY_CHANGED_FIELD_NUMBER: _builtins.int
     RECORD_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """The tournament."""
@@ -1550,7 +1551,7 @@ class TournamentEvent(_message.Message):
     at_ms: _builtins.int
     """When it happened."""
     kind: _builtins.str
-    """Its kind, as in the record: "tournament_created", "entered", "withdrawn", "tournament_started", "paused",
+    """Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "tournament_started", "paused",
     "continued", "paired", "game_begun", "game_ended", "game_voided", "tournament_ended".
     """
     record: _builtins.bytes
@@ -1591,6 +1592,10 @@ class TournamentEvent(_message.Message):
     def ended(self) -> Global___TournamentEnded:
         """The tournament has ended."""
 
+    @_builtins.property
+    def entry_changed(self) -> Global___EntryChanged:
+        """The entry of a player was changed."""
+
     def __init__(
         self,
         *,
@@ -1607,13 +1612,14 @@ class TournamentEvent(_message.Message):
         game_ended: Global___GameEnded | None = ...,
         voided: Global___GameVoided | None = ...,
         ended: Global___TournamentEnded | None = ...,
+        entry_changed: Global___EntryChanged | None = ...,
         record: _builtins.bytes = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "started", b"started", "voided", b"voided"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "started", b"started", "voided", b"voided"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended", "entry_changed"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -1692,6 +1698,42 @@ class EntrantEvent(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___EntrantEvent: _TypeAlias = EntrantEvent  # noqa: Y015
+
+@_typing.final
+class EntryChanged(_message.Message):
+    """The entry of a player was changed: what holds from now on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
+    BYES_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player."""
+    rating: _builtins.int
+    """The rating that it is seeded by; 0: unrated."""
+    caller: _builtins.str
+    """The caller: the player or the organiser."""
+    @_builtins.property
+    def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The rounds that it sits out."""
+
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        rating: _builtins.int = ...,
+        byes: _abc.Iterable[_builtins.int] | None = ...,
+        caller: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "caller", b"caller", "player", b"player", "rating", b"rating"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EntryChanged: _TypeAlias = EntryChanged  # noqa: Y015
 
 @_typing.final
 class TournamentStarted(_message.Message):

@@ -1218,6 +1218,100 @@ class WithdrawFromTournamentResponse(_message.Message):
 Global___WithdrawFromTournamentResponse: _TypeAlias = WithdrawFromTournamentResponse  # noqa: Y015
 
 @_typing.final
+class Rounds(_message.Message):
+    """Rounds of a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUNDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rounds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Their numbers, from 1."""
+
+    def __init__(
+        self,
+        *,
+        rounds: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rounds", b"rounds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Rounds: _TypeAlias = Rounds  # noqa: Y015
+
+@_typing.final
+class ChangeEntryRequest(_message.Message):
+    """Changes the entry of a player."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    PLAYER_FIELD_NUMBER: _builtins.int
+    BYES_FIELD_NUMBER: _builtins.int
+    RATING_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Chosen by the caller, 1 to 100 characters."""
+    tournament_id: _builtins.str
+    """The tournament."""
+    player: _builtins.str
+    """The player; empty for the caller."""
+    rating: _builtins.int
+    """The rating that it is seeded by, in whole Elo points up to 10,000; only the organiser may set it. 0: 1,500 plus its
+    own rating at the tournament's games, if it has one. Absent: unchanged.
+    """
+    @_builtins.property
+    def byes(self) -> Global___Rounds:
+        """All the rounds of a Swiss that it asks to sit out, each 1 to 100; those that are paired already must be as before.
+        Absent: unchanged. At least one of `byes` and `rating` must be set.
+        """
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        tournament_id: _builtins.str = ...,
+        player: _builtins.str = ...,
+        byes: Global___Rounds | None = ...,
+        rating: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "byes", b"byes", "rating", b"rating"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rating", b"_rating", "byes", b"byes", "player", b"player", "rating", b"rating", "request_id", b"request_id", "tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__rating: _TypeAlias = _typing.Literal["rating"]  # noqa: Y015
+    _WhichOneofArgType__rating: _TypeAlias = _typing.Literal["_rating", b"_rating"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rating) -> _WhichOneofReturnType__rating | None: ...
+
+Global___ChangeEntryRequest: _TypeAlias = ChangeEntryRequest  # noqa: Y015
+
+@_typing.final
+class ChangeEntryResponse(_message.Message):
+    """The entry has been changed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ENTRANT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def entrant(self) -> Global___Entrant:
+        """Its current state."""
+
+    def __init__(
+        self,
+        *,
+        entrant: Global___Entrant | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["entrant", b"entrant"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entrant", b"entrant"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChangeEntryResponse: _TypeAlias = ChangeEntryResponse  # noqa: Y015
+
+@_typing.final
 class StartTournamentRequest(_message.Message):
     """Starts a tournament."""
 

@@ -61,6 +61,11 @@ class TournamentServiceStub:
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.WithdrawFromTournamentRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_tournament__pb2.WithdrawFromTournamentResponse.FromString,
                 _registered_method=True)
+        self.ChangeEntry = channel.unary_unary(
+                '/arbiter.v1.TournamentService/ChangeEntry',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.ChangeEntryRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.ChangeEntryResponse.FromString,
+                _registered_method=True)
         self.StartTournament = channel.unary_unary(
                 '/arbiter.v1.TournamentService/StartTournament',
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.StartTournamentRequest.SerializeToString,
@@ -124,7 +129,9 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EnterTournament(self, request, context):
-        """Enters a player. Some formats accept players after the start too: swiss, arena, ladder. Refusals:
+        """Enters a player. Some formats accept players after the start too: swiss, arena, ladder. A player who has withdrawn
+        can enter again before the start, and keeps its place in the order of entry; after it only in arena and ladder.
+        Refusals:
         TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (too late, full, not invited, another version, entered already),
         PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE,
         DRAINING.
@@ -137,6 +144,16 @@ class TournamentServiceServicer:
         """Withdraws a player: it is not paired any more, its games under way go on, and it loses its paired games that have
         not begun. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), ARGUMENT_INVALID,
         REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE, DRAINING.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ChangeEntry(self, request, context):
+        """Changes the entry of a player: before the start its byes and the rating that it is seeded by, afterwards, in a
+        Swiss, its byes in rounds that are not paired yet. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not
+        play, or the format or the phase does not allow it), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
+        STORE_UNAVAILABLE, DRAINING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -212,6 +229,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.WithdrawFromTournament,
                     request_deserializer=arbiter_dot_v1_dot_tournament__pb2.WithdrawFromTournamentRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_tournament__pb2.WithdrawFromTournamentResponse.SerializeToString,
+            ),
+            'ChangeEntry': grpc.unary_unary_rpc_method_handler(
+                    servicer.ChangeEntry,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.ChangeEntryRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.ChangeEntryResponse.SerializeToString,
             ),
             'StartTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.StartTournament,
@@ -342,6 +364,33 @@ class TournamentService:
             '/arbiter.v1.TournamentService/WithdrawFromTournament',
             arbiter_dot_v1_dot_tournament__pb2.WithdrawFromTournamentRequest.SerializeToString,
             arbiter_dot_v1_dot_tournament__pb2.WithdrawFromTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ChangeEntry(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/ChangeEntry',
+            arbiter_dot_v1_dot_tournament__pb2.ChangeEntryRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.ChangeEntryResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -52,7 +52,9 @@ class TournamentServiceStub:
     RATE_LIMITED (too many are open), STORE_UNAVAILABLE, DRAINING.
     """
     EnterTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.EnterTournamentRequest, _tournament_pb2.EnterTournamentResponse]
-    """Enters a player. Some formats accept players after the start too: swiss, arena, ladder. Refusals:
+    """Enters a player. Some formats accept players after the start too: swiss, arena, ladder. A player who has withdrawn
+    can enter again before the start, and keeps its place in the order of entry; after it only in arena and ladder.
+    Refusals:
     TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (too late, full, not invited, another version, entered already),
     PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE,
     DRAINING.
@@ -61,6 +63,12 @@ class TournamentServiceStub:
     """Withdraws a player: it is not paired any more, its games under way go on, and it loses its paired games that have
     not begun. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), ARGUMENT_INVALID,
     REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE, DRAINING.
+    """
+    ChangeEntry: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.ChangeEntryRequest, _tournament_pb2.ChangeEntryResponse]
+    """Changes the entry of a player: before the start its byes and the rating that it is seeded by, afterwards, in a
+    Swiss, its byes in rounds that are not paired yet. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not
+    play, or the format or the phase does not allow it), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
+    STORE_UNAVAILABLE, DRAINING.
     """
     StartTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.StartTournamentRequest, _tournament_pb2.StartTournamentResponse]
     """Starts a tournament. A tournament with a start time also starts by itself. Refusals: TOURNAMENT_NOT_FOUND,
@@ -108,7 +116,9 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     RATE_LIMITED (too many are open), STORE_UNAVAILABLE, DRAINING.
     """
     EnterTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.EnterTournamentRequest, _tournament_pb2.EnterTournamentResponse]  # type: ignore[assignment]
-    """Enters a player. Some formats accept players after the start too: swiss, arena, ladder. Refusals:
+    """Enters a player. Some formats accept players after the start too: swiss, arena, ladder. A player who has withdrawn
+    can enter again before the start, and keeps its place in the order of entry; after it only in arena and ladder.
+    Refusals:
     TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (too late, full, not invited, another version, entered already),
     PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE,
     DRAINING.
@@ -117,6 +127,12 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """Withdraws a player: it is not paired any more, its games under way go on, and it loses its paired games that have
     not begun. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), ARGUMENT_INVALID,
     REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE, DRAINING.
+    """
+    ChangeEntry: _aio.UnaryUnaryMultiCallable[_tournament_pb2.ChangeEntryRequest, _tournament_pb2.ChangeEntryResponse]  # type: ignore[assignment]
+    """Changes the entry of a player: before the start its byes and the rating that it is seeded by, afterwards, in a
+    Swiss, its byes in rounds that are not paired yet. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not
+    play, or the format or the phase does not allow it), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
+    STORE_UNAVAILABLE, DRAINING.
     """
     StartTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.StartTournamentRequest, _tournament_pb2.StartTournamentResponse]  # type: ignore[assignment]
     """Starts a tournament. A tournament with a start time also starts by itself. Refusals: TOURNAMENT_NOT_FOUND,
@@ -173,7 +189,9 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.EnterTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.EnterTournamentResponse, _abc.Awaitable[_tournament_pb2.EnterTournamentResponse]]:
-        """Enters a player. Some formats accept players after the start too: swiss, arena, ladder. Refusals:
+        """Enters a player. Some formats accept players after the start too: swiss, arena, ladder. A player who has withdrawn
+        can enter again before the start, and keeps its place in the order of entry; after it only in arena and ladder.
+        Refusals:
         TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (too late, full, not invited, another version, entered already),
         PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE,
         DRAINING.
@@ -188,6 +206,18 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         """Withdraws a player: it is not paired any more, its games under way go on, and it loses its paired games that have
         not begun. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not play), ARGUMENT_INVALID,
         REQUEST_ID_REUSED, SCOPE_MISSING, STORE_UNAVAILABLE, DRAINING.
+        """
+
+    @_abc_1.abstractmethod
+    def ChangeEntry(
+        self,
+        request: _tournament_pb2.ChangeEntryRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.ChangeEntryResponse, _abc.Awaitable[_tournament_pb2.ChangeEntryResponse]]:
+        """Changes the entry of a player: before the start its byes and the rating that it is seeded by, afterwards, in a
+        Swiss, its byes in rounds that are not paired yet. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED (it does not
+        play, or the format or the phase does not allow it), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
+        STORE_UNAVAILABLE, DRAINING.
         """
 
     @_abc_1.abstractmethod
