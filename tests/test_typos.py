@@ -66,6 +66,13 @@ TYPOS: Final = (
         "note:     summary",
     ),
     Typo(
+        "arbiter/bootstrap/traced_messages.py",
+        "def message(",
+        "def mesage(",
+        "arbiter/bootstrap/serving.py",
+        "note:     message",
+    ),
+    Typo(
         "arbiter/testing/faults.py",
         "self.read_many: Final",
         "self.read_mny: Final",
