@@ -1,4 +1,4 @@
-"""mypy finds a name that is misspelt where types once had a hole: a kind of database, a wrapper of a port.
+"""mypy finds a name that is misspelt where types once had a hole: a kind of database, a wrapper of a port, a test.
 
 All names are misspelt in one run, each in the text that mypy reads in place of a module.
 """
@@ -32,6 +32,8 @@ class Typo(NamedTuple):
 STORE: Final = "arbiter/store"
 WIRING: Final = "arbiter/bootstrap/wiring.py"
 SIMULATION: Final = "arbiter/testing/simulation"
+KIT: Final = "tests/conformance/test_kit.py"
+CLIENT: Final = "clients/python/tests/test_stopping.py"
 
 TYPOS: Final = (
     Typo(
@@ -94,6 +96,14 @@ TYPOS: Final = (
         "note:     give_back",
     ),
     Typo(f"{SIMULATION}/play_calls.py", "def peer(", "def per(", f"{SIMULATION}/server.py", "note:     peer"),
+    Typo(KIT, "await bed.until(", "await bed.untl(", KIT, '"Testbed" has no attribute "untl"'),
+    Typo(
+        CLIENT,
+        'until_asked("DeclineChallenge")',
+        'until_askd("DeclineChallenge")',
+        CLIENT,
+        '"Peer" has no attribute "until_askd"',
+    ),
 )
 
 
