@@ -39,11 +39,20 @@ DEEDS = (
 NOWHERE = "127.0.0.1:1"  #: no server listens there, so that every call fails
 # Commands that need no server and end by themselves; and commands that call a server, which does not exist here.
 OFFLINE = ("games", "show", "verify")
-ASKING = ("match", "transcript", "key", "player", "token", "tournament", "watch")
+ASKING = (
+    *("match", "transcript", "key", "player", "token", "tournament", "watch"),
+    *("leaderboard", "rating", "compare"),
+)
+LEFT_OUT = {
+    **dict.fromkeys(("serve", "demo", "play", "top", "rules"), "runs until it is stopped"),
+    **dict.fromkeys(("bot", "conformance"), "starts the program that it is given"),
+    **dict.fromkeys(("store", "export", "archive", "backup", "restore", "migrate", "doctor"), "opens a store"),
+    **dict.fromkeys(("bench", "simulate", "ratings"), "computes for as long as it is told to"),
+}
 
 
-def test_every_command_is_fuzzed_or_runs_until_it_is_stopped() -> None:
-    assert {command.name for command in COMMANDS} >= {*OFFLINE, *ASKING}
+def test_every_command_is_fuzzed_or_left_out_for_a_reason() -> None:
+    assert sorted(command.name for command in COMMANDS) == sorted([*OFFLINE, *ASKING, *LEFT_OUT])
 
 
 @pytest.fixture(scope="module")
