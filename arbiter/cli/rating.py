@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -34,7 +34,8 @@ def rating(
 ) -> None:
     """Show the ratings of a player, by version of its bot, and their history as a chart.
 
-    Each point is computed only from the games that had ended by then.
+    Each point is computed only from the games that had ended by then. Programs get a row for each point at which the
+    rating has changed.
 
     :param player: The player.
     :param game: A variant, such as "pods(size=5)". [default: all games together]
@@ -55,9 +56,18 @@ def rating(
     elif on_terminal():
         _print_rating(found, title, curves)
     else:
-        marks = ((each.version, mark) for each in found.history for mark in each.marks)
+        marks = ((each.version, mark) for each in found.history for mark in changes(each.marks))
         rows = ((player, version, str(mark.at_ms), *_numbers(mark.rating)) for version, mark in marks)
         table(HEADINGS, rows, "")
+
+
+def changes(marks: Sequence[arb.RatingMark]) -> Iterator[arb.RatingMark]:
+    """Yield the points of a history at which the rating is another one than before, each instant once."""
+    before: arb.RatingMark | None = None
+    for mark in marks:
+        if before is None or (mark.rating != before.rating and mark.at_ms > before.at_ms):
+            yield mark
+            before = mark
 
 
 def _print_rating(found: arb.Rating, title: str, curves: Sequence[Curve]) -> None:

@@ -122,9 +122,10 @@ class ReportResult:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """The sequential test of a trial has reached a decision, given in words."""
+    """A trial is over, for a reason given in words. decided: its sequential test ends it, not the end of its games."""
 
     note: str
+    decided: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,7 +271,7 @@ def _report(tournament: Tournament, command: do.ReportResult, at: int) -> list[e
 def _decide_trial(tournament: Tournament, command: do.Decide, at: int) -> list[ev.Event]:
     if tournament.phase is TournamentPhase.ENDED or not formats.of(tournament.spec).ends_by_test:
         return []
-    return [ev.Ended(at, ev.End.DECIDED, note=command.note)]
+    return [ev.Ended(at, ev.End.DECIDED if command.decided else ev.End.COMPLETE, note=command.note)]
 
 
 _HANDLERS: Final[dict[type, Callable[[Tournament, Any, int], list[ev.Event]]]] = {

@@ -163,6 +163,18 @@ def _draw(plies: int, seed: str, game: str, number: int, known: Collection[Line]
     return ()
 
 
+def different(openings: Openings, game: str, most: int) -> int:
+    """Return how many different openings a variant has, at least 1; `most` if there are as many or more.
+
+    Raises Refusal as the registry of games does.
+    """
+    lines = openings.lines.get(game)
+    if lines:
+        return min(most, len(set(lines)))
+    listed = all_lines(openings.plies, game, most)
+    return most if listed is None else max(1, len(listed))
+
+
 # What the organiser is told
 
 
@@ -177,12 +189,9 @@ def few(spec: Spec, meetings: int | None) -> dict[str, int]:
     for game in spec.games:
         lines = spec.openings.lines.get(game)
         most = MOST_LISTED if meetings is None else ceil(meetings / (1 if spec.paired else 2))
-        if lines:
-            number = len(set(lines))
-        else:
+        if not lines:
             most = min(most, MOST_LISTED)
-            listed = all_lines(spec.openings.plies, game, most)
-            number = most if listed is None else max(1, len(listed))
+        number = different(spec.openings, game, len(lines) if lines else most)
         if number < most or (lines and meetings is None):
             found[game] = number
     return found

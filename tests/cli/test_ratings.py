@@ -203,6 +203,12 @@ def row(place: int, group: int, player: str, version: str = "", **changes: objec
     return arb.LeaderboardRow(place, group, player, version, **{**values, **changes})  # type: ignore[arg-type]
 
 
+def test_a_history_has_a_row_for_each_change_and_no_instant_twice() -> None:
+    first, other = arb.Estimate(10.0, 0.0, 20.0), arb.Estimate(30.0, 20.0, 40.0)
+    marks = [arb.RatingMark(at, rating) for at, rating in ((1, first), (2, first), (3, other), (3, first), (4, other))]
+    assert [(mark.at_ms, mark.rating) for mark in rating.changes(marks)] == [(1, first), (3, other)]
+
+
 def test_unknown_values_are_marked() -> None:
     rows = [row(1, 1, "ann"), row(2, 1, "ben", "1.2", provisional=True), row(3, 2, "cat")]
     headings, lines = ratings_view.drawn_rows(rows)

@@ -167,7 +167,13 @@ class Ratings:
         dated = await self._history(player, game, points)
         now = self._clock.now_ms()
         history = [
-            (row.player, (*dated.get(row.player, ()), RatingPoint(now, row.rating, row.low, row.high)))
+            (
+                row.player,
+                (
+                    *(point for point in dated.get(row.player, ()) if point.at_ms < now),
+                    RatingPoint(now, row.rating, row.low, row.high),
+                ),
+            )
             for row in versions
         ]
         return PlayerRatings(versions, tuple(history))

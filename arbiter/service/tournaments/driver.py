@@ -297,7 +297,7 @@ class TournamentDriver:
         if self._test is None or self._newest.phase is not TournamentPhase.RUNNING:
             return None
         answer = self._test.answer()
-        return do.Decide(answer) if answer else None
+        return do.Decide(answer, self._test.has_decided) if answer else None
 
     def _next_command(self) -> do.Command | None:
         """Return the pairing that follows from the state, if it takes no time to make; else None."""

@@ -7,10 +7,11 @@ from typing import Final
 from arbiter.ratings.pairs import Pairs
 from arbiter.ratings.sprt import Hypotheses, Standing, Verdict, judge
 from arbiter.tournaments.formats.trial import TrialPairs, sides
+from arbiter.tournaments.openings import different
 from arbiter.tournaments.tournament import Tournament
 
 MILLE: Final = 1_000  #: error rates in a specification are in thousandths
-MOST_REPEATS: Final = 100  #: repeated pairs in a row after which new ones are unlikely
+MOST_REPEATS: Final = 100  #: repeated pairs in a row after which new ones are unlikely, however many openings there are
 
 
 class PairTest:
@@ -29,6 +30,8 @@ class PairTest:
         self._standing: Standing = judge(self._pairs, self._hypotheses)
         self._repeated = 0
         self._in_a_row = 0
+        games = tournament.spec.games
+        self._openings = {game: different(tournament.spec.openings, game, MOST_REPEATS) for game in games}
         self.update()
 
     @property
@@ -40,6 +43,11 @@ class PairTest:
     def verdict(self) -> Verdict:
         """The current verdict of the test."""
         return self._standing.verdict
+
+    @property
+    def has_decided(self) -> bool:
+        """Whether the test ends the trial: it has a verdict, or nothing new is to be expected."""
+        return self.verdict is not Verdict.UNDECIDED or self._in_a_row >= self._enough_repeats()
 
     def update(self) -> None:
         """Add the pairs that can be counted now."""
@@ -54,21 +62,43 @@ class PairTest:
 
     def answer(self) -> str:
         """Return the reason why the trial ends, as text for the record; '' while it goes on."""
-        standing = self._standing
-        a, b = sides(self._tournament)
-        if self.verdict is not Verdict.UNDECIDED:
-            elo = self._hypotheses.elo1 if self.verdict is Verdict.H1 else self._hypotheses.elo0
-            said = f"{self.verdict.value}: {a} is {elo:g} Elo above {b} from the openings of this trial"
-        elif self._in_a_row >= MOST_REPEATS:
-            said = (
-                f"undecided: the last {self._in_a_row} pairs of games were all played before, move by move; "
-                "give the trial more different openings (openings.plies, or openings.lines)"
-            )
-        else:
+        said = self._said()
+        if not said:
             return ""
-        counts = ", ".join(map(str, self._pairs))
+        standing, counts = self._standing, ", ".join(map(str, self._pairs))
         repeated = f"; {self._repeated} more pairs repeated earlier ones and did not count" if self._repeated else ""
         return (
             f"{said}; log-likelihood ratio {standing.ratio:.3f}, "
             f"bounds {standing.lower:.3f} and {standing.upper:.3f}, pairs with 0 to 2 points: {counts}{repeated}"
         )
+
+    def _enough_repeats(self) -> int:
+        """Return after how many repeated pairs in a row nothing new is to be expected.
+
+        Bots without chance never play two games from one opening in the same seats. If these have not, all openings
+        have come again after as many pairs; otherwise something new may come for long.
+        """
+        if any(self._reader.different(game) > number for game, number in self._openings.items()):
+            return MOST_REPEATS
+        return min(MOST_REPEATS, max(self._openings.values()) * len(self._openings))
+
+    def _said(self) -> str:
+        """Return the verdict, or why there will be none; '' while the trial goes on."""
+        tournament = self._tournament
+        a, b = sides(tournament)
+        if self.verdict is not Verdict.UNDECIDED:
+            elo = self._hypotheses.elo1 if self.verdict is Verdict.H1 else self._hypotheses.elo0
+            return f"{self.verdict.value}: {a} is {elo:g} Elo above {b} from the openings of this trial"
+        if self._in_a_row >= self._enough_repeats():
+            last = f"last {self._in_a_row} pairs of games were all" if self._in_a_row > 1 else "last pair of games was"
+            return (
+                f"undecided: the {last} played before, move by move; "
+                "give the trial more different openings (openings.plies, or openings.lines)"
+            )
+        if not tournament.all_decided():
+            return ""
+        gone = [player for player in (a, b) if tournament.entrants[player].withdrawn]
+        if gone:
+            return f"undecided: {' and '.join(gone)} withdrew"
+        most = tournament.spec.options.most_meetings
+        return f"undecided at the end of options.most_meetings, {most}" if len(tournament.meetings) >= most else ""

@@ -11,6 +11,7 @@ openings.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -98,6 +99,10 @@ class TrialPairs:
         self._tournament = tournament
         self._read = 0  # meetings
         self._seen: set[tuple[str, str, str]] = set()  # variant, seat 1, moves
+
+    def different(self, variant: str) -> int:
+        """Return how many different games of a variant were played with the same seats, the more of both seatings."""
+        return max(Counter(seat1 for game, seat1, _ in self._seen if game == variant).values(), default=0)
 
     def read(self) -> Iterator[TrialPair]:
         """Yield the pairs that can be counted now. Each pair is yielded once."""

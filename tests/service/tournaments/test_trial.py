@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import heapq
 import random
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments.events import End
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import ScheduledGame
-from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.spec import Format, Openings, Options, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of
 
@@ -108,8 +109,35 @@ def test_a_repeated_pair_counts_once() -> None:
     _, test = trial(SPEC, play)
     assert test.pairs.total == 1
     assert test.verdict is Verdict.UNDECIDED
-    assert test.answer().startswith(f"undecided: the last {MOST_REPEATS} pairs of games were all played before")
+    assert test.answer().startswith("undecided: the last pair of games was played before, move by move")
     assert "openings.plies" in test.answer()
+
+
+@pytest.mark.parametrize("lines", [1, 7, 12])
+def test_without_chance_it_ends_once_all_openings_have_come_again(lines: int) -> None:
+    openings = Openings(lines={SPEC.games[0]: tuple((f"{number}",) for number in range(lines))})
+
+    def play(game: ScheduledGame) -> Ending:
+        line = (game.meeting - 1) % lines
+        return Ending(1 if line % 2 else 2, 1.0, f"{line} {game.seat1}")
+
+    played, test = trial(dataclasses.replace(SPEC, openings=openings), play)
+    assert test.pairs.total == lines
+    assert len(played.tournament.meetings) == 2 * lines, "each opening once, and once more"
+    assert test.verdict is Verdict.UNDECIDED
+    assert "log-likelihood ratio" in test.answer()
+
+
+def test_bots_with_chance_may_repeat_a_pair_and_go_on() -> None:
+    """Two pairs differ, so that these bots play by chance; then come many that repeat the first."""
+
+    def play(game: ScheduledGame) -> Ending:
+        return Ending(1 if game.meeting % 2 else 2, 1.0, f"{game.meeting == 2} {game.seat1}")
+
+    played, test = trial(SPEC, play)
+    assert test.pairs.total == 2
+    assert len(played.tournament.meetings) == 2 + MOST_REPEATS
+    assert test.answer().startswith(f"undecided: the last {MOST_REPEATS} pairs of games were all played before")
 
 
 def test_a_pair_with_a_new_game_counts() -> None:
@@ -159,3 +187,11 @@ def test_a_verdict_by_the_last_pair_counts() -> None:
     just_enough = run(played(len(whole.meetings)))
     assert just_enough.end is not None
     assert (just_enough.end.end, just_enough.end.note) == (End.DECIDED, whole.end.note)
+
+
+def test_an_undecided_trial_says_where_its_test_stands() -> None:
+    end = run(played(1)).end
+    assert end is not None
+    assert end.end is End.COMPLETE, "it has no verdict"
+    assert end.note.startswith("undecided at the end of options.most_meetings, 1; log-likelihood ratio ")
+    assert re.search(r"bounds -2.944 and 2.944, pairs with 0 to 2 points: \d, \d, \d, \d, \d$", end.note)
