@@ -56,6 +56,7 @@ class _Check(EarlierRounds):
                 self._entry_changed(event)
             case ev.Started():
                 self.starters = list(event.seeds)
+                self.rules = event.rules
                 self._started()
             case ev.Paired():
                 self._paired(event)
@@ -113,6 +114,7 @@ class _Check(EarlierRounds):
         for meeting in event.meetings:
             self.by_round[event.round].append(meeting)
         self.byes[event.round].extend(event.byes)
+        self.sitting[event.round] = {player for player in self.here if event.round in self.asked[player]}
 
     def _meeting(self, meeting: Meeting, event: ev.Paired) -> None:
         where = f"meeting {meeting.number}"

@@ -216,6 +216,41 @@ def test_the_checker_names_players_whom_a_round_of_a_swiss_left_out() -> None:
     assert f"round 1: not everybody who plays was paired, or others were: {', '.join(left_out)}" in found
 
 
+def test_the_checker_finds_wrong_seats_in_a_swiss() -> None:
+    """In round 2 everybody prefers the other seat; players with the same preference take what round 1 leaves open."""
+    log = played(spec_of(Format.SWISS, rounds=3), 8).log
+    rounds = [number for number, event in enumerate(log) if isinstance(event, ev.Paired)]
+    second = log[rounds[1]]
+    assert isinstance(second, ev.Paired)
+    meeting = second.meetings[0]
+    turned = meeting._replace(first=meeting.second, second=meeting.first)
+    changed = dataclasses.replace(second, meetings=(turned, *second.meetings[1:]))
+    text = f"round 2: {turned.first} and {turned.second} have the seats that the other one prefers"
+    assert text in violations([*log[: rounds[1]], changed])
+    assert violations(log[: rounds[1] + 1]) == []
+
+
+def test_the_checker_finds_a_bye_that_a_lower_player_could_have_had() -> None:
+    """In round 2 of seven a winner and the player with the bye change places."""
+    log = played(spec_of(Format.SWISS, rounds=3), 7).log
+    rounds = [number for number, event in enumerate(log) if isinstance(event, ev.Paired)]
+    second = log[rounds[1]]
+    assert isinstance(second, ev.Paired)
+    (bye,) = second.byes
+    meeting = second.meetings[0]
+    changed = dataclasses.replace(
+        second, meetings=(meeting._replace(first=bye), *second.meetings[1:]), byes=(meeting.first,)
+    )
+    assert any("with a lower score could have had it" in text for text in violations([*log[: rounds[1]], changed]))
+    before = [
+        dataclasses.replace(event, rules="an edition in which the bye came last")
+        if isinstance(event, ev.Started)
+        else event
+        for event in log[: rounds[1]]
+    ]
+    assert not any("with a lower score" in text for text in violations([*before, changed]))
+
+
 def test_the_checker_finds_a_seat_three_times_in_a_row() -> None:
     log = played(spec_of(Format.ROUND_ROBIN), 6).log
     turned = [

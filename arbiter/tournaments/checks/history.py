@@ -24,8 +24,9 @@ class EarlierRounds:
     """The rounds, results and players of a tournament. While a round is checked, it holds only the earlier rounds.
 
     order: players in order of entry. here, gone: active and withdrawn players. asked: the byes that each player
-    requested. ratings: for seeding. starters: players from the start, by seed. open: the match of each running game.
-    attempts: the number of matches of each game.
+    requested; sitting: the requested byes of each round. ratings: for seeding. starters: players from the start, by
+    seed. rules: by which the rounds are paired, with their edition. open: the match of each running game. attempts: the
+    number of matches of each game.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -35,7 +36,9 @@ class EarlierRounds:
         self.gone: set[str] = set()
         self.asked: dict[str, tuple[int, ...]] = {}
         self.ratings: dict[str, int] = {}
+        self.sitting: dict[int, set[str]] = {}
         self.starters: list[str] = []
+        self.rules = ""
         self.meetings: dict[int, Meeting] = {}
         self.by_round: defaultdict[int, list[Meeting]] = defaultdict(list)
         self.byes: defaultdict[int, list[str]] = defaultdict(list)
@@ -66,11 +69,3 @@ class EarlierRounds:
     def done(self, meeting: Meeting) -> bool:
         """Return whether all games of a meeting have ended."""
         return all(game.number in self.results for game in meeting.games)
-
-    def seats(self, player: str) -> list[int]:
-        """Return a player's seats in the first games of its meetings that were played, in order."""
-        return [
-            1 if meeting.first == player else 2
-            for meeting in self.past()
-            if player in (meeting.first, meeting.second) and meeting.first != meeting.second and self.played(meeting)
-        ]
