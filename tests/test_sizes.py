@@ -50,6 +50,7 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "tests/rpc/test_clocks.py": ONE_SUBJECT,
     "tests/rpc/test_limits.py": ONE_SUBJECT,
     "tests/rpc/test_rights.py": "the table of rights, and what makes the requests for its cells",
+    "tests/rpc/test_tournaments.py": ONE_SUBJECT,
     "tests/runtime/escapes/attempts.py": "it runs as a single file, where nothing can be imported",
     "tests/service/matches/test_registry.py": ONE_SUBJECT,
     "tests/service/observing/test_feed.py": ONE_SUBJECT,

@@ -136,13 +136,14 @@ def tournament_in(format_: Format, phase: TournamentPhase) -> TournamentRun:
 
 
 def command_of(change: EntryChange) -> do.Command:
-    return {
+    commands: dict[EntryChange, do.Command] = {
         EntryChange.ENTER: do.Enter("new", "org", "x"),
         EntryChange.RETURN: do.Enter("p001", "org", "x"),
         EntryChange.WITHDRAW: do.Withdraw("p001", "org", "x"),
         EntryChange.BYES: do.ChangeEntry("p001", "org", "x", byes=(2,)),
         EntryChange.SEED: do.ChangeEntry("p001", "org", "x", rating=2400),
-    }[change]
+    }
+    return commands[change]
 
 
 @pytest.mark.parametrize("format_", list(Format))
