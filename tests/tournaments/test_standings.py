@@ -226,7 +226,7 @@ def test_requested_byes_give_half_a_point_until_a_withdrawal() -> None:
 def test_a_late_player_has_no_points_for_missed_rounds() -> None:
     tournament_run = run_of(spec_of(Format.SWISS, rounds=2), 4, better)
     tournament_run.pair()
-    tournament_run.act(do.Enter("p009", "organiser", "late", byes=(1,)))
+    tournament_run.act(do.Enter("p009", "organiser", "late"))
     assert row(tournament_run.tournament, "p009").points == 0
     tournament_run.play()
     # Paired in round 2, the player loses, or has the bye.
