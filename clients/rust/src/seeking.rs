@@ -33,6 +33,15 @@ struct Place {
     challenge_id: String,
 }
 
+impl Place {
+    /// Forgets the seek if it is among those that are closed.
+    fn forget(&mut self, closed: &HashSet<String>) {
+        if closed.contains(&self.challenge_id) {
+            self.challenge_id.clear();
+        }
+    }
+}
+
 /// The items of the stream that have not been handled.
 #[derive(Default)]
 struct Told {
@@ -108,9 +117,13 @@ impl Seeker {
             self.find_again(&player, &mut places).await?;
             self.told().greeted = false;
         }
-        let mut open = 0;
-        places.sort_by_key(|place| place.challenge_id.is_empty()); // those that are open come first
         for place in places.iter_mut() {
+            place.forget(&self.told().closed);
+        }
+        let mut open = 0;
+        let mut open_first: Vec<&mut Place> = places.iter_mut().collect();
+        open_first.sort_by_key(|place| place.challenge_id.is_empty());
+        for place in open_first {
             if let Some(refusal) = self.settle(place, open).await? {
                 return Ok(Some(refusal));
             }
@@ -124,9 +137,7 @@ impl Seeker {
     /// Makes or withdraws one seek, as things are now, where others are `open`: any of them may become a match, and they
     /// are no more than the matches that are left. Returns the refusal of terms that the server does not take.
     async fn settle(&self, place: &mut Place, open: u64) -> Result<Option<Error>, Error> {
-        if self.told().closed.contains(&place.challenge_id) {
-            place.challenge_id.clear();
-        }
+        place.forget(&self.told().closed); // it may have closed since the look began
         let wanted = !self.stopped.load(Ordering::Acquire) && !self.slots.full() && open < self.slots.left();
         if wanted && place.challenge_id.is_empty() {
             return self.make(place).await;

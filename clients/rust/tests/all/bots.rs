@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use arbiter_client::{
     ArbiterError, Bot, BotError, ChallengeClosed, Choice, DrawOffer, Error, FinishedMatch, LiveMatch, Options, Profile,
@@ -33,6 +34,13 @@ pub struct Notes(Arc<Mutex<Vec<String>>>);
 impl Notes {
     pub fn add(&self, note: String) {
         self.0.lock().expect("no test panicked with it").push(note);
+    }
+
+    /// Waits for a note.
+    pub async fn has(&self, note: &str) {
+        while !self.all().iter().any(|each| each == note) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     pub fn all(&self) -> Vec<String> {

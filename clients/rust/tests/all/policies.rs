@@ -6,7 +6,7 @@ use arbiter_client::{
 };
 
 use crate::bots::{Noted, Playing};
-use crate::peer::{PLAYER, Peer, Stream, refusal, running, won};
+use crate::peer::{PLAYER, Peer, Stream, refusal, running, soon, won};
 
 fn terms(game: &str, time_control: &str) -> Terms {
     Terms { game: game.into(), time_control: time_control.into(), ..Terms::default() }
@@ -191,7 +191,7 @@ async fn seeks_are_kept_open_while_there_is_room_for_a_match() {
     stream.say([closed("seek-2", ""), Item::Ended(won("m1", "c1"))]).await;
     assert_eq!(peer.asked_for().await, ("CreateSeek", "pods".to_owned()));
     assert_eq!(peer.asked_for().await, ("CreateSeek", "hop-it".to_owned()));
-    assert!(notes.all().contains(&"closed seek-1".to_owned()));
+    soon(notes.has("closed seek-1")).await;
     // At the end of the run nobody shall wait for a bot that is gone.
     playing.stop();
     assert_eq!(peer.asked_for().await, ("DeclineChallenge", "seek-3: ".to_owned()));
@@ -239,6 +239,29 @@ async fn a_seek_that_the_server_does_not_take_ends_the_run_and_one_that_it_can_n
     drop(stream);
     let refused = playing.ended().await.expect_err("there is no such game");
     assert_eq!(refused.reason(), Some(Reason::GameUnknown));
+}
+
+#[tokio::test]
+async fn a_seek_that_became_a_match_is_not_made_again_where_another_one_may_become_the_last_match() {
+    let mut peer = Peer::start().await;
+    let options = peer.options().with_matches(2u64);
+    let bot = seeking(0, &["pods", "hop-it"]);
+    let notes = bot.notes();
+    let playing = Playing::start(bot, options);
+    let mut stream = peer.stream().await;
+    stream.meet().await;
+    assert_eq!(peer.asked_for().await, ("ListChallenges", String::new()));
+    for game in ["pods", "hop-it"] {
+        assert_eq!(peer.asked_for().await, ("CreateSeek", game.to_owned()));
+    }
+    stream.say([closed("seek-1", "m1"), Item::Match(running("m1"))]).await; // the second seek may become the last match
+    soon(notes.has("closed seek-1")).await;
+    stream.say([closed("seek-2", "m2"), Item::Match(running("m2"))]).await;
+    soon(notes.has("closed seek-2")).await;
+    stream.say([Item::Ended(won("m1", "c1")), Item::Ended(won("m2", "c2"))]).await;
+    drop(stream);
+    playing.ended().await.expect("it has played what it was to play");
+    assert!(peer.asked_nothing_more(), "no third seek was made");
 }
 
 #[tokio::test]

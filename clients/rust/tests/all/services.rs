@@ -123,6 +123,11 @@ impl Peer {
         soon(self.asked.recv()).await.expect("the peer is there")
     }
 
+    /// Returns whether all calls that were made have been looked at.
+    pub fn asked_nothing_more(&self) -> bool {
+        self.asked.is_empty()
+    }
+
     /// Returns the next call that is made: its method, and what it is about.
     pub async fn asked_for(&mut self) -> (&'static str, String) {
         let asked = self.asked().await;
