@@ -68,6 +68,23 @@ class Limits(_Section):
     connection_streams: Count = Field(
         default=2_000, ge=1, description="calls under way on a connection; further ones wait in the client"
     )
+    page_connections: Count = Field(
+        default=2_000, ge=1, description="connections to the page; further ones are closed at once"
+    )
+    page_connections_of_address: Count = Field(
+        default=250, ge=1, description="the same, from one address; those of `web_proxies` do not count"
+    )
+    page_requests_a_second: Count = Field(
+        default=50,
+        ge=1,
+        description="requests to the page from one address; long ones count as several; twice that at once",
+    )
+    page_percent: int = Field(
+        default=25,
+        ge=1,
+        le=100,
+        description="the part of the server's time that requests to the page may take, in percent; further ones wait",
+    )
     idle_connection_ms: Milliseconds = Field(
         default=600_000, ge=1_000, description="time after which a connection without calls is closed"
     )

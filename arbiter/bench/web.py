@@ -40,7 +40,14 @@ BROWSER_TIMES: Final = 6  #: as long as another round is that in Chromium, for p
 MOST_UPDATE_MS: Final = 5.0  #: may a browser take to show an event
 MOST_RATE: Final = 8_000  #: moves a second, at most, by which the number of matches is reckoned
 MOST_TIMES: Final = 1.1  #: as long as without viewers may the players' moves take
-LIMITS: Final = {"streams_of_player": 10_000, "calls_a_second": 100_000, "observer_messages_a_second": 1_000_000}
+LIMITS: Final = {
+    "streams_of_player": 10_000,
+    "calls_a_second": 100_000,
+    "observer_messages_a_second": 1_000_000,
+    "page_requests_a_second": 100_000,
+    "page_connections": 10_000,
+    "page_connections_of_address": 10_000,
+}
 """All viewers come from one address, which else would count as one visitor."""
 
 

@@ -318,11 +318,14 @@ def _disk(settings: Settings) -> Iterator[Finding]:
 
 
 def _open_files(settings: Settings) -> Finding:
-    may, needs = machine.open_files(), settings.limits.connections + OTHER_FILES
-    text = f"a process may have {may:,} open here; for limits.connections = {settings.limits.connections:,} "
+    connections = settings.limits.connections + settings.limits.page_connections
+    may, needs = machine.open_files(), connections + OTHER_FILES
+    text = (
+        f"a process may have {may:,} open here; for limits.connections and page_connections, {connections:,} in all, "
+    )
     if may >= needs:
         return Finding("files", Grade.GOOD, f"{text}a server needs {needs:,}")
-    advice = f"`ulimit -n {needs}`, LimitNOFILE={needs} in a unit of systemd, or a smaller limits.connections"
+    advice = f"`ulimit -n {needs}`, LimitNOFILE={needs} in a unit of systemd, or smaller limits"
     return Finding("files", Grade.NOTE, f"{text}a server would need {needs:,}", advice)
 
 

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,6 +19,7 @@ from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate, Waiting
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.accounts import AccountPages
+from arbiter.web.assets import assets
 from arbiter.web.callers import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.calls import WithCalls
 from arbiter.web.live import Live
@@ -29,9 +30,10 @@ from arbiter.web.pages import Pages
 from arbiter.web.play import PlayPages
 from arbiter.web.proxied import PublicAddress
 from arbiter.web.rating_pages import RatingPages
-from arbiter.web.rendering import HERE, VISITOR, Templates
+from arbiter.web.rendering import VISITOR, Templates
 from arbiter.web.tokens import TokenPages
 from arbiter.web.tournament_pages import TournamentPages
+from arbiter.web.visits import Visits
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -46,7 +48,7 @@ def application(gate: Gate, settings: Settings, calls: ASGIApp | None = None, me
     app: ASGIApp = _pages(gate, settings, meter)
     if calls is not None:
         app = WithCalls(app, calls, settings.web_origins)
-    app = _Headers(app)
+    app = Visits(_Headers(app), settings.limits, meter)
     return PublicAddress(app, settings.web_url) if settings.web_url else app
 
 
@@ -114,9 +116,7 @@ class _Routes:
             "/games": self._pages.games,
             "/games/{game}": self._pages.game,
             "/keys.json": self._pages.keys,
-            "/static/page.css": self._pages.style,
-            "/static/page.js": _script,
-            "/static/icon.svg": _icon,
+            **{path: asset.answer for path, asset in assets().items()},
             "/sign-in": self._accounts.sign_in,
             "/register": self._accounts.register,
             "/play": self._play.play,
@@ -173,14 +173,6 @@ class _Refusals:
         templates = self._templates
         viewer = VISITOR if status == 429 else await templates.viewer(request)  # or this page is refused too
         return await templates.page(request, "refused.html", status, viewer=viewer, message=message, code=status)
-
-
-async def _script(request: Request) -> Response:
-    return FileResponse(HERE / "static" / "page.js", media_type="text/javascript")
-
-
-async def _icon(request: Request) -> Response:
-    return FileResponse(HERE / "static" / "icon.svg", media_type="image/svg+xml")
 
 
 class _Headers:

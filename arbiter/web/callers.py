@@ -46,7 +46,7 @@ def call_of(request: Request) -> Call:
     kind, _, secret = request.headers.get("authorization", "").partition(" ")
     address = request.client.host if request.client is not None else ""
     given = secret.strip() if kind.lower() == "bearer" else session_of(request)
-    return Call(given or None, address)
+    return Call(given or None, address, counted=True)
 
 
 def session_of(request: Request) -> str:

@@ -1,7 +1,7 @@
-"""Connections of browsers: a time limit for requests, and direct writes of event streams.
+"""Connections of browsers: their number, a time limit for requests and answers, direct writes of event streams.
 
-uvicorn waits without a limit for the rest of a request. The number of connections is limited, so clients that send one
-byte from time to time would occupy them all.
+uvicorn waits without a limit for the rest of a request, and for a client that does not read its answer. The number of
+connections is limited, so clients that send one byte from time to time, or read none, would occupy them all.
 
 Events for a thousand browsers are written directly to their connections: through the layers of ASGI it would take ten
 times as long. The scope of a request has a `Direct` for that, as the extension `DIRECT`.
@@ -10,12 +10,16 @@ times as long. The scope of a request has a `Direct` for that, as the extension 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Collection
 from typing import Any, ClassVar, Final
 
 import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from arbiter.config import Limits
+from arbiter.service.gate.addresses import counted_as
 from arbiter.web.channels import Message
 
 ARRIVING: Final = (h11.IDLE, h11.SEND_BODY)  #: states of a client whose request has not arrived completely
@@ -47,12 +51,45 @@ class Direct:
             self._transport.write(message.chunk if self._in_chunks else message.plain)
 
 
+class OpenConnections:
+    """Counts the open connections, in all and of each address. `proxies`: addresses that are not counted alone."""
+
+    def __init__(self, limits: Limits, proxies: Collection[str]) -> None:
+        self._most = limits.page_connections
+        self._most_of_address = limits.page_connections_of_address
+        self._proxies = proxies
+        self._of: Counter[str] = Counter()
+
+    def open(self, address: str) -> bool:
+        """Count one more connection of an address and return whether it may stay; if not, it is not counted."""
+        full = self._of.total() >= self._most
+        if full or (self._of[address] >= self._most_of_address and not self._proxied(address)):
+            return False
+        self._of[address] += 1
+        return True
+
+    def close(self, address: str) -> None:
+        """Count one connection of an address less."""
+        self._of[address] -= 1
+        if not self._of[address]:
+            del self._of[address]
+
+    def _proxied(self, address: str) -> bool:
+        return address in self._proxies or "*" in self._proxies
+
+
 class BrowserConnection(H11Protocol):
-    """A connection that is closed if a request is too slow. Between requests, keep-alive limits the wait."""
+    """A connection that is closed if a request is too slow, or an answer is not read for as long.
+
+    Between requests, keep-alive limits the wait.
+    """
 
     patience_s: ClassVar[float]
+    all_open: ClassVar[OpenConnections]
 
     _deadline: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+    _address: str | None = None  #: under which this connection is counted
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -64,14 +101,33 @@ class BrowserConnection(H11Protocol):
         await self._pages(scope, receive, send)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the class above
-        """Start to wait for the first request."""
+        """Start to wait for the first request; or end the connection if there are too many."""
         super().connection_made(transport)
-        self._wait()
+        address = counted_as(self.client[0] if self.client else "")
+        if self.all_open.open(address):
+            self._address = address
+            self._wait()
+        else:
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the wait."""
         self._wait_no_more()
+        self._read_on()
+        if self._address is not None:
+            self.all_open.close(self._address)
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Start to wait for a client that does not read."""
+        super().pause_writing()
+        if self._unread is None:
+            self._unread = self.loop.call_later(self.patience_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Write on, since the client has read."""
+        self._read_on()
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         """Receive a part of a request. The time limit stays the same: it is that of the whole request."""
@@ -80,6 +136,11 @@ class BrowserConnection(H11Protocol):
             self._wait()
         else:
             self._wait_no_more()
+
+    def _read_on(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _wait(self) -> None:
         if self._deadline is None:

@@ -13,11 +13,11 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import TournamentQuery
-from arbiter.web.boards import board, ground_of, shown, sprite, style_sheet
+from arbiter.web.boards import board, ground_of, shown, sprite
 from arbiter.web.callers import call_of
 from arbiter.web.grids import MOST, grid
 from arbiter.web.rating_pages import places
-from arbiter.web.rendering import HERE, Templates
+from arbiter.web.rendering import Templates
 from arbiter.web.rules import rules_page
 from arbiter.web.tournament_pages import PHASES
 
@@ -25,7 +25,7 @@ SHORT: Final = 10  #: rows of each list on the front page
 
 
 class Pages:
-    """The handlers of these pages, and of the public keys and the style sheet."""
+    """The handlers of these pages, and of the public keys."""
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
         self._gate = gate
@@ -79,7 +79,3 @@ class Pages:
             rules=rules,
             signs=start.signs,
         )
-
-    async def style(self, request: Request) -> Response:
-        """Return the style sheet of pages and boards."""
-        return Response((HERE / "static" / "page.css").read_text() + style_sheet(), media_type="text/css")

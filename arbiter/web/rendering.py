@@ -17,6 +17,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.rights import Action, within
 from arbiter.service.ports.journal import MatchSummary
 from arbiter.tournaments.standings import quarters_text
+from arbiter.web.assets import assets
 from arbiter.web.callers import call_of, session_of
 from arbiter.web.forms import form_token
 from arbiter.web.rules import inline
@@ -55,6 +56,7 @@ class Templates:
             loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
         )
         self._environment.filters |= {
+            "asset": lambda path: assets()[path].address,
             "time": _time,
             "day": day,
             "instant": _instant,

@@ -16,7 +16,7 @@ from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import Meter
 from arbiter.web.application import application
-from arbiter.web.connections import BrowserConnection
+from arbiter.web.connections import BrowserConnection, OpenConnections
 
 WAITING: int = 1_024  #: connections that wait to be accepted
 GRACE_S: int = 2  #: seconds that responses have to end when the server stops
@@ -42,6 +42,7 @@ class WebServer:
 
         class InTime(BrowserConnection):
             patience_s = settings.limits.request_ms / 1000
+            all_open = OpenConnections(settings.limits, settings.web_proxies)
 
         config = uvicorn.Config(
             app,
@@ -54,7 +55,6 @@ class WebServer:
             proxy_headers=bool(settings.web_proxies),
             forwarded_allow_ips=list(settings.web_proxies),
             backlog=WAITING,
-            limit_concurrency=settings.limits.connections,
             timeout_graceful_shutdown=GRACE_S,
             ssl_certfile=settings.tls_certificate,
             ssl_keyfile=settings.tls_key,

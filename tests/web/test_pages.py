@@ -17,6 +17,7 @@ from arbiter.matches.commands import Resign
 from arbiter.matches.comments import Comment
 from arbiter.ratings.answers import Row
 from arbiter.ratings.record import Forfeits
+from arbiter.web.assets import assets
 from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.rating_pages import places
 from arbiter.web.rules import html
@@ -56,7 +57,7 @@ async def test_every_page_exists_and_obeys_the_content_policy(page: Site) -> Non
         assert [name for name, _ in elements.found].count("h1") == 1, path
         for name, attributes in elements.found:
             assert name not in ("style", "iframe", "object", "embed"), path
-            assert name != "script" or attributes.get("src") == "/static/page.js", path
+            assert name != "script" or attributes.get("src") == assets()["/static/page.js"].address, path
             assert not [key for key in attributes if key == "style" or key.startswith("on")], path
             assert not set(attributes.get("class") or "") & set("\"'&;"), path
         ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]

@@ -41,10 +41,14 @@ REFUSED_TIMES: Final = 2
 
 
 class Call(NamedTuple):
-    """The origin of a call. secret: of its token, None without a token. address: where it comes from, as text."""
+    """The origin of a call. secret: of its token, None without a token. address: where it comes from, as text.
+
+    counted: whether it is a part of a request that has been counted as a whole, as those of the page are.
+    """
 
     secret: str | None
     address: str
+    counted: bool = False
 
 
 class Admission:
@@ -78,7 +82,7 @@ class Admission:
         if self._public and not call.secret and only_reads(action):
             return await self._visitor(call)
         caller = await self._authenticated(call)
-        if action not in UNCOUNTED:
+        if action not in UNCOUNTED and not call.counted:
             await self._count(caller)
         check_scope(caller, action)
         return caller
@@ -95,7 +99,8 @@ class Admission:
         if lock is None:
             lock = self._reading[name] = asyncio.Lock()
         async with lock:
-            await _sleep_ms(self._pace.owe(name, _now_ms(), 0))
+            if not caller.counted:
+                await _sleep_ms(self._pace.owe(name, _now_ms(), 0))
             yield
 
     def charge(self, caller: Caller, rows: int) -> None:
@@ -105,7 +110,7 @@ class Admission:
         recovered.
         """
         tokens = rows // self._rows
-        if tokens:
+        if tokens and not caller.counted:
             for buckets in (self._calls, self._pace):
                 buckets.owe(_counted_as(caller), _now_ms(), tokens)
 
@@ -138,6 +143,8 @@ class Admission:
 
     def anybody(self, call: Call) -> None:
         """Accept a call with or without a token, within the rate limit of its address. Raises Refusal RATE_LIMITED."""
+        if call.counted:
+            return
         self._calls.use(f"address {counted_as(call.address)}", _now_ms())
 
     async def name(self, call: Call, action: Action) -> str:
@@ -158,14 +165,18 @@ class Admission:
 
         It is counted by its address: no player has such a name.
         """
-        visitor = Caller(f"address {counted_as(call.address)}", NO_TOKEN, frozenset({Scope.OBSERVE.value}))
-        await self._count(visitor)
+        visitor = Caller(
+            f"address {counted_as(call.address)}", NO_TOKEN, frozenset({Scope.OBSERVE.value}), call.counted
+        )
+        if not call.counted:
+            await self._count(visitor)
         return visitor
 
     async def _authenticated(self, call: Call) -> Caller:
         try:
             async with self._cut_off.waiting():
-                return await self._accounts.authenticate(call.secret)
+                caller = await self._accounts.authenticate(call.secret)
+                return caller._replace(counted=True) if call.counted else caller
         except Refusal as refusal:
             address, now_ms = counted_as(call.address), _now_ms()
             self._calls.use(f"address {address}", now_ms)

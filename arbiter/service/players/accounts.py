@@ -40,11 +40,15 @@ NO_TOKEN: Final = ""  #: in place of a token's id
 
 
 class Caller(NamedTuple):
-    """A caller, and its token. NO_TOKEN: the call had none, and `player` is a name for its address."""
+    """A caller, and its token. NO_TOKEN: the call had none, and `player` is a name for its address.
+
+    counted: whether its calls are parts of a request that has been counted as a whole.
+    """
 
     player: str
     token_id: str
     scopes: frozenset[str]
+    counted: bool = False
 
     def may(self, scope: Scope) -> bool:
         """Return whether the token has a scope, or scope admin."""
