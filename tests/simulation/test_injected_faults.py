@@ -103,7 +103,7 @@ def skips_an_event(patch: pytest.MonkeyPatch) -> None:
     """A stream that resumes one revision too late."""
     of_match = Feed.of_match
 
-    def skipping(self: Feed, match_id: str, after: int, reader: str) -> AbstractAsyncContextManager[Stream]:
+    def skipping(self: Feed, match_id: str, after: int, reader: str = "") -> AbstractAsyncContextManager[Stream]:
         return of_match(self, match_id, after + 1 if after else 0, reader)
 
     patch.setattr(Feed, "of_match", skipping)
@@ -113,7 +113,7 @@ def repeats_an_event(patch: pytest.MonkeyPatch) -> None:
     """A stream of all matches that resumes one place too early."""
     of_all = Feed.of_all
 
-    def repeating(self: Feed, after: int | None, label: str, reader: str) -> AbstractAsyncContextManager[Stream]:
+    def repeating(self: Feed, after: int | None, label: str, reader: str = "") -> AbstractAsyncContextManager[Stream]:
         return of_all(self, after - 1 if after else after, label, reader)
 
     patch.setattr(Feed, "of_all", repeating)

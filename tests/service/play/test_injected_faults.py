@@ -25,6 +25,7 @@ from arbiter.service.ports.journal import Append
 from arbiter.service.ports.replicas import Taken
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
+from tests.replaced import check_arguments
 from tests.service.matches import test_following, test_several_servers
 from tests.service.play import (
     test_cleaning_up,
@@ -268,5 +269,6 @@ def counts_before_it_stores(patch: Patch) -> None:
 )
 def test_it_is_found(inject: Injection, test: Callable[[], object], monkeypatch: Patch) -> None:
     inject(monkeypatch)
+    check_arguments(monkeypatch)
     with pytest.raises((AssertionError, LookupError, RecordError, RuntimeError)):
         test()
