@@ -59,6 +59,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "rated": "Whether the games count for ratings.",
     "paired": "Whether each game is played twice, with swapped seats and the same opening.",
     "at_once": "How many games of this tournament one player plays at a time.",
+    "attempts": "How often a game is played at most, if its matches are void. Then who did not come has lost it, "
+    "or neither has won.",
     "tie_breaks": "What orders players who are level, in this order. Without any: those of the format.",
     "time_odds": 'Other time controls for some players: `[time_odds]`, then `player = "30s"`.',
     "options.cycles": "Round robin, gauntlet: how often each pair meets.",

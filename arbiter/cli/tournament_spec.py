@@ -120,6 +120,7 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
         rated=spec.rated,
         paired=spec.paired,
         at_once=spec.at_once,
+        attempts=spec.attempts,
         options=arb.TournamentOptions(**asdict(spec.options)),
         openings=arb.Openings(
             spec.openings.plies,

@@ -108,10 +108,10 @@ def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGa
         return f"{game} begins: match {what.match_id}"
     reason = what.reason.replace("_", " ")
     if isinstance(what, arb.GameVoided):
-        return f"{game} is void ({reason}), and is played again"
+        return f"{game} is void ({reason}): attempt {what.attempt}"
     if what.winner:
         return f"{game}: {named(players, what.winner)} wins ({reason})"
-    return f"{game}: {'lost by both' if what.cause == 'absence' else 'a draw'} ({reason})"
+    return f"{game}: {'lost by both' if what.cause == 'absence' or not what.match_id else 'a draw'} ({reason})"
 
 
 def seconds(milliseconds: int) -> str:

@@ -5,8 +5,8 @@ formats. It describes each fault in words; an empty list means that every round 
 
 Rules for all formats: nobody is paired after withdrawing, before entering, or twice at once in a round; nobody is
 paired with itself (except a ladder's newcomer); meetings and games are numbered without gaps; a pair of games has both
-seatings; no game ends twice; void games are played again. Each module of `arbiter.tournaments.checks` adds the rules of
-its format.
+seatings; no game ends twice; void games are played again, no more than `attempts` times. Each module of
+`arbiter.tournaments.checks` adds the rules of its format.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from arbiter.tournaments import checks
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.history import EarlierRounds, is_void
 from arbiter.tournaments.checks.openings import OpeningsCheck
+from arbiter.tournaments.game_ends import NO_SHOW, UNPLAYED
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Spec
 
@@ -148,6 +149,8 @@ class _Check(EarlierRounds):
         self.attempts[event.game] += 1
         if event.attempt != self.attempts[event.game]:
             self.say(f"game {event.game}: attempt {event.attempt} is out of order")
+        if event.attempt > self.spec.attempts:
+            self.say(f"game {event.game} was begun {event.attempt} times, of {self.spec.attempts} at most")
         self.open[event.game] = event.match
         meeting = self.meetings.get(self.meeting_of_game.get(event.game, 0))
         if meeting is None:
@@ -162,6 +165,8 @@ class _Check(EarlierRounds):
         under_way = self.open.pop(event.game, "")
         if event.match != under_way:
             self.say(f"game {event.game} ended by match {event.match!r}, but was under way as {under_way!r}")
+        if not event.match and event.reason in (NO_SHOW, UNPLAYED) and self.attempts[event.game] < self.spec.attempts:
+            self.say(f"game {event.game} was given up after attempt {self.attempts[event.game]}")
         if is_void(event):
             self.say(f"game {event.game} has the void match {event.match!r} as its result")
         self.results[event.game] = event

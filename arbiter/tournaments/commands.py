@@ -108,7 +108,7 @@ class ReportResult:
     """The match of a game has ended; `winner` None means that it was void. `moves`: as in `events.EndedGame`.
 
     absent: the seats of the players because of whose absence it ended. `arbiter.tournaments.game_ends` decides what
-    this means for the game.
+    this means for the game. stopped: the tournament has ended the match itself, because it ends.
     """
 
     game: int
@@ -118,6 +118,7 @@ class ReportResult:
     cause: str
     moves: str = ""
     absent: tuple[int, ...] = ()
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

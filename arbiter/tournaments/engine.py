@@ -14,7 +14,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
-from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, winner_of, without
+from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, after_last, winner_of, without
 from arbiter.tournaments.meetings import Pair, make_meetings
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
@@ -263,7 +263,10 @@ def _report(tournament: Tournament, command: do.ReportResult, at: int) -> list[e
     game = tournament.games[command.game - 1]
     withdrawn = [tournament.entrants[player].withdrawn for player in (game.seat1, game.seat2)]
     if not any(withdrawn):
-        return [voided]
+        if command.stopped or running.attempt < tournament.spec.attempts:
+            return [voided]
+        winner, reason = after_last(command.reason, command.absent)
+        return [voided, ev.EndedGame(at, command.game, "", winner, reason, command.cause)]
     gone = (withdrawn[0] or 1 in command.absent, withdrawn[1] or 2 in command.absent)
     return [voided, _walkover(command.game, gone, at)]
 

@@ -177,7 +177,7 @@ class EndedGame:
 
 @dataclass(frozen=True, slots=True)
 class Voided:
-    """A game's match was void: it is played again."""
+    """A game's match was void: it is played again, unless this was the last attempt."""
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.VOIDED
     at: int

@@ -9,6 +9,7 @@ A game is played by a match, or by several if the first ones are void. This is h
 | one player did not come | is lost by it; with `no_show = "void"` it is played again |
 | neither player came | is lost by both |
 | void for any other reason: both left, the arbiter failed, an organiser aborted it, its record is damaged | is played again |
+| void, and it was the last of `attempts` | is lost by the one who did not come; otherwise neither has won |
 | void, and a player has withdrawn meanwhile | is lost by walkover by all who have withdrawn or were not there |
 
 And this is what the result of a game means:
@@ -17,7 +18,7 @@ And this is what the result of a game means:
 | --- | --- | --- | --- | --- |
 | won or drawn in a match | 1 : 0, ½ : ½ | played: the two have met | counts | who has won, or a draw |
 | won because the other did not come, or has withdrawn | 1 : 0 | a forfeit: the two have not met | does not count | who has won, and why |
-| neither has won: both did not come, or have withdrawn | 0 : 0 | a forfeit of both | does not count | both lost |
+| neither has won: both did not come, or have withdrawn, or all matches were void | 0 : 0 | a forfeit of both | does not count | both lost |
 
 So a void match is never a draw. Servers of earlier versions recorded one that both players had left as a result without
 a winner; it is read as a game that both have lost.
@@ -39,6 +40,8 @@ NO_SHOW: Final = "no_show"
 """The reason of a game whose match never started because a player did not come; the same as for matches."""
 WALKOVER: Final = "walkover"
 """The reason of a game that was lost because a player had withdrawn; its cause is absence."""
+UNPLAYED: Final = "unplayed"
+"""The reason of a game that neither has won because all its matches were void; its cause is that of the last one."""
 ABSENCE: Final = "absence"
 """The cause of a game that was lost because a player was not there; the same as for matches."""
 
@@ -85,6 +88,14 @@ def winner_of(winner: Winner | None, reason: str, absent: Collection[int]) -> Wi
     The arguments are as in `arbiter.tournaments.commands.ReportResult`.
     """
     return 0 if winner is None and reason == NO_SHOW and len(absent) == 2 else winner
+
+
+def after_last(reason: str, absent: Collection[int]) -> tuple[Winner, str]:
+    """Return winner and reason of a game whose last attempt was void.
+
+    The arguments are as in `arbiter.tournaments.commands.ReportResult`.
+    """
+    return (without((1 in absent, 2 in absent)), NO_SHOW) if reason == NO_SHOW else (0, UNPLAYED)
 
 
 def without(gone: tuple[bool, bool]) -> Winner:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
+
+ATTEMPTS: Final = 3  #: the default of `Spec.attempts`
 
 
 class Format(StrEnum):
@@ -145,6 +148,8 @@ class TieBreak(StrEnum):
 class Spec:
     """A tournament as its organiser describes it.
 
+    attempts: how often a game is played at most if its matches are void (`arbiter.tournaments.game_ends`).
+
     games: variants; each meeting plays all of them. time: the time control; time_odds: other ones for some players (in
     a game with odds each player's clock follows its own control). paired: each game is played twice, with swapped seats
     and the same opening. at_once: how many games of this tournament one player plays in parallel. tie_breaks: in order;
@@ -167,6 +172,7 @@ class Spec:
     tie_breaks: tuple[TieBreak, ...] = ()
     policy: Mapping[str, int | str] = field(default_factory=dict)
     time_odds: Mapping[str, str] = field(default_factory=dict)
+    attempts: int = ATTEMPTS
 
     @property
     def games_a_meeting(self) -> int:

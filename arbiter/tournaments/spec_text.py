@@ -16,6 +16,7 @@ from arbiter.errors import Refusal, parameter_invalid
 from arbiter.games import registry
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import (
+    ATTEMPTS,
     Adjudication,
     EntryRules,
     Format,
@@ -41,11 +42,13 @@ MOST_GAMES: Final = 20  #: maximum variants of a meeting
 MOST_LINES: Final = 1_000  #: maximum opening lines of a tournament
 MOST_LINE_MOVES: Final = 100  #: maximum moves of an opening line
 MOST_OPENING_MOVES: Final = 5_000  #: maximum moves of all opening lines together
+MOST_ATTEMPTS: Final = 100  #: also in older records, in which the number was not bounded
 MOST_TABLE: Final = 100  #: maximum fields of a part of the specification
 DAY_MS: Final = 86_400_000
 
 NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
     "at_once": (1, 1_000),
+    "attempts": (1, MOST_ATTEMPTS),
     "options.cycles": (1, 1_000),
     "options.heads": (1, MOST_PLAYERS),
     "options.rounds": (0, 100),
@@ -95,6 +98,7 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
         rated=reader.flag("rated", True),
         paired=reader.flag("paired", True),
         at_once=reader.number("at_once", 1),
+        attempts=reader.number("attempts", MOST_ATTEMPTS if stored else ATTEMPTS),
         options=_options(reader.section("options")),
         openings=_openings(reader.section("openings")),
         entry=_entry(reader.section("entry")),

@@ -116,6 +116,14 @@ def _play(format_: Format) -> list[FormField]:
         FormField("time", "Time", default="1m+1s", note="as 3m+2s; none for no clock"),
         *_options(format_),
         FormField("at_once", "Games at once", "number", str(spec.at_once), NUMBERS["at_once"], "of one player"),
+        FormField(
+            "attempts",
+            "Attempts",
+            "number",
+            str(spec.attempts),
+            NUMBERS["attempts"],
+            "of a game with void matches",
+        ),
         FormField("paired", "Each game twice, with seats swapped", "check", "on" if spec.paired else ""),
         FormField("rated", "Rated", "check", "on" if spec.rated else ""),
     ]

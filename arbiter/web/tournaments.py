@@ -37,13 +37,17 @@ class PairScore(NamedTuple):
 
 
 class ListedGame(NamedTuple):
-    """A game of a tournament: its result, None until it has one; the id of its match, '' for none."""
+    """A game of a tournament: its result, None until it has one; the id of its match, '' for none.
+
+    attempt: the number of matches so far; more than one if the others were void.
+    """
 
     game: ScheduledGame
     round: int
     result: GameResult | None
     match: str
     running: bool
+    attempt: int
 
 
 class GameList(NamedTuple):
@@ -124,4 +128,5 @@ def _newest_round(tournament: Tournament) -> int:
 def _listed(tournament: Tournament, game: ScheduledGame) -> ListedGame:
     result, running = tournament.results.get(game.number), tournament.running.get(game.number)
     match = result.match if result else running.match if running else ""
-    return ListedGame(game, tournament.meetings[game.meeting - 1].round, result, match, running is not None)
+    round_, attempt = tournament.meetings[game.meeting - 1].round, tournament.attempts.get(game.number, 0)
+    return ListedGame(game, round_, result, match, running is not None, attempt)

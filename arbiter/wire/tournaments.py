@@ -98,6 +98,7 @@ def spec_message(spec: Spec) -> pb.TournamentSpec:
         rated=spec.rated,
         paired=spec.paired,
         at_once=spec.at_once,
+        attempts=spec.attempts,
         options=pb.TournamentOptions(**asdict(spec.options)),
         openings=_openings_message(spec.openings),
         entry=_entry_message(spec.entry),

@@ -339,7 +339,7 @@ PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
         (
             "game_voided",
             arb.GameVoided(3, "m3", 1, "fault"),
-            "game 3, ann against ben is void (fault), and is played again",
+            "game 3, ann against ben is void (fault): attempt 1",
         ),
         ("tournament_ended", arb.TournamentEnded("cancelled", "rain", "org"), "over: cancelled (rain)"),
         ("brand_new", None, "brand_new"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -15,8 +16,9 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.formats.arena import arena_scores
 from arbiter.tournaments.formats.trial import TrialPairs
-from arbiter.tournaments.game_ends import ABSENCE, DRAW, LOSS, NO_SHOW, WALKOVER, WIN, GameResult, Winner
+from arbiter.tournaments.game_ends import ABSENCE, DRAW, LOSS, NO_SHOW, UNPLAYED, WALKOVER, WIN, GameResult, Winner
 from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.spec_text import MOST_ATTEMPTS, read_spec, write_spec
 from arbiter.tournaments.standings import rated_games, standings
 from arbiter.web.tournaments import crosstable
 
@@ -61,11 +63,11 @@ ENDS = {
 }
 
 
-def begun(format_: Format) -> TournamentRun:
+def begun(format_: Format, attempts: int = 3) -> TournamentRun:
     """Return a tournament of two whose game 1 is under way."""
     duration_ms = 60_000 if format_ in (Format.ARENA, Format.LADDER) else 0
     options = Options(rounds=3, duration_ms=duration_ms, validation=False, most_meetings=9)
-    spec = Spec("test", format_, ("hop-it",), "1s", paired=False, options=options)
+    spec = Spec("test", format_, ("hop-it",), "1s", paired=False, options=options, attempts=attempts)
     tournament_run = TournamentRun(spec, 2, random.Random(1))
     tournament_run.pair()
     tournament_run.act(do.Begin(1, 1, "m1"))
@@ -173,3 +175,64 @@ def test_a_result_has_at_most_one_point() -> None:
         result = GameResult(winner, match, reason, cause)
         scored = result.half_points(1) + result.half_points(2)
         assert scored == (LOSS if result.lost_by_both else WIN)
+
+
+VOID = {
+    "a player did not come": (("no_show", "absence", (2,)), Means(FIRST, False, ("", "crashes")), NO_SHOW),
+    "both left": (("abandonment", "absence", (1, 2)), Means(NOBODY, False, ("crashes", "crashes")), UNPLAYED),
+    "the arbiter failed": (("arbiter_fault", "arbiter", ()), Means(NOBODY, False), UNPLAYED),
+    "aborted": (("aborted", "organiser", ()), Means(NOBODY, False), UNPLAYED),
+    "a damaged record": (("record damaged", "", ()), Means(NOBODY, False), UNPLAYED),
+}
+
+
+def void(tournament_run: TournamentRun, attempt: int, case: str, *, stopped: bool = False) -> None:
+    """Let an attempt at game 1, which has begun, end void."""
+    (reason, cause, absent), _, _ = VOID[case]
+    tournament_run.act(do.ReportResult(1, f"m{attempt}", None, reason, cause, "", absent, stopped))
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+@pytest.mark.parametrize("case", VOID)
+@pytest.mark.parametrize("format_", Format)
+def test_after_its_last_attempt_a_void_game_has_the_result_of_the_contract(
+    format_: Format, case: str, attempts: int
+) -> None:
+    tournament_run = begun(format_, attempts)
+    for attempt in range(1, attempts + 1):
+        tournament_run.act(do.Begin(1, attempt, f"m{attempt}"))
+        assert not tournament_run.tournament.results
+        void(tournament_run, attempt, case)
+    _, means, reason = VOID[case]
+    check(tournament_run, means)
+    result = tournament_run.tournament.results[1]
+    assert (result.reason, result.match) == (reason, "")
+    assert violations(tournament_run.log) == []
+
+
+def test_a_match_that_its_tournament_stops_at_the_end_is_no_attempt_that_failed() -> None:
+    tournament_run = begun(Format.ARENA, attempts=1)
+    void(tournament_run, 1, "aborted", stopped=True)
+    assert not tournament_run.tournament.results
+
+
+def test_the_checker_finds_a_game_that_is_played_too_often_and_one_that_is_given_up_too_early() -> None:
+    tournament_run = begun(Format.ROUND_ROBIN, attempts=2)
+    for attempt in (1, 2):
+        tournament_run.act(do.Begin(1, attempt, f"m{attempt}"))
+        void(tournament_run, attempt, "both left")
+    created, rest = tournament_run.tournament.created, tournament_run.log[1:]
+
+    def found(attempts: int) -> list[str]:
+        return violations([replace(created, spec=replace(created.spec, attempts=attempts)), *rest])
+
+    assert found(2) == []
+    assert "game 1 was begun 2 times, of 1 at most" in found(1)
+    assert "game 1 was given up after attempt 2" in found(3)
+
+
+def test_a_stored_specification_without_attempts_has_as_many_as_are_allowed() -> None:
+    written = write_spec(begun(Format.ROUND_ROBIN).tournament.spec)
+    assert read_spec(written, str, stored=True).attempts == 3
+    del written["attempts"]
+    assert (read_spec(written, str, stored=True).attempts, read_spec(written, str).attempts) == (MOST_ATTEMPTS, 3)

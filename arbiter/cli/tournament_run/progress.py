@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import arbiter_client as arb
 
-from arbiter.tournaments.game_ends import NO_SHOW
+from arbiter.tournaments.game_ends import NO_SHOW, WALKOVER
 
 WINDOW_MS: Final = 5_000  #: the period over which moves per second are counted
 
@@ -46,7 +46,8 @@ class Progress:
 
     began_ms: when this process began; a resumed tournament has earlier events. paired: number of games. boards: matches
     under way. played: matches that have ended, in the order of their ends. void: the number of matches that ended
-    without a result. replays: the number of games that have begun again, each time that they did.
+    without a result. replays: the number of games that have begun again, each time that they did. given_up: the number
+    of games of which all matches were void.
     """
 
     def __init__(self, began_ms: int) -> None:
@@ -57,6 +58,7 @@ class Progress:
         self.void = 0
         self.replays = 0
         self.walkovers = 0
+        self.given_up = 0
         self.moves = 0
         self._recent: deque[int] = deque()
         self._earlier = 0  #: moves that were on record when this process began
@@ -109,6 +111,7 @@ class Progress:
                 self.boards[what.match_id] = board._replace(number=what.number, attempt=what.attempt)
         elif isinstance(what, arb.GameEnded) and not what.match_id:
             self.walkovers += 1
+            self.given_up += what.reason != WALKOVER
         elif isinstance(what, arb.GameVoided):
             self.void += 1
 

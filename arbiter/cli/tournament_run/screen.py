@@ -112,14 +112,20 @@ def unusual(progress: Progress) -> list[str]:
 def void_matches(progresses: Iterable[Progress]) -> str:
     """Return a sentence on the matches without a result, or "" if there are none; for tournaments that have ended.
 
-    Such a match is played again, unless its tournament ends first: closing a tournament stops its matches.
+    Such a match is played again, unless it was the last attempt, or its tournament ends first: closing a tournament
+    stops its matches.
     """
-    void, replays = map(sum, zip(*((progress.void, progress.replays) for progress in progresses), strict=True))
+    counts = ((progress.void, progress.replays, progress.given_up) for progress in progresses)
+    void, replays, given_up = map(sum, zip(*counts, strict=True))
     if not void:
         return ""
-    again = f"{replays} played again" if replays else ""
-    stopped = f"{void - replays} stopped when the tournament ended" if void > replays else ""
-    return f"{counted(void, 'match', 'matches')} ended without a result: {', '.join(filter(None, (again, stopped)))}."
+    stopped = void - replays - given_up
+    said = (
+        f"{replays} played again" if replays else "",
+        f"{given_up} given up after the last attempt" if given_up else "",
+        f"{stopped} stopped when the tournament ended" if stopped > 0 else "",
+    )
+    return f"{counted(void, 'match', 'matches')} ended without a result: {', '.join(filter(None, said))}."
 
 
 def limits_hit(hits: Mapping[tuple[str, Hit], int]) -> list[str]:

@@ -123,7 +123,8 @@ def report(game: int, match: Match) -> ReportResult:
     if ended.cause is Cause.ABSENCE:
         absent = (1, 2) if ended.seat is None else (ended.seat,)
     moves = digest(" ".join(match.moves).encode())[:16]
-    return ReportResult(game, match.id, winner, ended.reason, ended.cause.value, moves, absent)
+    stopped = ended.by == match.created.creator  # by its tournament
+    return ReportResult(game, match.id, winner, ended.reason, ended.cause.value, moves, absent, stopped)
 
 
 async def abort(matches: MatchRegistry, match_id: str, tournament_id: str) -> None:

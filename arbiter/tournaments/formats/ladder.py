@@ -142,17 +142,21 @@ def _chance(first: Strength, second: Strength) -> float:
 
 def valid(tournament: Tournament, player: str) -> bool:
     """Return whether a player has finished a game against itself without a fault of its own."""
-    return any(cause not in FAULTS for cause in _causes(tournament, player))
+    return any(_validations(tournament, player))
 
 
 def _failures(tournament: Tournament, player: str) -> int:
-    return sum(cause in FAULTS for cause in _causes(tournament, player))
+    return sum(not valid for valid in _validations(tournament, player))
 
 
-def _causes(tournament: Tournament, player: str) -> Iterator[str]:
-    """Yield the end causes of a player's games against itself, first game first. It is lazy: mostly one is enough."""
+def _validations(tournament: Tournament, player: str) -> Iterator[bool]:
+    """Yield whether a player's games against itself were played without a fault, first game first.
+
+    It is lazy: mostly one is enough.
+    """
     for meeting in tournament.meetings_of[player]:
         if meeting.first == meeting.second:
             for game in meeting.games:
                 if game.number in tournament.results:
-                    yield tournament.results[game.number].cause
+                    result = tournament.results[game.number]
+                    yield result.played and result.cause not in FAULTS

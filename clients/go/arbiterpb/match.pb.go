@@ -514,7 +514,8 @@ type Policy struct {
 	IllegalMoves *int32 `protobuf:"varint,1,opt,name=illegal_moves,json=illegalMoves,proto3,oneof" json:"illegal_moves,omitempty"`
 	// How long a match waits for its players.
 	NoShowMs *int64 `protobuf:"varint,2,opt,name=no_show_ms,json=noShowMs,proto3,oneof" json:"no_show_ms,omitempty"`
-	// How long a player may be absent in a running match; 0: as long as its clock allows.
+	// How long a player may be absent in a running match; 0: as long as its clock allows. While both are absent, the match
+	// waits until one is back, which has won then if the other has been away for so long, or until both have: it is void.
 	AbandonMs *int64 `protobuf:"varint,3,opt,name=abandon_ms,json=abandonMs,proto3,oneof" json:"abandon_ms,omitempty"`
 	// The longest time for one move, even if the clock has more.
 	MoveCapMs *int64 `protobuf:"varint,4,opt,name=move_cap_ms,json=moveCapMs,proto3,oneof" json:"move_cap_ms,omitempty"`
@@ -3318,7 +3319,7 @@ type TournamentEvent_GameEnded struct {
 }
 
 type TournamentEvent_Voided struct {
-	// A game's match was void: the game is played again.
+	// A game's match was void: the game is played again, unless this was its last attempt.
 	Voided *GameVoided `protobuf:"bytes,12,opt,name=voided,proto3,oneof"`
 }
 
@@ -3888,11 +3889,13 @@ type GameEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The game, as it was paired.
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// The match that counts; empty for a walkover.
+	// The match that counts; empty for a walkover, and if all matches of the game were void.
 	MatchId string `protobuf:"bytes,2,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
-	// The winner's seat; 0 for a draw, and if both players have lost by walkover.
+	// The winner's seat; 0 for a draw, and if neither has won: both did not come or had withdrawn, or all matches of the
+	// game were void.
 	Winner int32 `protobuf:"varint,3,opt,name=winner,proto3" json:"winner,omitempty"`
-	// The reason, as in the match's result; "walkover" if a player had withdrawn.
+	// The reason, as in the match's result; "walkover" if a player had withdrawn; "unplayed" if all matches of
+	// the game were void, and neither has won.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The cause of the end, as in the record of the match, such as "rules" or "absence".
 	Cause         string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`

@@ -313,7 +313,7 @@ const (
 	NoShowRule_NO_SHOW_RULE_UNSPECIFIED NoShowRule = 0
 	// The absent player has lost.
 	NoShowRule_NO_SHOW_RULE_FORFEIT NoShowRule = 1
-	// The game is void, and is played again.
+	// The game is void, and is played again, as long as there are attempts left (TournamentSpec.attempts).
 	NoShowRule_NO_SHOW_RULE_VOID NoShowRule = 2
 )
 
@@ -452,7 +452,12 @@ type TournamentSpec struct {
 	Policy *TournamentPolicy `protobuf:"bytes,14,opt,name=policy,proto3" json:"policy,omitempty"`
 	// Other time controls for some players, by name: time odds. Any two of the time controls must have at most 39
 	// characters together.
-	TimeOdds      map[string]string `protobuf:"bytes,15,rep,name=time_odds,json=timeOdds,proto3" json:"time_odds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	TimeOdds map[string]string `protobuf:"bytes,15,rep,name=time_odds,json=timeOdds,proto3" json:"time_odds,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// How often a game is played at most, 1 to 100; absent: 3. A game whose match is void is played again, for whatever
+	// reason it was void: the server failed, both players left, an organiser aborted it, or one did not come and
+	// `policy.no_show` is VOID. If the last match is void too, the player who did not come to it has lost; in all other
+	// cases neither has won, and the game counts as not played. In tournaments from before this field, 100.
+	Attempts      *int32 `protobuf:"varint,16,opt,name=attempts,proto3,oneof" json:"attempts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -590,6 +595,13 @@ func (x *TournamentSpec) GetTimeOdds() map[string]string {
 		return x.TimeOdds
 	}
 	return nil
+}
+
+func (x *TournamentSpec) GetAttempts() int32 {
+	if x != nil && x.Attempts != nil {
+		return *x.Attempts
+	}
+	return 0
 }
 
 // Options of single formats. A format ignores the options of other formats.
@@ -3402,7 +3414,7 @@ var File_arbiter_v1_tournament_proto protoreflect.FileDescriptor
 const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"\x1barbiter/v1/tournament.proto\x12\n" +
-	"arbiter.v1\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/rating.proto\"\xf3\x05\n" +
+	"arbiter.v1\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/rating.proto\"\xa1\x06\n" +
 	"\x0eTournamentSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06format\x18\x02 \x01(\x0e2\x1c.arbiter.v1.TournamentFormatR\x06format\x12\x14\n" +
@@ -3420,14 +3432,16 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"tie_breaks\x18\r \x03(\x0e2\x14.arbiter.v1.TieBreakR\ttieBreaks\x124\n" +
 	"\x06policy\x18\x0e \x01(\v2\x1c.arbiter.v1.TournamentPolicyR\x06policy\x12E\n" +
-	"\ttime_odds\x18\x0f \x03(\v2(.arbiter.v1.TournamentSpec.TimeOddsEntryR\btimeOdds\x1a;\n" +
+	"\ttime_odds\x18\x0f \x03(\v2(.arbiter.v1.TournamentSpec.TimeOddsEntryR\btimeOdds\x12\x1f\n" +
+	"\battempts\x18\x10 \x01(\x05H\x03R\battempts\x88\x01\x01\x1a;\n" +
 	"\rTimeOddsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
 	"\x06_ratedB\t\n" +
 	"\a_pairedB\n" +
 	"\n" +
-	"\b_at_once\"\xd5\x04\n" +
+	"\b_at_onceB\v\n" +
+	"\t_attempts\"\xd5\x04\n" +
 	"\x11TournamentOptions\x12\x1b\n" +
 	"\x06cycles\x18\x01 \x01(\x05H\x00R\x06cycles\x88\x01\x01\x12\x19\n" +
 	"\x05heads\x18\x02 \x01(\x05H\x01R\x05heads\x88\x01\x01\x12\x16\n" +

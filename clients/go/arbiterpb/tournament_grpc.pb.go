@@ -42,7 +42,7 @@ const (
 // Only the creator of a tournament, or scope admin, may start, pause, resume and cancel it, and enter or withdraw other
 // players. A player enters and withdraws itself with scope play.
 //
-// A tournament creates its matches itself, once both players are free, and plays void ones again. They are ordinary
+// A tournament creates its matches itself, once both players are free, and plays void ones again (TournamentSpec.attempts). They are ordinary
 // matches, with the tournament's id as their label: ListMatches and Observe find them by it, and a bot gets its turns
 // on its Play stream. A bot only needs to enter and to be present.
 //
@@ -218,7 +218,7 @@ func (c *tournamentServiceClient) GetStandings(ctx context.Context, in *GetStand
 // Only the creator of a tournament, or scope admin, may start, pause, resume and cancel it, and enter or withdraw other
 // players. A player enters and withdraws itself with scope play.
 //
-// A tournament creates its matches itself, once both players are free, and plays void ones again. They are ordinary
+// A tournament creates its matches itself, once both players are free, and plays void ones again (TournamentSpec.attempts). They are ordinary
 // matches, with the tournament's id as their label: ListMatches and Observe find them by it, and a bot gets its turns
 // on its Play stream. A bot only needs to enter and to be present.
 //

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from arbiter.testing.clock import virtually
+from arbiter.testing.clock import settle, virtually
+from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import TournamentPhase
@@ -75,3 +76,32 @@ async def test_a_match_that_server_and_players_left_is_played_again_and_no_draw(
     assert [event.match for event in log.events if isinstance(event, ev.Voided)] == [match_id]
     result = log.tournament.results[1]
     assert (result.reason, result.lost_by_both) == ("no_show", True), "nobody came to the second match either"
+
+
+@pytest.mark.parametrize("attempts", [1, 4])
+@virtually
+async def test_a_player_who_never_comes_has_lost_after_the_last_attempt(attempts: int) -> None:
+    contest = Contest(2)
+    policy = {"no_show": "void", "no_show_ms": 1_000}
+    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN, policy=policy, attempts=attempts))
+    await settle()  # its task runs, and can be cancelled
+    await contest.leave("p001")
+    await contest.act(tournament_id, do.Start("org", "start"))
+    log = await contest.ended(tournament_id, most_s=100)
+    result, game = log.tournament.results[1], log.tournament.games[0]
+    assert sum(isinstance(event, ev.Voided) for event in log.events) == attempts
+    assert (result.winner, result.reason, result.match) == (1 if game.seat1 == "p000" else 2, "no_show", "")
+    assert not result.played
+
+
+@virtually
+async def test_replays_after_outages_are_counted_and_bounded() -> None:
+    contest = Contest(2, seed=NOBODY_RESIGNS)
+    tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, attempts=1, **GAMES_THAT_LAST))
+    await under_way(contest, tournament_id)
+    for name in contest.names:
+        contest.playing.pop(name).cancel()
+    await contest.server.restart()
+    log = await contest.ended(tournament_id, most_s=100)
+    result = log.tournament.results[1]
+    assert (result.reason, result.cause, result.lost_by_both) == ("unplayed", "absence", True)

@@ -201,7 +201,8 @@ class TournamentSpec:
 
     games: variants; in each meeting of two players all of them are played. time: the time control. paired: each game is
     played twice, with the seats swapped. at_once: how many games one player plays at a time. tie_breaks: in order; none
-    for the format's own. time_odds: other time controls, by player.
+    for the format's own. time_odds: other time controls, by player. attempts: how often a game is played at most,
+    if its matches are void.
     """
 
     name: str
@@ -219,6 +220,7 @@ class TournamentSpec:
     tie_breaks: tuple[TieBreak, ...] = ()
     policy: TournamentPolicy = TournamentPolicy()
     time_odds: Mapping[str, str] = field(default_factory=dict)
+    attempts: int = 3
 
 
 # Tournaments

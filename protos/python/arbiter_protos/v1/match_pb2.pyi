@@ -284,7 +284,9 @@ class Policy(_message.Message):
     no_show_ms: _builtins.int
     """How long a match waits for its players."""
     abandon_ms: _builtins.int
-    """How long a player may be absent in a running match; 0: as long as its clock allows."""
+    """How long a player may be absent in a running match; 0: as long as its clock allows. While both are absent, the match
+    waits until one is back, which has won then if the other has been away for so long, or until both have: it is void.
+    """
     move_cap_ms: _builtins.int
     """The longest time for one move, even if the clock has more."""
     kept_refusals: _builtins.int
@@ -1586,7 +1588,7 @@ class TournamentEvent(_message.Message):
 
     @_builtins.property
     def voided(self) -> Global___GameVoided:
-        """A game's match was void: the game is played again."""
+        """A game's match was void: the game is played again, unless this was its last attempt."""
 
     @_builtins.property
     def ended(self) -> Global___TournamentEnded:
@@ -1901,11 +1903,15 @@ class GameEnded(_message.Message):
     number: _builtins.int
     """The game, as it was paired."""
     match_id: _builtins.str
-    """The match that counts; empty for a walkover."""
+    """The match that counts; empty for a walkover, and if all matches of the game were void."""
     winner: _builtins.int
-    """The winner's seat; 0 for a draw, and if both players have lost by walkover."""
+    """The winner's seat; 0 for a draw, and if neither has won: both did not come or had withdrawn, or all matches of the
+    game were void.
+    """
     reason: _builtins.str
-    """The reason, as in the match's result; "walkover" if a player had withdrawn."""
+    """The reason, as in the match's result; "walkover" if a player had withdrawn; "unplayed" if all matches of
+    the game were void, and neither has won.
+    """
     cause: _builtins.str
     """The cause of the end, as in the record of the match, such as "rules" or "absence"."""
     def __init__(

@@ -204,7 +204,7 @@ class _NoShowRuleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NoShowRule
     NO_SHOW_RULE_FORFEIT: _NoShowRule.ValueType  # 1
     """The absent player has lost."""
     NO_SHOW_RULE_VOID: _NoShowRule.ValueType  # 2
-    """The game is void, and is played again."""
+    """The game is void, and is played again, as long as there are attempts left (TournamentSpec.attempts)."""
 
 class NoShowRule(_NoShowRule, metaclass=_NoShowRuleEnumTypeWrapper):
     """The result of a game to which one player did not come. If neither came, both have lost it."""
@@ -214,7 +214,7 @@ NO_SHOW_RULE_UNSPECIFIED: NoShowRule.ValueType  # 0
 NO_SHOW_RULE_FORFEIT: NoShowRule.ValueType  # 1
 """The absent player has lost."""
 NO_SHOW_RULE_VOID: NoShowRule.ValueType  # 2
-"""The game is void, and is played again."""
+"""The game is void, and is played again, as long as there are attempts left (TournamentSpec.attempts)."""
 Global___NoShowRule: _TypeAlias = NoShowRule  # noqa: Y015
 
 class _OpeningOrder:
@@ -292,6 +292,7 @@ class TournamentSpec(_message.Message):
     TIE_BREAKS_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
     TIME_ODDS_FIELD_NUMBER: _builtins.int
+    ATTEMPTS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """For people, 1 to 100 characters."""
     format: Global___TournamentFormat.ValueType
@@ -306,6 +307,12 @@ class TournamentSpec(_message.Message):
     """Whether each game is played twice, with swapped seats and the same opening; absent: it is."""
     at_once: _builtins.int
     """The largest number of games of this tournament that one player plays at once, 1 to 1000; absent: one."""
+    attempts: _builtins.int
+    """How often a game is played at most, 1 to 100; absent: 3. A game whose match is void is played again, for whatever
+    reason it was void: the server failed, both players left, an organiser aborted it, or one did not come and
+    `policy.no_show` is VOID. If the last match is void too, the player who did not come to it has lost; in all other
+    cases neither has won, and the game counts as not played. In tournaments from before this field, 100.
+    """
     @_builtins.property
     def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The variants, 1 to 20: each meeting of two players has games of all of them."""
@@ -364,19 +371,24 @@ class TournamentSpec(_message.Message):
         tie_breaks: _abc.Iterable[Global___TieBreak.ValueType] | None = ...,
         policy: Global___TournamentPolicy | None = ...,
         time_odds: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        attempts: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "entry", b"entry", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "entry", b"entry", "format", b"format", "games", b"games", "name", b"name", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "tie_breaks", b"tie_breaks", "time", b"time", "time_odds", b"time_odds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "format", b"format", "games", b"games", "name", b"name", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "tie_breaks", b"tie_breaks", "time", b"time", "time_odds", b"time_odds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_once: _TypeAlias = _typing.Literal["at_once"]  # noqa: Y015
     _WhichOneofArgType__at_once: _TypeAlias = _typing.Literal["_at_once", b"_at_once"]  # noqa: Y015
+    _WhichOneofReturnType__attempts: _TypeAlias = _typing.Literal["attempts"]  # noqa: Y015
+    _WhichOneofArgType__attempts: _TypeAlias = _typing.Literal["_attempts", b"_attempts"]  # noqa: Y015
     _WhichOneofReturnType__paired: _TypeAlias = _typing.Literal["paired"]  # noqa: Y015
     _WhichOneofArgType__paired: _TypeAlias = _typing.Literal["_paired", b"_paired"]  # noqa: Y015
     _WhichOneofReturnType__rated: _TypeAlias = _typing.Literal["rated"]  # noqa: Y015
     _WhichOneofArgType__rated: _TypeAlias = _typing.Literal["_rated", b"_rated"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__at_once) -> _WhichOneofReturnType__at_once | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__attempts) -> _WhichOneofReturnType__attempts | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__paired) -> _WhichOneofReturnType__paired | None: ...
     @_typing.overload

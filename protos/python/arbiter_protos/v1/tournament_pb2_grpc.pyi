@@ -31,7 +31,7 @@ class TournamentServiceStub:
     Only the creator of a tournament, or scope admin, may start, pause, resume and cancel it, and enter or withdraw other
     players. A player enters and withdraws itself with scope play.
 
-    A tournament creates its matches itself, once both players are free, and plays void ones again. They are ordinary
+    A tournament creates its matches itself, once both players are free, and plays void ones again (TournamentSpec.attempts). They are ordinary
     matches, with the tournament's id as their label: ListMatches and Observe find them by it, and a bot gets its turns
     on its Play stream. A bot only needs to enter and to be present.
 
@@ -98,7 +98,7 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     Only the creator of a tournament, or scope admin, may start, pause, resume and cancel it, and enter or withdraw other
     players. A player enters and withdraws itself with scope play.
 
-    A tournament creates its matches itself, once both players are free, and plays void ones again. They are ordinary
+    A tournament creates its matches itself, once both players are free, and plays void ones again (TournamentSpec.attempts). They are ordinary
     matches, with the tournament's id as their label: ListMatches and Observe find them by it, and a bot gets its turns
     on its Play stream. A bot only needs to enter and to be present.
 
@@ -161,7 +161,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
     Only the creator of a tournament, or scope admin, may start, pause, resume and cancel it, and enter or withdraw other
     players. A player enters and withdraws itself with scope play.
 
-    A tournament creates its matches itself, once both players are free, and plays void ones again. They are ordinary
+    A tournament creates its matches itself, once both players are free, and plays void ones again (TournamentSpec.attempts). They are ordinary
     matches, with the tournament's id as their label: ListMatches and Observe find them by it, and a bot gets its turns
     on its Play stream. A bot only needs to enter and to be present.
 

@@ -144,7 +144,8 @@ export type Policy = Message<"arbiter.v1.Policy"> & {
   noShowMs?: bigint | undefined;
 
   /**
-   * How long a player may be absent in a running match; 0: as long as its clock allows.
+   * How long a player may be absent in a running match; 0: as long as its clock allows. While both are absent, the match
+   * waits until one is back, which has won then if the other has been away for so long, or until both have: it is void.
    *
    * @generated from field: optional int64 abandon_ms = 3;
    */
@@ -1671,7 +1672,7 @@ export type TournamentEvent = Message<"arbiter.v1.TournamentEvent"> & {
     case: "gameEnded";
   } | {
     /**
-     * A game's match was void: the game is played again.
+     * A game's match was void: the game is played again, unless this was its last attempt.
      *
      * @generated from field: arbiter.v1.GameVoided voided = 12;
      */
@@ -2019,21 +2020,23 @@ export type GameEnded = Message<"arbiter.v1.GameEnded"> & {
   number: number;
 
   /**
-   * The match that counts; empty for a walkover.
+   * The match that counts; empty for a walkover, and if all matches of the game were void.
    *
    * @generated from field: string match_id = 2;
    */
   matchId: string;
 
   /**
-   * The winner's seat; 0 for a draw, and if both players have lost by walkover.
+   * The winner's seat; 0 for a draw, and if neither has won: both did not come or had withdrawn, or all matches of the
+   * game were void.
    *
    * @generated from field: int32 winner = 3;
    */
   winner: number;
 
   /**
-   * The reason, as in the match's result; "walkover" if a player had withdrawn.
+   * The reason, as in the match's result; "walkover" if a player had withdrawn; "unplayed" if all matches of
+   * the game were void, and neither has won.
    *
    * @generated from field: string reason = 4;
    */
