@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from arbiter.bench.arenas import ARENAS, bench_arenas
+from arbiter.bench.choosing import bench_choosing
 from arbiter.bench.clocks import bench_clocks, plan_of
 from arbiter.bench.coverage import RECORDS, bench_coverage
 from arbiter.bench.games import bench_games
@@ -22,14 +24,29 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-BENCHMARKS = ("games", "strength", "clocks", "ratings", "coverage", "pairing", "stopping")
+BENCHMARKS = ("games", "strength", "clocks", "ratings", "coverage", "pairing", "arenas", "stopping", "choosing")
+COUNTS = {"coverage": "RECORDS", "pairing": "FIELDS", "arenas": "ARENAS", "choosing": "MOST"}
+"""What the one argument of some benchmarks counts; without it, they take as many as their modules say."""
+
+
+def _counted(name: str, count: int | None) -> None:
+    match name:
+        case "coverage":
+            bench_coverage(write, count or RECORDS)
+        case "pairing":
+            bench_pairing(write, count)
+        case "arenas":
+            bench_arenas(write, count or ARENAS)
+        case _:
+            bench_choosing(write, count)
 
 
 def main(arguments: list[str]) -> int:
     """Run the benchmark that the first argument names; `games` and `ratings` have no further arguments.
 
-    `coverage` takes the number of records of each condition, `pairing` the most fields of each. A benchmark that
-    cannot be run prints the reason in one line and exits with code 1.
+    `coverage` takes the number of records of each condition, `arenas` of arenas of each kind, `pairing` the most fields
+    of each, `choosing`, which prints all tables of deploy/CHOOSING.md, the most of any of them. A benchmark that cannot
+    be run prints the reason in one line and exits with code 1.
     """
     name, *rest = arguments or [""]
     if name not in BENCHMARKS or (rest and name in ("games", "ratings")):
@@ -46,15 +63,11 @@ def main(arguments: list[str]) -> int:
                 bench_stopping(write, plan.trials)
                 if plan.svg is not None:
                     write_pictures(plan.svg, plan.trials)
-            case "coverage" | "pairing":
+            case "coverage" | "pairing" | "arenas" | "choosing":
                 if any(not each.isdecimal() or int(each) < 1 for each in rest[:1]) or len(rest) > 1:
-                    what = "RECORDS" if name == "coverage" else "FIELDS"
-                    sys.stderr.write(f"usage: python -m arbiter.bench {name} [{what}], a number from 1\n")
+                    sys.stderr.write(f"usage: python -m arbiter.bench {name} [{COUNTS[name]}], a number from 1\n")
                     return 2
-                if name == "coverage":
-                    bench_coverage(write, int(rest[0]) if rest else RECORDS)
-                else:
-                    bench_pairing(write, int(rest[0]) if rest else None)
+                _counted(name, int(rest[0]) if rest else None)
             case "ratings":
                 bench_ratings(write)
             case _:

@@ -33,6 +33,8 @@ ADVANTAGE: Final = 50.0  #: of seat 1, in Elo
 NU: Final = 0.3  #: the draw parameter
 NEAR: Final = 4  #: neighbours that a player meets on either side
 
+COLUMNS: Final = ("condition", "all players", "width", "the player that it is about", "its width")
+
 Truth = dict[str, float]
 """Strengths in Elo by player."""
 
@@ -235,10 +237,11 @@ def covered(condition: Condition, records: int = RECORDS, seed: int = SEED) -> C
 def bench_coverage(write: Callable[[str], object], records: int = RECORDS) -> None:
     """Measure every condition and write a row as soon as it is measured, as a table of Markdown."""
     write(f"{records} records of each condition, seed {SEED}; per cent of 95 % intervals that hold the truth\n\n")
-    write("| condition | all players | ± | width, Elo | the player that it is about | its width, Elo |\n")
-    write("| --- | --- | --- | --- | --- | --- |\n")
+    write(f"| {' | '.join(COLUMNS)} |\n|{' -- |' * len(COLUMNS)}\n")
+    error = 0.0
     for condition in CONDITIONS:
         found = covered(condition, records)
+        error = max(error, found.error)
         of_it = f"{100 * found.share_about:.0f} | {found.width_about:.0f}" if condition.about else " | "
-        row = f"{100 * found.share:.1f} | {100 * found.error:.1f} | {found.width:.0f} | {of_it}"
-        write(f"| {condition.name} | {row} |\n")
+        write(f"| {condition.name} | {100 * found.share:.1f} | {found.width:.0f} | {of_it} |\n")
+    write(f"\nThe standard error of a share of all players is at most {100 * error:.1f}.\n")

@@ -30,6 +30,10 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Options, Spec
 
+COLUMNS: Final = (
+    *("players", "spread", "fields", "measured", "as expected"),
+    *("without ratings, measured", "without ratings, as expected"),
+)
 ROUNDS: Final = 16
 LOOK_EVERY: Final = 2  #: rounds between two looks at the ratings
 
@@ -188,9 +192,8 @@ def bench_pairing(write: Callable[[str], object], most: int | None = None) -> No
 
     most: how many fields of each condition are played at most.
     """
-    write(f"{ROUNDS} games of each player, seed {SEED}; error in Elo, ± standard error\n\n")
-    write("| players | spread | fields | random pairs | pairs of a ladder | as expected ")
-    write("| without ratings | as expected |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+    write(f"{ROUNDS} games of each player, seed {SEED}: by how much the error is smaller, ± standard error\n\n")
+    write(f"| {' | '.join(COLUMNS)} |\n|{' -- |' * len(COLUMNS)}\n")
     for condition in CONDITIONS:
         fields = min(condition.fields, most or condition.fields)
         errors: dict[Rule, list[float]] = {rule: [] for rule in Rule}
@@ -201,7 +204,10 @@ def bench_pairing(write: Callable[[str], object], most: int | None = None) -> No
                 games = played(field, rule)
                 errors[rule].append(error(field, games))
                 expected[rule].append(expected_error(field, games))
-        ratios = (ratio(of[rule], of[Rule.LOT]) for rule in (Rule.LADDER, Rule.EVEN) for of in (errors, expected))
-        cells = " | ".join(f"{100 * (each.value - 1):+.1f} ± {100 * each.error:.1f} %" for each in ratios)
-        by_lot = sum(errors[Rule.LOT]) / fields
-        write(f"| {condition.players} | {condition.spread:.0f} | {fields} | {by_lot:.0f} | {cells} |\n")
+        cells = []
+        for rule in (Rule.LADDER, Rule.EVEN):
+            for of, digits in ((errors, 0), (expected, 1)):
+                found = ratio(of[rule], of[Rule.LOT])
+                cells.append(f"{100 * (1 - found.value):.{digits}f} ± {100 * found.error:.{digits}f} %")
+        row = " | ".join(cells).replace("-", "−")
+        write(f"| {condition.players} | {condition.spread:.0f} | {fields} | {row} |\n")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import heapq
 import random
 from collections.abc import Callable
 
@@ -18,6 +19,7 @@ from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings,
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 STEP_MS = 50  #: virtual time between two events
+LOOK_MS = 1_000  #: virtual time between two looks at who is free
 NO_SHOWS = 0.03  #: the share of games to which a player does not come
 LINES = {"circle-of-life": (("a1",), ("a2",), ("b1", "a5")), "hop-it": (("a2xc1",), ("a2xc3",))}  #: of `drawn`
 MANY_NO_SHOWS = 0.3  #: the same, where what follows from it is looked for
@@ -49,6 +51,9 @@ class TournamentRun:
         self.log: list[ev.Event] = list(made.events)
         self.now = 0
         self._running: list[tuple[ScheduledGame, str]] = []
+        self._ends: list[tuple[int, int]] = []  # of the games of `play_free`: the instant, the game
+        self._since: dict[str, int] = {}
+        self._shares = formats.Shares()
         self._requests = 0
         for number in range(players):
             self.enter(f"p{number:03}", rating=lots.randint(0, 20) * 100)
@@ -95,11 +100,7 @@ class TournamentRun:
         self.act(do.Tick())
         self.pair()
         for game in self.tournament.ready():
-            attempt = self.tournament.attempts.get(game.number, 0) + 1
-            match = f"m{game.number}.{attempt}"
-            turn = formats.of(self.tournament.spec).turn(self.tournament, game.meeting)
-            self.act(do.Begin(game.number, attempt, match, opening(self.tournament.spec.openings, game.game, turn)))
-            self._running.append((game, match))
+            self._running.append((game, self._begin(game)))
         if self._running:
             game, match = self._running.pop(self._lots.randrange(len(self._running)))
             winner = self._result(game)
@@ -107,6 +108,46 @@ class TournamentRun:
             absent = self._no_shows and winner is not None and self._lots.random() < self._no_shows
             reason, cause = (NO_SHOW, "absence") if absent else ("by lot", cause)
             self.act(do.ReportResult(game.number, match, winner, reason, cause))
+
+    def play_free(self, until_ms: int, length_ms: Callable[[ScheduledGame], int]) -> None:
+        """Play on until an instant in a format that pairs free players; a game takes as long as `length_ms` says.
+
+        As on a server, players are paired whenever a game ends, and once in LOOK_MS besides.
+        """
+        while self.now < until_ms and self.tournament.phase is TournamentPhase.RUNNING:
+            self._pair_free()
+            for game in self.tournament.ready():
+                self._begin(game)
+                heapq.heappush(self._ends, (self.now + length_ms(game), game.number))
+            self.now = min(self.now + LOOK_MS, until_ms, *(at for at, _ in self._ends[:1]))
+            while self._ends and self._ends[0][0] <= self.now:
+                self.finish(heapq.heappop(self._ends)[1])
+            self.act(do.Tick())
+
+    def _begin(self, game: ScheduledGame) -> str:
+        """Begin a game; return its match."""
+        attempt = self.tournament.attempts.get(game.number, 0) + 1
+        match = f"m{game.number}.{attempt}"
+        turn = formats.of(self.tournament.spec).turn(self.tournament, game.meeting)
+        self.act(do.Begin(game.number, attempt, match, opening(self.tournament.spec.openings, game.game, turn)))
+        return match
+
+    def finish(self, number: int) -> None:
+        """End a game under way."""
+        winner = self._result(self.tournament.games[number - 1])
+        match = self.tournament.running[number].match
+        self.act(do.ReportResult(number, match, winner, "by lot", "rules" if winner is not None else "arbiter"))
+
+    def _pair_free(self) -> None:
+        tournament, pairer = self.tournament, formats.of(self.tournament.spec)
+        busy, present = tournament.busy(), tournament.players
+        self._since = {player: self._since.get(player, self.now) for player in present if player not in busy}
+        games = {player: len(tournament.meetings_of[player]) for player in present}
+        ahead = self._shares.ahead(pairer.sharing(tournament, present), games)
+        free = sorted(self._since, key=self._since.__getitem__)
+        proposal = pairer.propose(tournament, formats.FreePlayers(free, self._since, {}, self.now, ahead))
+        if proposal is not None:
+            self.act(proposal)
 
     def play(self, most_steps: int = 200_000) -> Tournament:
         """Play to the end; return the tournament. Raises Unfair if it does not end within this many steps."""

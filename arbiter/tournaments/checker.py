@@ -114,6 +114,10 @@ class _Check(EarlierRounds):
         self.wrong.extend(f"round {event.round}: {text}" for text in self._format.round(self, event))
         for meeting in event.meetings:
             self.by_round[event.round].append(meeting)
+            for player in {meeting.first, meeting.second}:
+                self.meetings_of[player].append(meeting)
+            self.met[frozenset((meeting.first, meeting.second))] += 1
+            self.paired_at[meeting.number], self.going_on[meeting.number] = event.at, meeting
         self.byes[event.round].extend(event.byes)
         self.sitting[event.round] = {player for player in self.here if event.round in self.asked[player]}
 
@@ -170,6 +174,10 @@ class _Check(EarlierRounds):
         if is_void(event):
             self.say(f"game {event.game} has the void match {event.match!r} as its result")
         self.results[event.game] = event
+        meeting = self.going_on.get(self.meeting_of_game.get(event.game, 0))
+        if meeting is not None and self.done(meeting):
+            del self.going_on[meeting.number]
+            self.ended_at[meeting.number] = event.at
 
     def _complete(self) -> None:
         left = [number for number in self.meeting_of_game if number not in self.results]

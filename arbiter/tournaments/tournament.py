@@ -55,6 +55,16 @@ class Encounter(NamedTuple):
     times: int
 
 
+class MeetingEnd(NamedTuple):
+    """The end of a meeting: when its last game got its result.
+
+    usual_ms: how long a meeting took on average, from its pairing to its end, over all that had ended by then.
+    """
+
+    at: int
+    usual_ms: int
+
+
 class Tournament:
     """A tournament after some of its events.
 
@@ -89,6 +99,9 @@ class Tournament:
         self.encounters: list[Encounter] = []
         self.lead: defaultdict[str, int] = defaultdict(int)
         self._pairs: dict[frozenset[str], int] = {}
+        self.ends: dict[int, MeetingEnd] = {}
+        self._paired_at: dict[int, int] = {}  # of the meetings that go on
+        self._meetings_ms = 0  # sum over the meetings that have ended
         self.requests: dict[tuple[str, str], ev.Event] = {(created.creator, created.request): created}
         self._waiting_of: defaultdict[str, dict[int, ScheduledGame]] = defaultdict(dict)
         self._open: defaultdict[int, int] = defaultdict(int)  # games without a result, by meeting
@@ -207,6 +220,7 @@ class Tournament:
             self.meetings.append(meeting)
             self.games += meeting.games
             self._open[meeting.number] = len(meeting.games)
+            self._paired_at[meeting.number] = event.at
             for player in {meeting.first, meeting.second}:
                 self.meetings_of[player].append(meeting)
             pair = frozenset((meeting.first, meeting.second))
@@ -228,7 +242,11 @@ class Tournament:
         self._forget(event.game)
         self.running.pop(event.game, None)
         self.results[event.game] = GameResult(event.winner, event.match, event.reason, event.cause, event.moves)
-        self._open[self.games[event.game - 1].meeting] -= 1
+        meeting = self.games[event.game - 1].meeting
+        self._open[meeting] -= 1
+        if not self._open[meeting]:
+            self._meetings_ms += event.at - self._paired_at.pop(meeting)
+            self.ends[meeting] = MeetingEnd(event.at, self._meetings_ms // (len(self.ends) + 1))
 
     @_take.register
     def _voided(self, event: ev.Voided) -> None:

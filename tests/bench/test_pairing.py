@@ -19,7 +19,7 @@ def test_the_table_has_a_row_for_each_condition(
     assert main(["pairing", "2"]) == 0
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("|")][2:]
     assert [row[:3] for row in rows] == [["| 4", "300", "2"], ["| 6", "600", "1"]]
-    assert all(cell.endswith(("%", "% |")) and "±" in cell for row in rows for cell in row[4:])
+    assert all(cell.endswith(("%", "% |")) and "±" in cell for row in rows for cell in row[3:])
 
 
 def test_a_number_of_fields_is_from_1() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import random
 from collections import Counter
 
@@ -10,9 +9,7 @@ import pytest
 
 from arbiter.bench import pairing
 from arbiter.testing.tournaments import TournamentRun
-from arbiter.tournaments import commands as do
-from arbiter.tournaments import formats
-from arbiter.tournaments.game_ends import Winner
+from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec
 
 pytestmark = pytest.mark.long
@@ -23,36 +20,23 @@ SPEEDS = (1, 1, 2, 2, 4, 4, 8, 8)  #: seconds that each of eight bots needs for 
 def ladder(players: int, seed: int) -> TournamentRun:
     options = Options(validation=False, duration_ms=1_000_000_000)
     spec = Spec("test", Format.LADDER, ("hop-it",), "1s", paired=False, options=options)
-    return TournamentRun(spec, players, random.Random(seed))
+    lots = random.Random(seed)
+    return TournamentRun(spec, players, lots, result=lambda game: lots.choice((0, 1, 2)))
 
 
 def evening(seed: int, seconds: int, late: bool = False) -> Counter[str]:
     """Let bots of unequal speed play for this long; return each bot's number of games, and a latecomer's separately."""
-    tournament_run, lots, shares = ladder(len(SPEEDS), seed), random.Random(seed), formats.Shares()
-    tournament, pairer = tournament_run.tournament, formats.of(tournament_run.tournament.spec)
-    since: dict[str, int] = {}
-    under_way: list[tuple[int, int]] = []
-    while tournament_run.now < seconds * 1_000:
-        if late and "p008" not in tournament.entrants and tournament_run.now > seconds * 500:
-            tournament_run.enter("p008")
-        busy, present = tournament.busy(), tournament.players
-        since = {player: since.get(player, tournament_run.now) for player in present if player not in busy}
-        games = {player: len(tournament.meetings_of[player]) for player in present}
-        ahead = shares.ahead(pairer.sharing(tournament, present), games)
-        proposal = pairer.propose(tournament, formats.FreePlayers(list(since), since, {}, tournament_run.now, ahead))
-        if proposal is not None:
-            tournament_run.act(proposal)
-        for game in tournament.ready():
-            tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
-            speed = sum(([*SPEEDS, 1])[int(player[1:])] for player in (game.seat1, game.seat2))
-            heapq.heappush(under_way, (tournament_run.now + int(speed * lots.uniform(500, 1_500)), game.number))
-        due = tournament_run.now + 1_000
-        while under_way and under_way[0][0] <= due:
-            tournament_run.now, number = heapq.heappop(under_way)
-            winner: Winner = lots.choice((0, 1, 2))
-            tournament_run.act(do.ReportResult(number, f"m{number}", winner, "by lot", "rules"))
-            due = tournament_run.now
-        tournament_run.now = max(tournament_run.now, due)
+    tournament_run, lots = ladder(len(SPEEDS), seed), random.Random(seed)
+
+    def length_ms(game: ScheduledGame) -> int:
+        speed = sum(([*SPEEDS, 1])[int(player[1:])] for player in (game.seat1, game.seat2))
+        return int(speed * lots.uniform(500, 1_500))
+
+    tournament_run.play_free(seconds * 500, length_ms)
+    if late:
+        tournament_run.enter("p008")
+    tournament_run.play_free(seconds * 1_000, length_ms)
+    tournament = tournament_run.tournament
     return Counter({player: len(tournament.meetings_of[player]) for player in tournament.entrants})
 
 

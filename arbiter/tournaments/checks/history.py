@@ -26,7 +26,9 @@ class EarlierRounds:
     order: players in order of entry. here, gone: active and withdrawn players. asked: the byes that each player
     requested; sitting: the requested byes of each round. ratings: for seeding. starters: players from the start, by
     seed. rules: by which the rounds are paired, with their edition. open: the match of each running game. attempts: the
-    number of matches of each game.
+    number of matches of each game. meetings_of: each player's meetings, in order. going_on: meetings without all
+    results. met: how often two players have been paired. paired_at, ended_at: instants by meeting; the latter in the
+    order of the log.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -46,6 +48,11 @@ class EarlierRounds:
         self.results: dict[int, ev.EndedGame] = {}
         self.open: dict[int, str] = {}
         self.attempts: Counter[int] = Counter()
+        self.meetings_of: defaultdict[str, list[Meeting]] = defaultdict(list)
+        self.going_on: dict[int, Meeting] = {}
+        self.met: Counter[frozenset[str]] = Counter()
+        self.paired_at: dict[int, int] = {}
+        self.ended_at: dict[int, int] = {}
 
     def past(self) -> Iterator[Meeting]:
         """Yield the meetings of earlier rounds."""

@@ -1,20 +1,32 @@
-"""Arena: for a limited time, each free player is paired again at once, with a free player of about the same score.
+"""Arena: for a limited time, each free player is paired again with another one whom it has met less often than others.
 
-As many pairs as possible are made; among those solutions, the one with the smallest differences of score. Nobody meets
-the same opponent twice in a row while another one is free: a rematch weighs more than any difference.
+1. Nobody meets the same opponent twice in a row while one of the two could meet somebody else: a player who is free, or
+   who will be, since its meeting goes on. Without this rule the two players of a game, who become free together, would
+   meet again and again. The two wait for that at most PATIENCE times as long as a meeting took on average until theirs
+   ended, or LEAST_WAIT_MS if that is longer. So if other games last very long, they play again.
+2. Of the pairs that are allowed, as many as possible are made.
+3. Of these solutions, one is chosen in which the pairs have met least often, in sum.
+4. Of these, one with the smallest differences of score.
+
+It is a rule of our own. Lichess has the first part of it, without a limit: nobody meets its last opponent again unless
+no more than two players are there (`modules/tournament/src/main/arena/PairingSystem.scala`). deploy/CHOOSING.md says
+how many pairs meet by these rules, and how long players wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.matching import FEW, forbidden, last_opponent, matched, seated
+from arbiter.tournaments.formats.matching import FEW, forbidden, matched, seated
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Merit, Pairer, Rating, arrange
 from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
-REMATCH = 1_000_000.0
+MET: Final = 1_000_000.0  #: weight of each earlier meeting of a pair: more than any difference of score
+PATIENCE: Final = 2  #: how many meetings of usual length two players wait for other opponents
+LEAST_WAIT_MS: Final = 10_000  #: how long they wait at least, as in the beginning no meeting has ended that took long
 
 
 class Arena(Pairer):
@@ -27,6 +39,7 @@ class Arena(Pairer):
     reentry = True
     least_players = 0  # players join and leave
     pairs_whoever_is_free = True
+    rules = "the arbiter's rules for arenas of November 2026"
     tie_breaks = (TieBreak.WINS,)
 
     def invalid_option(self, options: Options) -> InvalidOption | None:
@@ -41,13 +54,14 @@ class Arena(Pairer):
         """Return pairs of free players."""
         scores = arena_scores(tournament)
         free = sorted(field.free, key=lambda player: -scores.get(player, 0))
-        never = forbidden(tournament)
+        not_now = forbidden(tournament) | _too_soon(tournament, field)
 
         def weight(first: str, second: str) -> float | None:
-            if frozenset((first, second)) in never:
+            pair = frozenset((first, second))
+            if pair in not_now:
                 return None
-            again = last_opponent(tournament, first) == second or last_opponent(tournament, second) == first
-            return -abs(scores.get(first, 0) - scores.get(second, 0)) - (REMATCH if again else 0.0)
+            apart = abs(scores.get(first, 0) - scores.get(second, 0))
+            return -apart - MET * tournament.met.get(pair, 0)
 
         pairs = [seated(tournament, *pair) for pair in matched(free, weight)]
         return arrange(tournament, tournament.rounds + 1, pairs, free=field.free) if pairs else None
@@ -62,6 +76,24 @@ class Arena(Pairer):
         """Return the players' arena points."""
         scores = arena_scores(tournament)
         return {player: Merit((scores.get(player, 0),), arena_points=scores.get(player, 0)) for player in players}
+
+
+def _too_soon(tournament: Tournament, field: FreePlayers) -> frozenset[frozenset[str]]:
+    """Return the pairs of free players who wait for other opponents, as one of them met the other in its last meeting.
+
+    Nobody waits if neither could meet anybody else: a player who is free, or who has not withdrawn and still plays.
+    """
+    never, found = forbidden(tournament), set[frozenset[str]]()
+    around = {*field.free, *(player for player in tournament.busy() if not tournament.entrants[player].withdrawn)}
+    for player in field.free:
+        if not tournament.meetings_of[player]:
+            continue
+        last = tournament.meetings_of[player][-1]
+        pair, end = frozenset((last.first, last.second)), tournament.ends[last.number]
+        others = any(frozenset((one, other)) not in never for one in pair for other in around - pair)
+        if others and field.now < end.at + max(LEAST_WAIT_MS, PATIENCE * end.usual_ms):
+            found.add(pair)
+    return frozenset(found)
 
 
 def arena_scores(tournament: Tournament) -> dict[str, int]:

@@ -1,0 +1,85 @@
+"""One command prints all tables of the page for organisers, in the form that they have there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arbiter.bench import arenas, coverage, pairing
+from arbiter.bench.__main__ import main
+from arbiter.bench.choosing import bench_choosing
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.meetings import Meeting, ScheduledGame
+
+PAGE = (Path(__file__).parents[2] / "deploy" / "CHOOSING.md").read_text(encoding="utf-8").splitlines()
+
+
+def rows(lines: list[str], header: str) -> list[list[str]]:
+    """Return the cells of the table that has this first line, row by row."""
+    below = lines[lines.index(header) + 2 :]
+    end = next((number for number, line in enumerate(below) if not line.startswith("|")), len(below))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in below[:end]]
+
+
+@pytest.mark.long
+def test_a_tiny_run_prints_every_table_in_the_form_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairing, "CONDITIONS", [pairing.FieldKind(4, 300, 9)])
+    monkeypatch.setattr(pairing, "ROUNDS", 2)
+    monkeypatch.setattr(arenas, "PLAYERS", (2, 3))
+    monkeypatch.setattr(arenas, "DURATION_MS", 60_000)
+    monkeypatch.setattr(coverage, "CONDITIONS", coverage.CONDITIONS[:1])
+    printed: list[str] = []
+    bench_choosing(printed.append, 1, differences=(100.0,))
+    lines = "".join(printed).splitlines()
+    assert sum(line.startswith("## ") for line in lines) == 4
+    for columns in (pairing.COLUMNS, arenas.COLUMNS, coverage.COLUMNS):
+        header = f"| {' | '.join(columns)} |"
+        (first, *_), of_page = rows(lines, header), rows(PAGE, header)
+        assert len(first) == len(columns) == len(of_page[0])
+    assert [row[:2] for row in rows(lines, f"| {' | '.join(arenas.COLUMNS)} |")] == [
+        [number, name] for name in ("equal", "unequal") for number in ("2", "3")
+    ]
+    for name in ("games", "wrong decisions"):
+        wide = next(line for line in PAGE if line.startswith(f"| {name} | 5 Elo |"))
+        assert [row[0] for row in rows(lines, f"| {name} | 100 Elo |")] == [row[0] for row in rows(PAGE, wide)]
+
+
+def test_the_page_has_every_arena_and_field_that_the_command_plays() -> None:
+    of_arenas = rows(PAGE, f"| {' | '.join(arenas.COLUMNS)} |")
+    assert [row[:2] for row in of_arenas] == [
+        [str(number), name] for name in arenas.SPEEDS for number in arenas.PLAYERS
+    ], "run python -m arbiter.bench arenas"
+    of_fields = rows(PAGE, f"| {' | '.join(pairing.COLUMNS)} |")
+    assert [row[:3] for row in of_fields] == [
+        [str(each.players), f"{each.spread:.0f}", str(each.fields)] for each in pairing.CONDITIONS
+    ], "run python -m arbiter.bench pairing"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("players", "name"), [(4, "equal"), (6, "unequal")])
+def test_the_page_has_the_simulated_arenas(players: int, name: str) -> None:
+    found = [arenas.played(players, arenas.SPEEDS[name], seed) for seed in range(5)]
+    row = next(row for row in rows(PAGE, f"| {' | '.join(arenas.COLUMNS)} |") if row[:2] == [str(players), name])
+    assert float(row[2].removesuffix(" %")) == pytest.approx(100 * sum(each.met for each in found) / 5, abs=4)
+    assert float(row[6].removesuffix(" %")) == pytest.approx(100 * sum(each.idle for each in found) / 5, abs=4)
+
+
+def test_an_arena_is_measured_by_its_log() -> None:
+    """Three meetings in 100 s, of 30 s each: a and b, a and b again, a and c, which still goes on at the end."""
+    log: list[ev.Event] = [ev.Started(1_000, ("a", "b", "c"), "", "")]
+    for number, other, at in ((1, "b", 1_000), (2, "b", 41_000), (3, "c", 81_000)):
+        games = (ScheduledGame(number, number, "a", other, "hop-it"),)
+        meeting = Meeting(number, number, "a", other, "", games)
+        log += [ev.Paired(at, number, (meeting,)), ev.Begun(at, number, 1, f"m{number}")]
+        if number < 3:
+            log.append(ev.EndedGame(at + 30_000, number, f"m{number}", 1, "rules", "rules"))
+    found = arenas.variety(log, ("a", "b", "c"), 100_000)
+    assert found[:5] == (2 / 3, 1, 3, 1, 3)
+    assert found.idle == pytest.approx(1 - 2 * 80 / 300)
+
+
+@pytest.mark.parametrize("name", ["arenas", "choosing", "coverage"])
+def test_a_number_is_from_1(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "0"]) == main([name, "many"]) == main([name, "1", "2"]) == 2
+    assert "a number from 1" in capsys.readouterr().err
