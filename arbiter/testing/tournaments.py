@@ -33,7 +33,7 @@ class TournamentRun:
     """A tournament and everything that happens in it. `log` holds its events.
 
     result: how a game ends: a winner, or None for a void match. By default this is random, and in the share `no_shows`
-    of games a player does not appear.
+    of games a player does not appear. versions: with which version each player's bot plays now; '' if it is not there.
     """
 
     def __init__(
@@ -45,7 +45,8 @@ class TournamentRun:
         no_shows: float = NO_SHOWS,
     ) -> None:
         self._lots = lots
-        self._result = result or self._drawn
+        self.result = result or self._drawn
+        self.versions: dict[str, str] = {}
         self._no_shows = no_shows if result is None else 0.0
         self.tournament, made = engine.create("t1", spec, "organiser", "make", 0)
         self.log: list[ev.Event] = list(made.events)
@@ -103,7 +104,7 @@ class TournamentRun:
             self._running.append((game, self._begin(game)))
         if self._running:
             game, match = self._running.pop(self._lots.randrange(len(self._running)))
-            winner = self._result(game)
+            winner = self.result(game)
             cause = "rules" if winner is not None else "arbiter"
             absent = self._no_shows and winner is not None and self._lots.random() < self._no_shows
             reason, cause = (NO_SHOW, "absence") if absent else ("by lot", cause)
@@ -134,9 +135,16 @@ class TournamentRun:
 
     def finish(self, number: int) -> None:
         """End a game under way."""
-        winner = self._result(self.tournament.games[number - 1])
+        winner = self.result(self.tournament.games[number - 1])
         match = self.tournament.running[number].match
-        self.act(do.ReportResult(number, match, winner, "by lot", "rules" if winner is not None else "arbiter"))
+        versions = self.versions_of(self.tournament.games[number - 1])
+        cause = "rules" if winner is not None else "arbiter"
+        self.act(do.ReportResult(number, match, winner, "by lot", cause, versions=versions))
+
+    def versions_of(self, game: ScheduledGame) -> tuple[str, ...]:
+        """Return the versions of a game's bots by seat, as of now; () if neither has one."""
+        versions = (self.versions.get(game.seat1, ""), self.versions.get(game.seat2, ""))
+        return versions if any(versions) else ()
 
     def _pair_free(self) -> None:
         tournament, pairer = self.tournament, formats.of(self.tournament.spec)

@@ -74,6 +74,7 @@ def _read(kind: type[Any], values: Mapping[str, Any]) -> ev.Event:
         "byes": (),
         "seeds": (),
         "opening": (),
+        "versions": (),
         "caller": "",
         "request": "",
         "version": "",

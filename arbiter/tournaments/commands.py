@@ -108,7 +108,8 @@ class ReportResult:
     """The match of a game has ended; `winner` None means that it was void. `moves`: as in `events.EndedGame`.
 
     absent: the seats of the players because of whose absence it ended. `arbiter.tournaments.game_ends` decides what
-    this means for the game. stopped: the tournament has ended the match itself, because it ends.
+    this means for the game. stopped: the tournament has ended the match itself, because it ends. versions: as
+    in `events.EndedGame`.
     """
 
     game: int
@@ -119,6 +120,7 @@ class ReportResult:
     moves: str = ""
     absent: tuple[int, ...] = ()
     stopped: bool = False
+    versions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

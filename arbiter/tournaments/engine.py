@@ -258,7 +258,8 @@ def _report(tournament: Tournament, command: do.ReportResult, at: int) -> list[e
         return []  # reported twice, or after the end
     winner = winner_of(command.winner, command.reason, command.absent)
     if winner is not None:
-        return [ev.EndedGame(at, command.game, command.match, winner, command.reason, command.cause, command.moves)]
+        how = (command.reason, command.cause, command.moves, command.versions)
+        return [ev.EndedGame(at, command.game, command.match, winner, *how)]
     voided = ev.Voided(at, command.game, running.attempt, command.match, command.reason)
     game = tournament.games[command.game - 1]
     withdrawn = [tournament.entrants[player].withdrawn for player in (game.seat1, game.seat2)]

@@ -162,7 +162,8 @@ class EndedGame:
     """A game has its result: from its match or, with `match` '', without one that counts, as by walkover.
 
     moves: equal for two games with the same moves, the opening included: the first 16 hexadecimal digits of the SHA-256
-    of the moves, joined by spaces, as UTF-8. '' for a walkover, and in records of older servers without it.
+    of the moves, joined by spaces, as UTF-8. '' for a walkover, and in records of older servers without it. versions:
+    of the players' bots for which the match counts, by seat, each '' if unknown; () for a walkover, and in older ones.
     """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENDED_GAME
@@ -173,6 +174,7 @@ class EndedGame:
     reason: str
     cause: str
     moves: str = ""
+    versions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ _FAULTS: Final = {"time": "timeouts", ABSENCE: "crashes", "rule_violation": "vio
 class GameResult(NamedTuple):
     """A game's result: `match` is '' if no match counts; `reason` and `cause` are those of the match's end.
 
-    moves: as in `arbiter.tournaments.events.EndedGame`.
+    moves, versions: as in `arbiter.tournaments.events.EndedGame`.
     """
 
     winner: Winner
@@ -60,6 +60,7 @@ class GameResult(NamedTuple):
     reason: str
     cause: str
     moves: str = ""
+    versions: tuple[str, ...] = ()
 
     @property
     def played(self) -> bool:

@@ -127,23 +127,37 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
 
 
 class GameForFit(NamedTuple):
-    """A game for a rating fit. variant, moves: two games with the same of both went the same way; moves '': unknown."""
+    """A game for a rating fit. variant, moves: two games with the same of both went the same way; moves '': unknown.
+
+    version1, version2: of the bots in seat 1 and 2.
+    """
 
     seat1: str
     seat2: str
     winner: Winner
     variant: str = ""
     moves: str = ""
+    version1: str = ""
+    version2: str = ""
 
 
 def rated_games(tournament: Tournament) -> list[GameForFit]:
-    """Return the games for a rating fit, without games that were not played."""
+    """Return the games for a rating fit, in the order of their numbers, without games that were not played.
+
+    Where the record does not say with which version a player played, it is the one with which it last entered.
+    """
+    entered = {player: entrant.version for player, entrant in tournament.entrants.items()}
     games = ((tournament.games[number - 1], result) for number, result in sorted(tournament.results.items()))
     return [
-        GameForFit(game.seat1, game.seat2, each.winner, game.game, each.moves)
+        GameForFit(game.seat1, game.seat2, each.winner, game.game, each.moves, *_versions(game, each, entered))
         for game, each in games
         if each.played and game.seat1 != game.seat2
     ]
+
+
+def _versions(game: ScheduledGame, result: GameResult, entered: Mapping[str, str]) -> tuple[str, str]:
+    one, two = result.versions or ("", "")
+    return one or entered[game.seat1], two or entered[game.seat2]
 
 
 class _Seat(NamedTuple):

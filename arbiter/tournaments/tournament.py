@@ -241,7 +241,9 @@ class Tournament:
     def _ended_game(self, event: ev.EndedGame) -> None:
         self._forget(event.game)
         self.running.pop(event.game, None)
-        self.results[event.game] = GameResult(event.winner, event.match, event.reason, event.cause, event.moves)
+        self.results[event.game] = GameResult(
+            event.winner, event.match, event.reason, event.cause, event.moves, event.versions
+        )
         meeting = self.games[event.game - 1].meeting
         self._open[meeting] -= 1
         if not self._open[meeting]:

@@ -124,7 +124,8 @@ def report(game: int, match: Match) -> ReportResult:
         absent = (1, 2) if ended.seat is None else (ended.seat,)
     moves = digest(" ".join(match.moves).encode())[:16]
     stopped = ended.by == match.created.creator  # by its tournament
-    return ReportResult(game, match.id, winner, ended.reason, ended.cause.value, moves, absent, stopped)
+    versions = match.versions if any(match.versions) else ()
+    return ReportResult(game, match.id, winner, ended.reason, ended.cause.value, moves, absent, stopped, versions)
 
 
 async def abort(matches: MatchRegistry, match_id: str, tournament_id: str) -> None:

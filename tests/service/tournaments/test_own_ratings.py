@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import cast
 
+import pytest
 import structlog
 
 from arbiter.errors import Reason, Refusal
@@ -57,7 +59,10 @@ def met(
         number = len(tournament_run.tournament.games)
         tournament_run.act(do.Begin(number, 1, f"m{number}"))
         tournament_run.act(
-            do.ReportResult(number, f"m{number}", winner, "by play", "rules", moves[place] if moves else "")
+            do.ReportResult(
+                *(number, f"m{number}", winner, "by play", "rules", moves[place] if moves else ""),
+                versions=tournament_run.versions_of(tournament_run.tournament.games[-1]),
+            )
         )
 
 
@@ -123,6 +128,79 @@ async def test_a_repeated_game_adds_no_certainty() -> None:
     met(new, "p001", "p000", [2, 2, 1] * 10, [str(number) for number in range(30)])
     certain = (await own_ratings(new.tournament, LocalRater()))["p000"]
     assert certain.high - certain.low < 0.6 * (once["p000"].high - once["p000"].low), "thirty games with other moves"
+
+
+STRENGTHS = (0, -200, -100, 0, 100, 200, 300)
+BETTER = 400  #: by so much the second version of p000 is better
+SEATS_S = 30  #: a game's seconds
+
+
+def returning(seed: int, before: int, after: int, versions: bool = True) -> TournamentRun:
+    """Return a ladder in virtual time in which p000 comes back as a better version after so many games of it.
+
+    versions: whether the record has the versions.
+    """
+    run, lots = ladder(len(STRENGTHS)), random.Random(seed)
+    run.result = lambda game: (
+        1 if lots.random() < 1 / (1 + 10 ** ((strength(game.seat2) - strength(game.seat1)) / 400)) else 2
+    )
+
+    def strength(player: str) -> int:
+        return STRENGTHS[int(player[1:])] + (BETTER if player == "p000" and run.versions[player] == "1.1" else 0)
+
+    for version, games in (("1.0", before), ("1.1", before + after)):
+        run.versions["p000"] = version
+        while len(run.tournament.meetings_of["p000"]) < games:
+            run.play_free(run.now + 1_000, lambda game: SEATS_S * 1_000)
+        run.play_free(run.now + SEATS_S * 1_000, lambda game: SEATS_S * 1_000)
+    if not versions:
+        for number, result in run.tournament.results.items():
+            run.tournament.results[number] = result._replace(versions=())
+    return run
+
+
+@pytest.mark.long
+async def test_a_bot_that_comes_back_400_elo_better_is_rated_so_soon() -> None:
+    """After 100 games of the first version and 20 of the second: by name alone, it would be 200 behind."""
+    mean = sum(STRENGTHS) / len(STRENGTHS)
+    errors, held, by_name = [], 0, []
+    for seed in range(4):
+        found = (await own_ratings(returning(seed, 100, 20).tournament, LocalRater()))["p000"]
+        others = await own_ratings(returning(seed, 100, 20, versions=False).tournament, LocalRater())
+        errors.append(found.elo - (BETTER - mean))
+        by_name.append(others["p000"].elo - (BETTER - mean))
+        held += found.low <= BETTER - mean <= found.high
+    assert held >= 3
+    assert abs(sum(errors) / 4) < 100
+    assert sum(by_name) / 4 < -150
+
+
+async def test_the_row_of_a_player_is_the_version_with_which_it_has_played_last() -> None:
+    """Also if that is an older one again; the opponents of the other versions do not count for it."""
+    run = ladder(5)
+    for version, winner in (("1.0", 1), ("2.0", 2), ("1.0", 1)):
+        run.versions["p000"] = version
+        for other in ("p001", "p002", "p003", "p004")[: 4 if version == "1.0" else 1]:
+            met(run, "p000", other, [cast("Winner", winner)] * 4)
+    found = await own_ratings(run.tournament, LocalRater())
+    assert set(found) == {f"p00{number}" for number in range(5)}
+    assert found["p000"].elo > max(found[f"p00{number}"].elo for number in range(1, 5))
+    assert not found["p000"].provisional
+    met(run, "p001", "p002", [0])
+    run.versions["p000"] = "3.0"
+    met(run, "p000", "p001", [1])
+    assert (await own_ratings(run.tournament, LocalRater()))["p000"].provisional
+
+
+async def test_a_game_without_versions_counts_for_the_version_that_entered() -> None:
+    """Records of earlier servers have none."""
+    run = ladder(3)
+    met(run, "p000", "p001", [1, 2])
+    assert {each.version1 for each in rated_games(run.tournament)} == {""}
+    run.tournament.entrants["p000"] = run.tournament.entrants["p000"]._replace(version="1.0")
+    run.versions["p000"] = "1.1"
+    met(run, "p000", "p002", [1])
+    assert [each.version1 for each in rated_games(run.tournament)] == ["1.0", "1.0", "1.1"]
 
 
 async def test_without_ratings_there_is_a_table_nevertheless() -> None:
