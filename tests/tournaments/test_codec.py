@@ -45,7 +45,7 @@ FIELDS = {
     "continued": ("caller", "request"),
     "paired": ("round", "meetings", "byes", "free"),
     "game_begun": ("game", "attempt", "match", "opening"),
-    "game_ended": ("game", "match", "winner", "reason", "cause", "moves"),
+    "game_ended": ("game", "match", "winner", "reason", "cause", "moves", "versions"),
     "game_voided": ("game", "attempt", "match", "reason"),
     "tournament_ended": ("end", "caller", "request", "note"),
 }
