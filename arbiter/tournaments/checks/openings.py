@@ -48,7 +48,10 @@ class OpeningsCheck:
         if (lines and opening not in lines) or (not lines and len(opening) not in (0, openings.plies)):
             yield f"{where} has an opening that the specification does not give: {' '.join(opening) or 'none'}"
             return
-        times = self._times[game.meeting]
+        times = self._times.get(game.meeting)
+        if times is None:
+            yield f"{where} is of meeting {game.meeting}, which was never paired"
+            return
         had = self._had[frozenset((game.seat1, game.seat2)), game.game]
         if had.setdefault(times, opening) != opening:
             yield f"{where} has another opening than the other games of meeting {game.meeting}"
