@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rich.markdown import Markdown
 
+from arbiter.cli import instants
 from arbiter.cli.terminal import console, on_terminal
 from arbiter.cli.tournament_spec import BOT_FIELDS
 from arbiter.matches import policy
@@ -24,8 +25,9 @@ from arbiter.tournaments.spec import (
     Schedule,
     Spec,
     TieBreak,
+    TooFew,
 )
-from arbiter.tournaments.spec_text import NUMBERS
+from arbiter.tournaments.spec_text import DATE, NUMBERS
 
 SECTIONS: Final[Mapping[str, type]] = {
     "options": Options,
@@ -49,6 +51,7 @@ HEADINGS: Final = {
 
 _TEXT: Final = "a text"
 _NAMES: Final = "a list of texts"
+_DATE: Final = f"a date and time, as `{DATE}`"
 _INSTANT: Final = "milliseconds since 1970, UTC"
 
 MEANINGS: Final[Mapping[str, str]] = {
@@ -89,8 +92,11 @@ MEANINGS: Final[Mapping[str, str]] = {
     "entry.versions": "Only bots whose version begins with one of these.",
     "entry.forbidden": 'Pairs that never meet if the format can avoid it: `[["ann", "ben"]]`.',
     "entry.badge": "Only bots whose version has passed the conformance kit.",
-    "schedule.start_ms": "When it starts; 0: when the organiser says so.",
-    "schedule.entry_closes_ms": "When entry closes; 0: with the start.",
+    "schedule.start": "When it starts, with the offset from UTC. Without it: when the organiser says so.",
+    "schedule.start_ms": "The same in milliseconds; 0: when the organiser says so.",
+    "schedule.too_few": "With too few players then: wait for more, or cancel the tournament.",
+    "schedule.entry_closes": "When entry closes, with the offset from UTC. Without it: with the start.",
+    "schedule.entry_closes_ms": "The same in milliseconds; 0: with the start.",
     "adjudication.plies": "A game of so many plies is a draw; 0: never.",
     "adjudication.material": "A player wins who is ahead by so much material …",
     "adjudication.material_plies": "… after each of so many successive plies; 0: never.",
@@ -140,6 +146,9 @@ ALLOWED: Final[Mapping[str, str]] = {
     "entry.invited": _NAMES,
     "entry.versions": _NAMES,
     "entry.forbidden": "a list of pairs of players",
+    "schedule.start": _DATE,
+    "schedule.entry_closes": _DATE,
+    "schedule.too_few": " or ".join(f"`{each}`" for each in TooFew),
     "schedule.start_ms": _INSTANT,
     "schedule.entry_closes_ms": _INSTANT,
     "adjudication.plugin": _TEXT,
@@ -238,6 +247,7 @@ def known_places() -> Iterator[str]:
     for section, kind in SECTIONS.items():
         yield from (f"{section}.{each.name}" for each in fields(kind))
     yield "openings.file"
+    yield from (f"schedule.{name}" for name in instants.NAMES)
     yield from (f"policy.{name}" for name in (*policy.BOUNDS, "start", "no_show"))
     yield from (f"bots.{name}" for name in BOT_FIELDS)
     yield from (f"sandbox.{name}" for name in limits.BOUNDS)

@@ -18,6 +18,7 @@ import arbiter_client as arb
 
 from arbiter.cli import bundled_bot
 from arbiter.cli.failure import Failure
+from arbiter.cli.instants import with_instants
 from arbiter.cli.opening_file import with_lines
 from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
@@ -87,7 +88,7 @@ def read_all(path: Path) -> File:
         raise Failure(f"{path} is no TOML file: {error}") from None
     bots, limits = values.pop(BOTS, []), values.pop(SANDBOX, {})
     try:
-        values = with_lines(values, path.parent)
+        values = with_instants(with_lines(values, path.parent))
         spec = read_spec(values, time_control.parse)
         bots = _bots(bots, path.parent)
         return File(path, spec_value(spec), bots, _limits(limits), formats.of(spec).caution(spec))
@@ -135,7 +136,9 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
             tuple(arb.PlayerPair(*pair) for pair in spec.entry.forbidden),
             spec.entry.badge,
         ),
-        schedule=arb.Schedule(**asdict(spec.schedule)),
+        schedule=arb.Schedule(
+            spec.schedule.start_ms, spec.schedule.entry_closes_ms, arb.TooFewRule[spec.schedule.too_few.name]
+        ),
         adjudication=arb.Adjudication(**asdict(spec.adjudication)),
         tie_breaks=tuple(arb.TieBreak[tie_break.value.upper()] for tie_break in spec.tie_breaks),
         policy=_policy(spec.policy),

@@ -61,7 +61,8 @@ def state(found: arb.Tournament) -> str:
     phase = word(found.phase)
     if found.phase is arb.TournamentPhase.ENTRY:
         there = sum(not each.withdrawn for each in found.entrants)
-        return f"{phase}: {counted(there, 'player')}"
+        waits = f"; its start time has come, but {found.start_note}" if found.start_note else ""
+        return f"{phase}: {counted(there, 'player')}{waits}"
     if found.phase is arb.TournamentPhase.ENDED:
         phase = f"over ({word(found.end)}{f': {found.end_note}' if found.end_note else ''})"
     running = f", {len(found.running)} under way" if found.running else ""

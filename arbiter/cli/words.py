@@ -84,6 +84,8 @@ def tournament_happening(event: arb.TournamentEvent, games: Mapping[int, arb.Pai
         case arb.EntryChanged():
             sits_out = ", ".join(map(str, what.byes)) or "no round"
             return f"the entry of {what.player} is changed: rating {what.rating or 'none'}, sits out {sits_out}"
+        case arb.StartMissed():
+            return f"the start waits for players: {what.needed} are needed, {what.players} there"
         case arb.TournamentStarted():
             rules = f", paired by {what.rules}" if what.rules else ""
             return f"started: {', '.join(what.seeds) or 'without players yet'}{rules}"

@@ -16,8 +16,8 @@ FORMAT: Final = 1  #: the version of the log's format, in every `tournament_crea
 _KINDS: Final[Mapping[str, type[Any]]] = {
     kind.kind.value: kind
     for kind in (
-        ev.Created, ev.Entered, ev.Withdrawn, ev.EntryChanged, ev.Started, ev.Paused, ev.Continued, ev.Paired,
-        ev.Begun, ev.EndedGame, ev.Voided, ev.Ended,
+        ev.Created, ev.Entered, ev.Withdrawn, ev.EntryChanged, ev.StartMissed, ev.Started, ev.Paused, ev.Continued,
+        ev.Paired, ev.Begun, ev.EndedGame, ev.Voided, ev.Ended,
     )
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
 from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, after_last, winner_of, without
 from arbiter.tournaments.meetings import Pair, make_meetings
-from arbiter.tournaments.spec import Format, Spec
+from arbiter.tournaments.spec import Format, Spec, TooFew
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 
 
@@ -162,12 +162,30 @@ def _start(tournament: Tournament, command: do.Start, at: int) -> list[ev.Event]
 def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.Started:
     spec = tournament.spec
     players = [entrant for entrant in tournament.entrants.values() if not entrant.withdrawn]
-    least = formats.of(spec).least_players
-    if len(players) < least:
-        raise closed(tournament, f"{_a(spec.format)} needs {least} players, and has {len(players)}")
+    short = too_few(tournament)
+    if short:
+        raise closed(tournament, short)
     # Sorting is stable: players with the same rating keep their order of entry.
     seeds = tuple(entrant.player for entrant in sorted(players, key=lambda entrant: -entrant.rating))
     return ev.Started(at, seeds, caller, request, formats.of(spec).rules)
+
+
+def too_few(tournament: Tournament) -> str:
+    """Return why a tournament that has not started has too few players for it, as a clause; '' if it has enough."""
+    least, there = formats.of(tournament.spec).least_players, len(tournament.players)
+    return f"{_a(tournament.spec.format)} needs {least} players, and has {there}" if there < least else ""
+
+
+def _start_by_time(tournament: Tournament, at: int) -> list[ev.Event]:
+    """Start a tournament whose time has come; with too few players wait, or cancel it, as its specification says."""
+    short = too_few(tournament)
+    if not short:
+        return [_started(tournament, at, "", "")]
+    if tournament.spec.schedule.too_few is TooFew.CANCEL:
+        return [ev.Ended(at, ev.End.CANCELLED, note=f"too few players at its start time: {short}")]
+    if tournament.missed is not None:
+        return []
+    return [ev.StartMissed(at, len(tournament.players), formats.of(tournament.spec).least_players)]
 
 
 def _pause(tournament: Tournament, command: do.Pause, at: int) -> list[ev.Event]:
@@ -191,7 +209,7 @@ def _cancel(tournament: Tournament, command: do.Cancel, at: int) -> list[ev.Even
 def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
     if tournament.phase is TournamentPhase.ENTRY:
         due = tournament.spec.schedule.start_ms
-        return [_started(tournament, at, "", "")] if due and at >= due else []
+        return _start_by_time(tournament, at) if due and at >= due else []
     if tournament.phase is not TournamentPhase.RUNNING:
         return []
     ends_at = tournament.ends_at

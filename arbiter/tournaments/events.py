@@ -22,6 +22,7 @@ class TournamentEventKind(StrEnum):
     ENTERED = "entered"
     WITHDRAWN = "withdrawn"
     ENTRY_CHANGED = "entry_changed"
+    START_MISSED = "start_missed"
     STARTED = "tournament_started"
     PAUSED = "paused"
     CONTINUED = "continued"
@@ -89,6 +90,19 @@ class EntryChanged:
     byes: tuple[int, ...]
     caller: str
     request: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartMissed:
+    """The start time has come with too few players: the tournament waits for more. Recorded once.
+
+    players: how many there are; needed: how many the format needs.
+    """
+
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.START_MISSED
+    at: int
+    players: int
+    needed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +220,7 @@ Event = (
     | Entered
     | Withdrawn
     | EntryChanged
+    | StartMissed
     | Started
     | Paused
     | Continued

@@ -96,12 +96,23 @@ class EntryRules:
     badge: bool = False
 
 
+class TooFew(StrEnum):
+    """What happens if a tournament's start time comes with too few players."""
+
+    WAIT = "wait"  #: it starts as soon as there are enough
+    CANCEL = "cancel"
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The schedule: `start_ms` 0 means when the organiser starts it, `entry_closes_ms` 0 means at the start."""
+    """The schedule: `start_ms` 0 means when the organiser starts it, `entry_closes_ms` 0 means at the start.
+
+    too_few: what happens if the start time comes with too few players.
+    """
 
     start_ms: int = 0
     entry_closes_ms: int = 0
+    too_few: TooFew = TooFew.WAIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from arbiter.tournaments.spec import (
     Schedule,
     Spec,
     TieBreak,
+    TooFew,
 )
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")
@@ -45,6 +46,9 @@ MOST_OPENING_MOVES: Final = 5_000  #: maximum moves of all opening lines togethe
 MOST_ATTEMPTS: Final = 100  #: also in older records, in which the number was not bounded
 MOST_TABLE: Final = 100  #: maximum fields of a part of the specification
 DAY_MS: Final = 86_400_000
+#: an instant before it, in March 1973, can only have been meant in seconds (in these it is in the year 5138)
+EARLIEST_MS: Final = 100_000_000_000
+DATE: Final = "2026-12-01T18:00:00Z"  #: how a date and time is written in a file
 
 NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
     "at_once": (1, 1_000),
@@ -102,7 +106,7 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
         options=_options(reader.section("options")),
         openings=_openings(reader.section("openings")),
         entry=_entry(reader.section("entry")),
-        schedule=_numbers(Schedule, reader.section("schedule")),
+        schedule=_schedule(reader.section("schedule")),
         adjudication=_adjudication(reader.section("adjudication")),
         tie_breaks=tuple(_choice(word, "tie_breaks", TieBreak) for word in reader.words("tie_breaks", most=20)),
         policy={name: _policy_value(value, name) for name, value in reader.table("policy", MOST_POLICY).items()},
@@ -323,8 +327,15 @@ def _adjudication(reader: _Reader) -> Adjudication:
     return adjudication
 
 
-def _numbers(kind: type[Schedule], reader: _Reader) -> Schedule:
-    schedule = kind(**{field.name: reader.number(field.name, 0) for field in dataclasses.fields(kind)})
+def _schedule(reader: _Reader) -> Schedule:
+    start, closes = reader.number("start_ms", 0), reader.number("entry_closes_ms", 0)
+    for name, given in (("start_ms", start), ("entry_closes_ms", closes)):
+        if 0 < given < EARLIEST_MS and not reader.stored:
+            allowed = (
+                f"milliseconds since 1970, not seconds: {given}000, or in a file {name.removesuffix('_ms')} = {DATE}"
+            )
+            raise _invalid(str(given), reader.place(name), allowed)
+    schedule = Schedule(start, closes, _choice(reader.take("too_few", TooFew.WAIT), reader.place("too_few"), TooFew))
     reader.done()
     return schedule
 

@@ -91,6 +91,7 @@ class Tournament:
         self.attempts: defaultdict[int, int] = defaultdict(int)
         self.byes: dict[int, tuple[str, ...]] = {}
         self.rounds = 0
+        self.missed: ev.StartMissed | None = None  # its start time, since there were too few players
         self.end: ev.Ended | None = None
         self._paused_ms = 0  # sum of all finished pauses
         self._paused_at = created.at
@@ -194,6 +195,10 @@ class Tournament:
     @_take.register
     def _entry_changed(self, event: ev.EntryChanged) -> None:
         self.entrants[event.player] = self.entrants[event.player]._replace(rating=event.rating, byes=event.byes)
+
+    @_take.register
+    def _start_missed(self, event: ev.StartMissed) -> None:
+        self.missed = event
 
     @_take.register
     def _started(self, event: ev.Started) -> None:

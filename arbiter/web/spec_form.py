@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from arbiter.errors import Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.tournaments.formats import PAIRERS
-from arbiter.tournaments.spec import Adjudication, Format, OpeningOrder, Options, Spec
+from arbiter.tournaments.spec import Adjudication, Format, OpeningOrder, Options, Spec, TooFew
 from arbiter.tournaments.spec_text import NUMBERS, read_spec
 
 FORMATS: Final[Mapping[Format, tuple[str, str]]] = {
@@ -100,6 +100,13 @@ def sections(format_: Format) -> list[FormSection]:
             "Schedule and the rest",
             [
                 FormField("schedule.start_ms", "Starts at", "instant", note="UTC; else you start it"),
+                FormField(
+                    "schedule.too_few",
+                    "With too few players then",
+                    "choice",
+                    TooFew.WAIT,
+                    choices=(TooFew.WAIT, TooFew.CANCEL),
+                ),
                 FormField("schedule.entry_closes_ms", "Entry closes at", "instant", note="UTC; else at the start"),
                 FormField("tie_breaks", "Tie-breaks", note=f"in order; else {usual}"),
                 FormField("time_odds", "Time odds", "lines", note="player = time, one a line"),

@@ -56,6 +56,11 @@ def _entry_changed(event: ev.EntryChanged, message: pb.TournamentEvent) -> None:
 
 
 @_fill.register
+def _start_missed(event: ev.StartMissed, message: pb.TournamentEvent) -> None:
+    message.start_missed.CopyFrom(pb.StartMissed(players=event.players, needed=event.needed))
+
+
+@_fill.register
 def _started(event: ev.Started, message: pb.TournamentEvent) -> None:
     message.started.CopyFrom(pb.TournamentStarted(seeds=event.seeds, caller=event.caller, rules=event.rules))
 

@@ -14,8 +14,9 @@ from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow
 from arbiter.service.gate.tournaments import EntryCorrection, TournamentQuery
 from arbiter.service.ports.journal import TournamentSummary
+from arbiter.tournaments.engine import too_few
 from arbiter.tournaments.formats import Rating
-from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings, Spec, TieBreak
+from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings, Schedule, Spec, TieBreak, TooFew
 from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.tournament import Entrant, RunningGame, Tournament, TournamentPhase
@@ -33,16 +34,20 @@ _NO_SHOWS: Final[Mapping[str, int]] = {rule.value: pb.NoShowRule.Value(f"NO_SHOW
 _ORDERS: Final[Mapping[str, pb.OpeningOrder.ValueType]] = {
     order.value: pb.OpeningOrder.Value(f"OPENING_ORDER_{order.name}") for order in OpeningOrder
 }
+_TOO_FEW: Final[Mapping[str, pb.TooFewRule.ValueType]] = {
+    rule.value: pb.TooFewRule.Value(f"TOO_FEW_RULE_{rule.name}") for rule in TooFew
+}
 _WORDS: Final[Mapping[str, Mapping[str, int]]] = {
     "format": _FORMATS,
     "tie_breaks": _TIE_BREAKS,
     "start": _STARTS,
     "no_show": _NO_SHOWS,
     "order": _ORDERS,
+    "too_few": _TOO_FEW,
 }
 """The words of a specification that are numbers on the wire, by field."""
 
-_UNSAID: Final = ("start", "no_show", "order")
+_UNSAID: Final = ("start", "no_show", "order", "too_few")
 """Fields in which the number 0 means that the field is absent."""
 
 
@@ -102,7 +107,7 @@ def spec_message(spec: Spec) -> pb.TournamentSpec:
         options=pb.TournamentOptions(**asdict(spec.options)),
         openings=_openings_message(spec.openings),
         entry=_entry_message(spec.entry),
-        schedule=pb.Schedule(**asdict(spec.schedule)),
+        schedule=_schedule_message(spec.schedule),
         adjudication=pb.Adjudication(**asdict(spec.adjudication)),
         tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in spec.tie_breaks],
         policy=pb.TournamentPolicy(
@@ -115,6 +120,14 @@ def spec_message(spec: Spec) -> pb.TournamentSpec:
 def _openings_message(openings: Openings) -> pb.Openings:
     lines = [pb.OpeningLine(game=game, moves=line) for game, given in openings.lines.items() for line in given]
     return pb.Openings(plies=openings.plies, seed=openings.seed, lines=lines, order=_ORDERS[openings.order])
+
+
+def _schedule_message(schedule: Schedule) -> pb.Schedule:
+    return pb.Schedule(
+        start_ms=schedule.start_ms,
+        entry_closes_ms=schedule.entry_closes_ms,
+        too_few=_TOO_FEW[schedule.too_few],
+    )
 
 
 def _entry_message(entry: EntryRules) -> pb.EntryRules:
@@ -170,6 +183,7 @@ def tournament_message(tournament: Tournament, cautions: Sequence[str] = ()) -> 
         end=pb.TournamentEnd.Value(f"TOURNAMENT_END_{end.end.name if end is not None else 'UNSPECIFIED'}"),
         end_note=end.note if end is not None else "",
         cautions=cautions,
+        start_note=too_few(tournament) if tournament.missed and not tournament.seeds and end is None else "",
     )
 
 

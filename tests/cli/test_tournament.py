@@ -316,6 +316,7 @@ PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
     [
         ("entered", arb.EntrantEvent("ann", "2.1", 0, "org"), "ann has entered, version 2.1"),
         ("withdrawn", arb.EntrantEvent("ann", "", 0, "ann"), "ann has withdrawn"),
+        ("start_missed", arb.StartMissed(1, 2), "the start waits for players: 2 are needed, 1 there"),
         (
             "entry_changed",
             arb.EntryChanged("ann", 0, (2, 5), "ann"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import arbiter_client as arb
 import pytest
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_spec import NAME, BotEntry, read_all, read_file
 from arbiter.service.players import names
 from arbiter.toml_lines import line_of, places
+from tests.documents import block
 
 SPEC = """\
 name = "Evening cup"
@@ -46,6 +48,41 @@ def test_bots_are_bundled_or_programs_of_the_organiser(file: Path) -> None:
         BotEntry("greedy", "greedy", (), {}, 0, ""),
         BotEntry("ann", "", ("./ann", "--level", "3 4"), {"BOOK": "small.bin"}, 1500, "2"),
     )
+
+
+def test_the_start_time_of_the_page_is_read(file: Path) -> None:
+    file.write_text(SPEC.replace("[options]", f"{block('deploy/TOURNAMENTS.md', '[schedule]')}\n[options]"))
+    schedule = read_all(file).tournament.schedule
+    assert (schedule.start_ms, schedule.too_few) == (1_796_148_000_000, arb.TooFewRule.CANCEL)
+
+
+@pytest.mark.parametrize("name", ["start", "start_ms"])
+@pytest.mark.parametrize("written", ["2026-12-01T18:00:00Z", "2026-12-01T19:00:00+01:00", "2026-12-01 13:00:00-05:00"])
+def test_a_start_time_is_a_date_and_time_with_an_offset(file: Path, name: str, written: str) -> None:
+    file.write_text(SPEC.replace("[options]", f"[schedule]\n{name} = {written}\nentry_closes = {written}\n[options]"))
+    schedule = read_all(file).tournament.schedule
+    assert (schedule.start_ms, schedule.entry_closes_ms) == (1_796_148_000_000, 1_796_148_000_000)
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("start = 2026-12-01T18:00:00", "a date and time with an offset, without quotes, as 2026-12-01T18:00:00Z"),
+        ("start = 2026-12-01", "a date and time with an offset"),
+        ("start = 18:00:00", "a date and time with an offset"),
+        ('start = "2026-12-01T18:00:00Z"', "without quotes"),
+        ("start = 1796148000000", "a date and time with an offset"),
+        ("start_ms = 2026-12-01T18:00:00", "another instant in each time zone"),
+        ("start_ms = 1796148000", "milliseconds since 1970, not seconds: 1796148000000"),
+        ("entry_closes_ms = 1796148000", "in a file entry_closes = 2026-12-01T18:00:00Z"),
+        ("start_ms = 1796148000000\nstart = 2026-12-01T18:00:00Z", "either start or start_ms"),
+    ],
+)
+def test_a_start_time_that_nobody_can_know_is_refused_with_a_hint(file: Path, line: str, advice: str) -> None:
+    file.write_text(SPEC.replace("[options]", f"[schedule]\n{line}\n[options]"))
+    with pytest.raises(Failure, match=r"line \d+ \(schedule\.(start|entry_closes)") as caught:
+        read_all(file)
+    assert advice in str(caught.value)
 
 
 def test_a_command_may_be_a_list_and_a_bundled_bot_has_arguments(file: Path) -> None:

@@ -138,6 +138,30 @@ async def test_a_round_robin_from_its_specification_to_its_standings(world: Worl
 
 
 @pytest.mark.long
+async def test_a_start_time_in_seconds_is_refused_and_a_start_without_players_is_told(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE, Scope.OBSERVE)
+    with pytest.raises(arb.ArbiterError, match="not seconds: 1796148000000"):
+        await organiser.create_tournament(replace(LEAGUE, schedule=arb.Schedule(1_796_148_000)))
+    past = arb.Schedule(1_600_000_000_000)
+    made = await organiser.create_tournament(replace(LEAGUE, schedule=past))
+    async for event in organiser.observe_tournament(made.tournament_id, "0"):
+        if isinstance(event.what, arb.StartMissed):
+            assert event.what == arb.StartMissed(0, 2)
+            break
+    found = await organiser.get_tournament(made.tournament_id)
+    assert (found.phase, found.start_note) == (
+        arb.TournamentPhase.ENTRY,
+        "a round robin needs 2 players, and has 0",
+    )
+    cancels = replace(LEAGUE, name="Off", schedule=replace(past, too_few=arb.TooFewRule.CANCEL))
+    made = await organiser.create_tournament(cancels)
+    async for event in organiser.observe_tournament(made.tournament_id, "0"):
+        if isinstance(event.what, arb.TournamentEnded):
+            assert event.what.note == "too few players at its start time: a round robin needs 2 players, and has 0"
+            break
+    assert (await organiser.get_tournament(made.tournament_id)).spec.schedule == cancels.schedule
+
+
 async def test_an_entry_is_withdrawn_made_again_and_changed(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE, Scope.OBSERVE)
     ann, ben = await world.client("ann"), await world.client("ben")

@@ -40,6 +40,7 @@ FIELDS = {
     "entered": ("player", "version", "rating", "byes", "caller", "request"),
     "withdrawn": ("player", "caller", "request"),
     "entry_changed": ("player", "rating", "byes", "caller", "request"),
+    "start_missed": ("players", "needed"),
     "tournament_started": ("seeds", "caller", "request", "rules"),
     "paused": ("caller", "request"),
     "continued": ("caller", "request"),

@@ -3093,7 +3093,7 @@ type TournamentEvent struct {
 	Revision int64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
 	// When it happened.
 	AtMs int64 `protobuf:"varint,3,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
-	// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "tournament_started", "paused",
+	// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
 	// "continued", "paired", "game_begun", "game_ended", "game_voided", "tournament_ended".
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The event.
@@ -3110,6 +3110,7 @@ type TournamentEvent struct {
 	//	*TournamentEvent_Voided
 	//	*TournamentEvent_Ended
 	//	*TournamentEvent_EntryChanged
+	//	*TournamentEvent_StartMissed
 	Event isTournamentEvent_Event `protobuf_oneof:"event"`
 	// The exact bytes of the record (canonical JSON, RFC 8785), if requested.
 	Record        []byte `protobuf:"bytes,14,opt,name=record,proto3" json:"record,omitempty"`
@@ -3272,6 +3273,15 @@ func (x *TournamentEvent) GetEntryChanged() *EntryChanged {
 	return nil
 }
 
+func (x *TournamentEvent) GetStartMissed() *StartMissed {
+	if x != nil {
+		if x, ok := x.Event.(*TournamentEvent_StartMissed); ok {
+			return x.StartMissed
+		}
+	}
+	return nil
+}
+
 func (x *TournamentEvent) GetRecord() []byte {
 	if x != nil {
 		return x.Record
@@ -3333,6 +3343,11 @@ type TournamentEvent_EntryChanged struct {
 	EntryChanged *EntryChanged `protobuf:"bytes,15,opt,name=entry_changed,json=entryChanged,proto3,oneof"`
 }
 
+type TournamentEvent_StartMissed struct {
+	// The start time has come with too few players: the tournament waits for more.
+	StartMissed *StartMissed `protobuf:"bytes,16,opt,name=start_missed,json=startMissed,proto3,oneof"`
+}
+
 func (*TournamentEvent_Created) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_Entrant) isTournamentEvent_Event() {}
@@ -3352,6 +3367,8 @@ func (*TournamentEvent_Voided) isTournamentEvent_Event() {}
 func (*TournamentEvent_Ended) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_EntryChanged) isTournamentEvent_Event() {}
+
+func (*TournamentEvent_StartMissed) isTournamentEvent_Event() {}
 
 // A tournament was created. TournamentService.GetTournament returns its specification.
 type TournamentCreated struct {
@@ -3581,6 +3598,61 @@ func (x *EntryChanged) GetCaller() string {
 	return ""
 }
 
+// The start time of a tournament has come with too few players.
+type StartMissed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many there are.
+	Players int32 `protobuf:"varint,1,opt,name=players,proto3" json:"players,omitempty"`
+	// How many the format needs.
+	Needed        int32 `protobuf:"varint,2,opt,name=needed,proto3" json:"needed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StartMissed) Reset() {
+	*x = StartMissed{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StartMissed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StartMissed) ProtoMessage() {}
+
+func (x *StartMissed) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StartMissed.ProtoReflect.Descriptor instead.
+func (*StartMissed) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *StartMissed) GetPlayers() int32 {
+	if x != nil {
+		return x.Players
+	}
+	return 0
+}
+
+func (x *StartMissed) GetNeeded() int32 {
+	if x != nil {
+		return x.Needed
+	}
+	return 0
+}
+
 // A tournament has started.
 type TournamentStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3597,7 +3669,7 @@ type TournamentStarted struct {
 
 func (x *TournamentStarted) Reset() {
 	*x = TournamentStarted{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[37]
+	mi := &file_arbiter_v1_match_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3609,7 +3681,7 @@ func (x *TournamentStarted) String() string {
 func (*TournamentStarted) ProtoMessage() {}
 
 func (x *TournamentStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[37]
+	mi := &file_arbiter_v1_match_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3622,7 +3694,7 @@ func (x *TournamentStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentStarted.ProtoReflect.Descriptor instead.
 func (*TournamentStarted) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *TournamentStarted) GetSeeds() []string {
@@ -3657,7 +3729,7 @@ type OrganiserEvent struct {
 
 func (x *OrganiserEvent) Reset() {
 	*x = OrganiserEvent{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[38]
+	mi := &file_arbiter_v1_match_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3669,7 +3741,7 @@ func (x *OrganiserEvent) String() string {
 func (*OrganiserEvent) ProtoMessage() {}
 
 func (x *OrganiserEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[38]
+	mi := &file_arbiter_v1_match_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3682,7 +3754,7 @@ func (x *OrganiserEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrganiserEvent.ProtoReflect.Descriptor instead.
 func (*OrganiserEvent) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *OrganiserEvent) GetCaller() string {
@@ -3707,7 +3779,7 @@ type GamesPaired struct {
 
 func (x *GamesPaired) Reset() {
 	*x = GamesPaired{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[39]
+	mi := &file_arbiter_v1_match_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3719,7 +3791,7 @@ func (x *GamesPaired) String() string {
 func (*GamesPaired) ProtoMessage() {}
 
 func (x *GamesPaired) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[39]
+	mi := &file_arbiter_v1_match_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3732,7 +3804,7 @@ func (x *GamesPaired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GamesPaired.ProtoReflect.Descriptor instead.
 func (*GamesPaired) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GamesPaired) GetRound() int32 {
@@ -3771,7 +3843,7 @@ type PairedGame struct {
 
 func (x *PairedGame) Reset() {
 	*x = PairedGame{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[40]
+	mi := &file_arbiter_v1_match_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3783,7 +3855,7 @@ func (x *PairedGame) String() string {
 func (*PairedGame) ProtoMessage() {}
 
 func (x *PairedGame) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[40]
+	mi := &file_arbiter_v1_match_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3796,7 +3868,7 @@ func (x *PairedGame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PairedGame.ProtoReflect.Descriptor instead.
 func (*PairedGame) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PairedGame) GetNumber() int32 {
@@ -3835,7 +3907,7 @@ type GameBegun struct {
 
 func (x *GameBegun) Reset() {
 	*x = GameBegun{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[41]
+	mi := &file_arbiter_v1_match_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3847,7 +3919,7 @@ func (x *GameBegun) String() string {
 func (*GameBegun) ProtoMessage() {}
 
 func (x *GameBegun) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[41]
+	mi := &file_arbiter_v1_match_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3860,7 +3932,7 @@ func (x *GameBegun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameBegun.ProtoReflect.Descriptor instead.
 func (*GameBegun) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GameBegun) GetNumber() int32 {
@@ -3905,7 +3977,7 @@ type GameEnded struct {
 
 func (x *GameEnded) Reset() {
 	*x = GameEnded{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[42]
+	mi := &file_arbiter_v1_match_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3917,7 +3989,7 @@ func (x *GameEnded) String() string {
 func (*GameEnded) ProtoMessage() {}
 
 func (x *GameEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[42]
+	mi := &file_arbiter_v1_match_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3930,7 +4002,7 @@ func (x *GameEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameEnded.ProtoReflect.Descriptor instead.
 func (*GameEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{42}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GameEnded) GetNumber() int32 {
@@ -3985,7 +4057,7 @@ type GameVoided struct {
 
 func (x *GameVoided) Reset() {
 	*x = GameVoided{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[43]
+	mi := &file_arbiter_v1_match_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3997,7 +4069,7 @@ func (x *GameVoided) String() string {
 func (*GameVoided) ProtoMessage() {}
 
 func (x *GameVoided) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[43]
+	mi := &file_arbiter_v1_match_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4010,7 +4082,7 @@ func (x *GameVoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameVoided.ProtoReflect.Descriptor instead.
 func (*GameVoided) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{43}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GameVoided) GetNumber() int32 {
@@ -4056,7 +4128,7 @@ type TournamentEnded struct {
 
 func (x *TournamentEnded) Reset() {
 	*x = TournamentEnded{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[44]
+	mi := &file_arbiter_v1_match_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4068,7 +4140,7 @@ func (x *TournamentEnded) String() string {
 func (*TournamentEnded) ProtoMessage() {}
 
 func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[44]
+	mi := &file_arbiter_v1_match_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4081,7 +4153,7 @@ func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentEnded.ProtoReflect.Descriptor instead.
 func (*TournamentEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{44}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *TournamentEnded) GetEnd() string {
@@ -4118,7 +4190,7 @@ type OfferDrawRequest struct {
 
 func (x *OfferDrawRequest) Reset() {
 	*x = OfferDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4130,7 +4202,7 @@ func (x *OfferDrawRequest) String() string {
 func (*OfferDrawRequest) ProtoMessage() {}
 
 func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4143,7 +4215,7 @@ func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawRequest.ProtoReflect.Descriptor instead.
 func (*OfferDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{45}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *OfferDrawRequest) GetRequestId() string {
@@ -4171,7 +4243,7 @@ type OfferDrawResponse struct {
 
 func (x *OfferDrawResponse) Reset() {
 	*x = OfferDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4183,7 +4255,7 @@ func (x *OfferDrawResponse) String() string {
 func (*OfferDrawResponse) ProtoMessage() {}
 
 func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4196,7 +4268,7 @@ func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawResponse.ProtoReflect.Descriptor instead.
 func (*OfferDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *OfferDrawResponse) GetReceipt() *Receipt {
@@ -4221,7 +4293,7 @@ type AnswerDrawRequest struct {
 
 func (x *AnswerDrawRequest) Reset() {
 	*x = AnswerDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4233,7 +4305,7 @@ func (x *AnswerDrawRequest) String() string {
 func (*AnswerDrawRequest) ProtoMessage() {}
 
 func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4246,7 +4318,7 @@ func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawRequest.ProtoReflect.Descriptor instead.
 func (*AnswerDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *AnswerDrawRequest) GetRequestId() string {
@@ -4281,7 +4353,7 @@ type AnswerDrawResponse struct {
 
 func (x *AnswerDrawResponse) Reset() {
 	*x = AnswerDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4293,7 +4365,7 @@ func (x *AnswerDrawResponse) String() string {
 func (*AnswerDrawResponse) ProtoMessage() {}
 
 func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4306,7 +4378,7 @@ func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawResponse.ProtoReflect.Descriptor instead.
 func (*AnswerDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AnswerDrawResponse) GetReceipt() *Receipt {
@@ -4329,7 +4401,7 @@ type ClaimDrawRequest struct {
 
 func (x *ClaimDrawRequest) Reset() {
 	*x = ClaimDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4341,7 +4413,7 @@ func (x *ClaimDrawRequest) String() string {
 func (*ClaimDrawRequest) ProtoMessage() {}
 
 func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4354,7 +4426,7 @@ func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawRequest.ProtoReflect.Descriptor instead.
 func (*ClaimDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ClaimDrawRequest) GetRequestId() string {
@@ -4382,7 +4454,7 @@ type ClaimDrawResponse struct {
 
 func (x *ClaimDrawResponse) Reset() {
 	*x = ClaimDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4394,7 +4466,7 @@ func (x *ClaimDrawResponse) String() string {
 func (*ClaimDrawResponse) ProtoMessage() {}
 
 func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4407,7 +4479,7 @@ func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawResponse.ProtoReflect.Descriptor instead.
 func (*ClaimDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ClaimDrawResponse) GetReceipt() *Receipt {
@@ -4430,7 +4502,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4442,7 +4514,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4455,7 +4527,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ResignRequest) GetRequestId() string {
@@ -4483,7 +4555,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4495,7 +4567,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4508,7 +4580,7 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ResignResponse) GetReceipt() *Receipt {
@@ -4533,7 +4605,7 @@ type AbortMatchRequest struct {
 
 func (x *AbortMatchRequest) Reset() {
 	*x = AbortMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4545,7 +4617,7 @@ func (x *AbortMatchRequest) String() string {
 func (*AbortMatchRequest) ProtoMessage() {}
 
 func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4558,7 +4630,7 @@ func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchRequest.ProtoReflect.Descriptor instead.
 func (*AbortMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *AbortMatchRequest) GetRequestId() string {
@@ -4593,7 +4665,7 @@ type AbortMatchResponse struct {
 
 func (x *AbortMatchResponse) Reset() {
 	*x = AbortMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4605,7 +4677,7 @@ func (x *AbortMatchResponse) String() string {
 func (*AbortMatchResponse) ProtoMessage() {}
 
 func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4618,7 +4690,7 @@ func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchResponse.ProtoReflect.Descriptor instead.
 func (*AbortMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *AbortMatchResponse) GetMatch() *Match {
@@ -4647,7 +4719,7 @@ type AdjudicateMatchRequest struct {
 
 func (x *AdjudicateMatchRequest) Reset() {
 	*x = AdjudicateMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4659,7 +4731,7 @@ func (x *AdjudicateMatchRequest) String() string {
 func (*AdjudicateMatchRequest) ProtoMessage() {}
 
 func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4672,7 +4744,7 @@ func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchRequest.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AdjudicateMatchRequest) GetRequestId() string {
@@ -4721,7 +4793,7 @@ type AdjudicateMatchResponse struct {
 
 func (x *AdjudicateMatchResponse) Reset() {
 	*x = AdjudicateMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4733,7 +4805,7 @@ func (x *AdjudicateMatchResponse) String() string {
 func (*AdjudicateMatchResponse) ProtoMessage() {}
 
 func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4746,7 +4818,7 @@ func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchResponse.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AdjudicateMatchResponse) GetMatch() *Match {
@@ -4767,7 +4839,7 @@ type GetTranscriptRequest struct {
 
 func (x *GetTranscriptRequest) Reset() {
 	*x = GetTranscriptRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4779,7 +4851,7 @@ func (x *GetTranscriptRequest) String() string {
 func (*GetTranscriptRequest) ProtoMessage() {}
 
 func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4792,7 +4864,7 @@ func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptRequest.ProtoReflect.Descriptor instead.
 func (*GetTranscriptRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *GetTranscriptRequest) GetMatchId() string {
@@ -4813,7 +4885,7 @@ type GetTranscriptResponse struct {
 
 func (x *GetTranscriptResponse) Reset() {
 	*x = GetTranscriptResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4825,7 +4897,7 @@ func (x *GetTranscriptResponse) String() string {
 func (*GetTranscriptResponse) ProtoMessage() {}
 
 func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4838,7 +4910,7 @@ func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptResponse.ProtoReflect.Descriptor instead.
 func (*GetTranscriptResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *GetTranscriptResponse) GetLines() []byte {
@@ -5068,7 +5140,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x04seat\x18\x01 \x01(\x05R\x04seat\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\"%\n" +
 	"\vInterrupted\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xc6\x05\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x84\x06\n" +
 	"\x0fTournamentEvent\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x13\n" +
@@ -5085,7 +5157,8 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"game_ended\x18\v \x01(\v2\x15.arbiter.v1.GameEndedH\x00R\tgameEnded\x120\n" +
 	"\x06voided\x18\f \x01(\v2\x16.arbiter.v1.GameVoidedH\x00R\x06voided\x123\n" +
 	"\x05ended\x18\r \x01(\v2\x1b.arbiter.v1.TournamentEndedH\x00R\x05ended\x12?\n" +
-	"\rentry_changed\x18\x0f \x01(\v2\x18.arbiter.v1.EntryChangedH\x00R\fentryChanged\x12\x16\n" +
+	"\rentry_changed\x18\x0f \x01(\v2\x18.arbiter.v1.EntryChangedH\x00R\fentryChanged\x12<\n" +
+	"\fstart_missed\x18\x10 \x01(\v2\x17.arbiter.v1.StartMissedH\x00R\vstartMissed\x12\x16\n" +
 	"\x06record\x18\x0e \x01(\fR\x06recordB\a\n" +
 	"\x05event\"\x90\x01\n" +
 	"\x11TournamentCreated\x12\x12\n" +
@@ -5103,7 +5176,10 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x16\n" +
 	"\x06rating\x18\x02 \x01(\x05R\x06rating\x12\x12\n" +
 	"\x04byes\x18\x03 \x03(\x05R\x04byes\x12\x16\n" +
-	"\x06caller\x18\x04 \x01(\tR\x06caller\"W\n" +
+	"\x06caller\x18\x04 \x01(\tR\x06caller\"?\n" +
+	"\vStartMissed\x12\x18\n" +
+	"\aplayers\x18\x01 \x01(\x05R\aplayers\x12\x16\n" +
+	"\x06needed\x18\x02 \x01(\x05R\x06needed\"W\n" +
 	"\x11TournamentStarted\x12\x14\n" +
 	"\x05seeds\x18\x01 \x03(\tR\x05seeds\x12\x16\n" +
 	"\x06caller\x18\x02 \x01(\tR\x06caller\x12\x14\n" +
@@ -5248,7 +5324,7 @@ func file_arbiter_v1_match_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_arbiter_v1_match_proto_goTypes = []any{
 	(Phase)(0),                      // 0: arbiter.v1.Phase
 	(ResultKind)(0),                 // 1: arbiter.v1.ResultKind
@@ -5292,30 +5368,31 @@ var file_arbiter_v1_match_proto_goTypes = []any{
 	(*TournamentCreated)(nil),       // 39: arbiter.v1.TournamentCreated
 	(*EntrantEvent)(nil),            // 40: arbiter.v1.EntrantEvent
 	(*EntryChanged)(nil),            // 41: arbiter.v1.EntryChanged
-	(*TournamentStarted)(nil),       // 42: arbiter.v1.TournamentStarted
-	(*OrganiserEvent)(nil),          // 43: arbiter.v1.OrganiserEvent
-	(*GamesPaired)(nil),             // 44: arbiter.v1.GamesPaired
-	(*PairedGame)(nil),              // 45: arbiter.v1.PairedGame
-	(*GameBegun)(nil),               // 46: arbiter.v1.GameBegun
-	(*GameEnded)(nil),               // 47: arbiter.v1.GameEnded
-	(*GameVoided)(nil),              // 48: arbiter.v1.GameVoided
-	(*TournamentEnded)(nil),         // 49: arbiter.v1.TournamentEnded
-	(*OfferDrawRequest)(nil),        // 50: arbiter.v1.OfferDrawRequest
-	(*OfferDrawResponse)(nil),       // 51: arbiter.v1.OfferDrawResponse
-	(*AnswerDrawRequest)(nil),       // 52: arbiter.v1.AnswerDrawRequest
-	(*AnswerDrawResponse)(nil),      // 53: arbiter.v1.AnswerDrawResponse
-	(*ClaimDrawRequest)(nil),        // 54: arbiter.v1.ClaimDrawRequest
-	(*ClaimDrawResponse)(nil),       // 55: arbiter.v1.ClaimDrawResponse
-	(*ResignRequest)(nil),           // 56: arbiter.v1.ResignRequest
-	(*ResignResponse)(nil),          // 57: arbiter.v1.ResignResponse
-	(*AbortMatchRequest)(nil),       // 58: arbiter.v1.AbortMatchRequest
-	(*AbortMatchResponse)(nil),      // 59: arbiter.v1.AbortMatchResponse
-	(*AdjudicateMatchRequest)(nil),  // 60: arbiter.v1.AdjudicateMatchRequest
-	(*AdjudicateMatchResponse)(nil), // 61: arbiter.v1.AdjudicateMatchResponse
-	(*GetTranscriptRequest)(nil),    // 62: arbiter.v1.GetTranscriptRequest
-	(*GetTranscriptResponse)(nil),   // 63: arbiter.v1.GetTranscriptResponse
-	(*Refusal)(nil),                 // 64: arbiter.v1.Refusal
-	(RefusalReason)(0),              // 65: arbiter.v1.RefusalReason
+	(*StartMissed)(nil),             // 42: arbiter.v1.StartMissed
+	(*TournamentStarted)(nil),       // 43: arbiter.v1.TournamentStarted
+	(*OrganiserEvent)(nil),          // 44: arbiter.v1.OrganiserEvent
+	(*GamesPaired)(nil),             // 45: arbiter.v1.GamesPaired
+	(*PairedGame)(nil),              // 46: arbiter.v1.PairedGame
+	(*GameBegun)(nil),               // 47: arbiter.v1.GameBegun
+	(*GameEnded)(nil),               // 48: arbiter.v1.GameEnded
+	(*GameVoided)(nil),              // 49: arbiter.v1.GameVoided
+	(*TournamentEnded)(nil),         // 50: arbiter.v1.TournamentEnded
+	(*OfferDrawRequest)(nil),        // 51: arbiter.v1.OfferDrawRequest
+	(*OfferDrawResponse)(nil),       // 52: arbiter.v1.OfferDrawResponse
+	(*AnswerDrawRequest)(nil),       // 53: arbiter.v1.AnswerDrawRequest
+	(*AnswerDrawResponse)(nil),      // 54: arbiter.v1.AnswerDrawResponse
+	(*ClaimDrawRequest)(nil),        // 55: arbiter.v1.ClaimDrawRequest
+	(*ClaimDrawResponse)(nil),       // 56: arbiter.v1.ClaimDrawResponse
+	(*ResignRequest)(nil),           // 57: arbiter.v1.ResignRequest
+	(*ResignResponse)(nil),          // 58: arbiter.v1.ResignResponse
+	(*AbortMatchRequest)(nil),       // 59: arbiter.v1.AbortMatchRequest
+	(*AbortMatchResponse)(nil),      // 60: arbiter.v1.AbortMatchResponse
+	(*AdjudicateMatchRequest)(nil),  // 61: arbiter.v1.AdjudicateMatchRequest
+	(*AdjudicateMatchResponse)(nil), // 62: arbiter.v1.AdjudicateMatchResponse
+	(*GetTranscriptRequest)(nil),    // 63: arbiter.v1.GetTranscriptRequest
+	(*GetTranscriptResponse)(nil),   // 64: arbiter.v1.GetTranscriptResponse
+	(*Refusal)(nil),                 // 65: arbiter.v1.Refusal
+	(RefusalReason)(0),              // 66: arbiter.v1.RefusalReason
 }
 var file_arbiter_v1_match_proto_depIdxs = []int32{
 	1,  // 0: arbiter.v1.Result.kind:type_name -> arbiter.v1.ResultKind
@@ -5340,7 +5417,7 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	16, // 19: arbiter.v1.SubmitMovesRequest.moves:type_name -> arbiter.v1.SubmitMoveRequest
 	23, // 20: arbiter.v1.SubmitMovesResponse.answers:type_name -> arbiter.v1.MoveAnswer
 	19, // 21: arbiter.v1.MoveAnswer.receipt:type_name -> arbiter.v1.Receipt
-	64, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
+	65, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
 	25, // 23: arbiter.v1.ObserveRequest.match:type_name -> arbiter.v1.ObserveMatch
 	26, // 24: arbiter.v1.ObserveRequest.all:type_name -> arbiter.v1.ObserveAll
 	28, // 25: arbiter.v1.ObserveResponse.items:type_name -> arbiter.v1.ObserveItem
@@ -5358,57 +5435,58 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	6,  // 37: arbiter.v1.TurnStarted.clocks:type_name -> arbiter.v1.Clock
 	20, // 38: arbiter.v1.MovePlayed.ledger:type_name -> arbiter.v1.Ledger
 	6,  // 39: arbiter.v1.MovePlayed.clocks:type_name -> arbiter.v1.Clock
-	65, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
-	64, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
+	66, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
+	65, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
 	39, // 42: arbiter.v1.TournamentEvent.created:type_name -> arbiter.v1.TournamentCreated
 	40, // 43: arbiter.v1.TournamentEvent.entrant:type_name -> arbiter.v1.EntrantEvent
-	42, // 44: arbiter.v1.TournamentEvent.started:type_name -> arbiter.v1.TournamentStarted
-	43, // 45: arbiter.v1.TournamentEvent.organiser:type_name -> arbiter.v1.OrganiserEvent
-	44, // 46: arbiter.v1.TournamentEvent.paired:type_name -> arbiter.v1.GamesPaired
-	46, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
-	47, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
-	48, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
-	49, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
+	43, // 44: arbiter.v1.TournamentEvent.started:type_name -> arbiter.v1.TournamentStarted
+	44, // 45: arbiter.v1.TournamentEvent.organiser:type_name -> arbiter.v1.OrganiserEvent
+	45, // 46: arbiter.v1.TournamentEvent.paired:type_name -> arbiter.v1.GamesPaired
+	47, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
+	48, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
+	49, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
+	50, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
 	41, // 51: arbiter.v1.TournamentEvent.entry_changed:type_name -> arbiter.v1.EntryChanged
-	45, // 52: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
-	19, // 53: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 54: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 55: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 56: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
-	8,  // 57: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
-	1,  // 58: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
-	8,  // 59: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
-	10, // 60: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
-	12, // 61: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
-	14, // 62: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
-	16, // 63: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
-	21, // 64: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
-	24, // 65: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
-	50, // 66: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
-	52, // 67: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
-	54, // 68: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
-	56, // 69: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
-	58, // 70: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
-	60, // 71: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
-	62, // 72: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
-	11, // 73: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
-	13, // 74: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
-	15, // 75: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
-	18, // 76: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
-	22, // 77: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
-	27, // 78: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
-	51, // 79: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
-	53, // 80: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
-	55, // 81: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
-	57, // 82: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
-	59, // 83: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
-	61, // 84: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
-	63, // 85: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
-	73, // [73:86] is the sub-list for method output_type
-	60, // [60:73] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	42, // 52: arbiter.v1.TournamentEvent.start_missed:type_name -> arbiter.v1.StartMissed
+	46, // 53: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
+	19, // 54: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	19, // 55: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	19, // 56: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	19, // 57: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
+	8,  // 58: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
+	1,  // 59: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
+	8,  // 60: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
+	10, // 61: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
+	12, // 62: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
+	14, // 63: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
+	16, // 64: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
+	21, // 65: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
+	24, // 66: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
+	51, // 67: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
+	53, // 68: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
+	55, // 69: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
+	57, // 70: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
+	59, // 71: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
+	61, // 72: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
+	63, // 73: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
+	11, // 74: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
+	13, // 75: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
+	15, // 76: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
+	18, // 77: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
+	22, // 78: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
+	27, // 79: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
+	52, // 80: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
+	54, // 81: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
+	56, // 82: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
+	58, // 83: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
+	60, // 84: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
+	62, // 85: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
+	64, // 86: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
+	74, // [74:87] is the sub-list for method output_type
+	61, // [61:74] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_match_proto_init() }
@@ -5453,6 +5531,7 @@ func file_arbiter_v1_match_proto_init() {
 		(*TournamentEvent_Voided)(nil),
 		(*TournamentEvent_Ended)(nil),
 		(*TournamentEvent_EntryChanged)(nil),
+		(*TournamentEvent_StartMissed)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -5460,7 +5539,7 @@ func file_arbiter_v1_match_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_match_proto_rawDesc), len(file_arbiter_v1_match_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   59,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

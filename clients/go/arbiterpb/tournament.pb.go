@@ -416,6 +416,59 @@ func (OpeningOrder) EnumDescriptor() ([]byte, []int) {
 	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{5}
 }
 
+// What happens if the start time of a tournament comes with too few players.
+type TooFewRule int32
+
+const (
+	// Not set: wait.
+	TooFewRule_TOO_FEW_RULE_UNSPECIFIED TooFewRule = 0
+	// It starts as soon as there are enough; the event start_missed and Tournament.start_note tell its organiser.
+	TooFewRule_TOO_FEW_RULE_WAIT TooFewRule = 1
+	// It is cancelled; end_note says why.
+	TooFewRule_TOO_FEW_RULE_CANCEL TooFewRule = 2
+)
+
+// Enum value maps for TooFewRule.
+var (
+	TooFewRule_name = map[int32]string{
+		0: "TOO_FEW_RULE_UNSPECIFIED",
+		1: "TOO_FEW_RULE_WAIT",
+		2: "TOO_FEW_RULE_CANCEL",
+	}
+	TooFewRule_value = map[string]int32{
+		"TOO_FEW_RULE_UNSPECIFIED": 0,
+		"TOO_FEW_RULE_WAIT":        1,
+		"TOO_FEW_RULE_CANCEL":      2,
+	}
+)
+
+func (x TooFewRule) Enum() *TooFewRule {
+	p := new(TooFewRule)
+	*p = x
+	return p
+}
+
+func (x TooFewRule) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TooFewRule) Descriptor() protoreflect.EnumDescriptor {
+	return file_arbiter_v1_tournament_proto_enumTypes[6].Descriptor()
+}
+
+func (TooFewRule) Type() protoreflect.EnumType {
+	return &file_arbiter_v1_tournament_proto_enumTypes[6]
+}
+
+func (x TooFewRule) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TooFewRule.Descriptor instead.
+func (TooFewRule) EnumDescriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{6}
+}
+
 // The specification of a tournament, which never changes after the creation. In a specification file (TOML) the fields
 // have the same names. The defaults for absent fields are for requests; in answers every field is set.
 type TournamentSpec struct {
@@ -1045,13 +1098,16 @@ func (x *PlayerPair) GetSecond() string {
 	return ""
 }
 
-// The times of start and entry.
+// The times of start and entry, in milliseconds since 1970: a number that can only be in seconds, below 100000000000, is
+// refused with PARAMETER_INVALID.
 type Schedule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When it starts; 0: when its organiser starts it.
 	StartMs int64 `protobuf:"varint,1,opt,name=start_ms,json=startMs,proto3" json:"start_ms,omitempty"`
 	// When entry closes; 0: at the start, or, in formats with late entry, at the end.
 	EntryClosesMs int64 `protobuf:"varint,2,opt,name=entry_closes_ms,json=entryClosesMs,proto3" json:"entry_closes_ms,omitempty"`
+	// What happens if it has too few players when it is to start.
+	TooFew        TooFewRule `protobuf:"varint,3,opt,name=too_few,json=tooFew,proto3,enum=arbiter.v1.TooFewRule" json:"too_few,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1098,6 +1154,13 @@ func (x *Schedule) GetEntryClosesMs() int64 {
 		return x.EntryClosesMs
 	}
 	return 0
+}
+
+func (x *Schedule) GetTooFew() TooFewRule {
+	if x != nil {
+		return x.TooFew
+	}
+	return TooFewRule_TOO_FEW_RULE_UNSPECIFIED
 }
 
 // When the arbiter ends a game by rule: with cause ORGANISER, directly after a move. The record of each match contains
@@ -1557,7 +1620,9 @@ type Tournament struct {
 	// What its organiser should know before the start, for people, a sentence or more each: for example, that two players
 	// can play the same opening in the same seats again. None of it prevents the tournament. Only in
 	// CreateTournamentResponse; empty in other answers.
-	Cautions      []string `protobuf:"bytes,17,rep,name=cautions,proto3" json:"cautions,omitempty"`
+	Cautions []string `protobuf:"bytes,17,rep,name=cautions,proto3" json:"cautions,omitempty"`
+	// Why it has not started although its start time has come, for people; empty otherwise.
+	StartNote     string `protobuf:"bytes,18,opt,name=start_note,json=startNote,proto3" json:"start_note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1709,6 +1774,13 @@ func (x *Tournament) GetCautions() []string {
 		return x.Cautions
 	}
 	return nil
+}
+
+func (x *Tournament) GetStartNote() string {
+	if x != nil {
+		return x.StartNote
+	}
+	return ""
 }
 
 // The list entry of a tournament.
@@ -3492,10 +3564,11 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"PlayerPair\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\tR\x05first\x12\x16\n" +
-	"\x06second\x18\x02 \x01(\tR\x06second\"M\n" +
+	"\x06second\x18\x02 \x01(\tR\x06second\"~\n" +
 	"\bSchedule\x12\x19\n" +
 	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12&\n" +
-	"\x0fentry_closes_ms\x18\x02 \x01(\x03R\rentryClosesMs\"\xb6\x02\n" +
+	"\x0fentry_closes_ms\x18\x02 \x01(\x03R\rentryClosesMs\x12/\n" +
+	"\atoo_few\x18\x03 \x01(\x0e2\x16.arbiter.v1.TooFewRuleR\x06tooFew\"\xb6\x02\n" +
 	"\fAdjudication\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x1a\n" +
 	"\bmaterial\x18\b \x01(\x05R\bmaterial\x12%\n" +
@@ -3540,7 +3613,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\aplayers\x18\x03 \x03(\tR\aplayers\x12\x12\n" +
 	"\x04game\x18\x04 \x01(\tR\x04game\x12\x19\n" +
 	"\bmatch_id\x18\x05 \x01(\tR\amatchId\x12\x18\n" +
-	"\aattempt\x18\x06 \x01(\x05R\aattempt\"\xd6\x04\n" +
+	"\aattempt\x18\x06 \x01(\x05R\aattempt\"\xf5\x04\n" +
 	"\n" +
 	"Tournament\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12.\n" +
@@ -3563,7 +3636,9 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\bended_ms\x18\x0e \x01(\x03R\aendedMs\x12+\n" +
 	"\x03end\x18\x0f \x01(\x0e2\x19.arbiter.v1.TournamentEndR\x03end\x12\x19\n" +
 	"\bend_note\x18\x10 \x01(\tR\aendNote\x12\x1a\n" +
-	"\bcautions\x18\x11 \x03(\tR\bcautions\"\xa8\x02\n" +
+	"\bcautions\x18\x11 \x03(\tR\bcautions\x12\x1d\n" +
+	"\n" +
+	"start_note\x18\x12 \x01(\tR\tstartNote\"\xa8\x02\n" +
 	"\x11TournamentSummary\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x124\n" +
@@ -3741,7 +3816,12 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x19OPENING_ORDER_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18OPENING_ORDER_SEQUENTIAL\x10\x01\x12\x18\n" +
 	"\x14OPENING_ORDER_RANDOM\x10\x02\x12\x19\n" +
-	"\x15OPENING_ORDER_MEETING\x10\x032\x8a\b\n" +
+	"\x15OPENING_ORDER_MEETING\x10\x03*Z\n" +
+	"\n" +
+	"TooFewRule\x12\x1c\n" +
+	"\x18TOO_FEW_RULE_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11TOO_FEW_RULE_WAIT\x10\x01\x12\x17\n" +
+	"\x13TOO_FEW_RULE_CANCEL\x10\x022\x8a\b\n" +
 	"\x11TournamentService\x12]\n" +
 	"\x10CreateTournament\x12#.arbiter.v1.CreateTournamentRequest\x1a$.arbiter.v1.CreateTournamentResponse\x12Z\n" +
 	"\x0fEnterTournament\x12\".arbiter.v1.EnterTournamentRequest\x1a#.arbiter.v1.EnterTournamentResponse\x12o\n" +
@@ -3767,7 +3847,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 	return file_arbiter_v1_tournament_proto_rawDescData
 }
 
-var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
 var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
@@ -3776,117 +3856,119 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TieBreak)(0),                          // 3: arbiter.v1.TieBreak
 	(NoShowRule)(0),                        // 4: arbiter.v1.NoShowRule
 	(OpeningOrder)(0),                      // 5: arbiter.v1.OpeningOrder
-	(*TournamentSpec)(nil),                 // 6: arbiter.v1.TournamentSpec
-	(*TournamentOptions)(nil),              // 7: arbiter.v1.TournamentOptions
-	(*Openings)(nil),                       // 8: arbiter.v1.Openings
-	(*OpeningLine)(nil),                    // 9: arbiter.v1.OpeningLine
-	(*EntryRules)(nil),                     // 10: arbiter.v1.EntryRules
-	(*PlayerPair)(nil),                     // 11: arbiter.v1.PlayerPair
-	(*Schedule)(nil),                       // 12: arbiter.v1.Schedule
-	(*Adjudication)(nil),                   // 13: arbiter.v1.Adjudication
-	(*TournamentPolicy)(nil),               // 14: arbiter.v1.TournamentPolicy
-	(*Entrant)(nil),                        // 15: arbiter.v1.Entrant
-	(*TournamentGame)(nil),                 // 16: arbiter.v1.TournamentGame
-	(*Tournament)(nil),                     // 17: arbiter.v1.Tournament
-	(*TournamentSummary)(nil),              // 18: arbiter.v1.TournamentSummary
-	(*CreateTournamentRequest)(nil),        // 19: arbiter.v1.CreateTournamentRequest
-	(*CreateTournamentResponse)(nil),       // 20: arbiter.v1.CreateTournamentResponse
-	(*EnterTournamentRequest)(nil),         // 21: arbiter.v1.EnterTournamentRequest
-	(*EnterTournamentResponse)(nil),        // 22: arbiter.v1.EnterTournamentResponse
-	(*WithdrawFromTournamentRequest)(nil),  // 23: arbiter.v1.WithdrawFromTournamentRequest
-	(*WithdrawFromTournamentResponse)(nil), // 24: arbiter.v1.WithdrawFromTournamentResponse
-	(*Rounds)(nil),                         // 25: arbiter.v1.Rounds
-	(*ChangeEntryRequest)(nil),             // 26: arbiter.v1.ChangeEntryRequest
-	(*ChangeEntryResponse)(nil),            // 27: arbiter.v1.ChangeEntryResponse
-	(*StartTournamentRequest)(nil),         // 28: arbiter.v1.StartTournamentRequest
-	(*StartTournamentResponse)(nil),        // 29: arbiter.v1.StartTournamentResponse
-	(*PauseTournamentRequest)(nil),         // 30: arbiter.v1.PauseTournamentRequest
-	(*PauseTournamentResponse)(nil),        // 31: arbiter.v1.PauseTournamentResponse
-	(*ResumeTournamentRequest)(nil),        // 32: arbiter.v1.ResumeTournamentRequest
-	(*ResumeTournamentResponse)(nil),       // 33: arbiter.v1.ResumeTournamentResponse
-	(*CancelTournamentRequest)(nil),        // 34: arbiter.v1.CancelTournamentRequest
-	(*CancelTournamentResponse)(nil),       // 35: arbiter.v1.CancelTournamentResponse
-	(*GetTournamentRequest)(nil),           // 36: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 37: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 38: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 39: arbiter.v1.ListTournamentsResponse
-	(*GetStandingsRequest)(nil),            // 40: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 41: arbiter.v1.GetStandingsResponse
-	(*StandingsRow)(nil),                   // 42: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 43: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 44: arbiter.v1.Faults
-	nil,                                    // 45: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 46: arbiter.v1.StartRule
-	(*Estimate)(nil),                       // 47: arbiter.v1.Estimate
+	(TooFewRule)(0),                        // 6: arbiter.v1.TooFewRule
+	(*TournamentSpec)(nil),                 // 7: arbiter.v1.TournamentSpec
+	(*TournamentOptions)(nil),              // 8: arbiter.v1.TournamentOptions
+	(*Openings)(nil),                       // 9: arbiter.v1.Openings
+	(*OpeningLine)(nil),                    // 10: arbiter.v1.OpeningLine
+	(*EntryRules)(nil),                     // 11: arbiter.v1.EntryRules
+	(*PlayerPair)(nil),                     // 12: arbiter.v1.PlayerPair
+	(*Schedule)(nil),                       // 13: arbiter.v1.Schedule
+	(*Adjudication)(nil),                   // 14: arbiter.v1.Adjudication
+	(*TournamentPolicy)(nil),               // 15: arbiter.v1.TournamentPolicy
+	(*Entrant)(nil),                        // 16: arbiter.v1.Entrant
+	(*TournamentGame)(nil),                 // 17: arbiter.v1.TournamentGame
+	(*Tournament)(nil),                     // 18: arbiter.v1.Tournament
+	(*TournamentSummary)(nil),              // 19: arbiter.v1.TournamentSummary
+	(*CreateTournamentRequest)(nil),        // 20: arbiter.v1.CreateTournamentRequest
+	(*CreateTournamentResponse)(nil),       // 21: arbiter.v1.CreateTournamentResponse
+	(*EnterTournamentRequest)(nil),         // 22: arbiter.v1.EnterTournamentRequest
+	(*EnterTournamentResponse)(nil),        // 23: arbiter.v1.EnterTournamentResponse
+	(*WithdrawFromTournamentRequest)(nil),  // 24: arbiter.v1.WithdrawFromTournamentRequest
+	(*WithdrawFromTournamentResponse)(nil), // 25: arbiter.v1.WithdrawFromTournamentResponse
+	(*Rounds)(nil),                         // 26: arbiter.v1.Rounds
+	(*ChangeEntryRequest)(nil),             // 27: arbiter.v1.ChangeEntryRequest
+	(*ChangeEntryResponse)(nil),            // 28: arbiter.v1.ChangeEntryResponse
+	(*StartTournamentRequest)(nil),         // 29: arbiter.v1.StartTournamentRequest
+	(*StartTournamentResponse)(nil),        // 30: arbiter.v1.StartTournamentResponse
+	(*PauseTournamentRequest)(nil),         // 31: arbiter.v1.PauseTournamentRequest
+	(*PauseTournamentResponse)(nil),        // 32: arbiter.v1.PauseTournamentResponse
+	(*ResumeTournamentRequest)(nil),        // 33: arbiter.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil),       // 34: arbiter.v1.ResumeTournamentResponse
+	(*CancelTournamentRequest)(nil),        // 35: arbiter.v1.CancelTournamentRequest
+	(*CancelTournamentResponse)(nil),       // 36: arbiter.v1.CancelTournamentResponse
+	(*GetTournamentRequest)(nil),           // 37: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 38: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 39: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 40: arbiter.v1.ListTournamentsResponse
+	(*GetStandingsRequest)(nil),            // 41: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 42: arbiter.v1.GetStandingsResponse
+	(*StandingsRow)(nil),                   // 43: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 44: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 45: arbiter.v1.Faults
+	nil,                                    // 46: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 47: arbiter.v1.StartRule
+	(*Estimate)(nil),                       // 48: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
-	7,  // 1: arbiter.v1.TournamentSpec.options:type_name -> arbiter.v1.TournamentOptions
-	8,  // 2: arbiter.v1.TournamentSpec.openings:type_name -> arbiter.v1.Openings
-	10, // 3: arbiter.v1.TournamentSpec.entry:type_name -> arbiter.v1.EntryRules
-	12, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
-	13, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
+	8,  // 1: arbiter.v1.TournamentSpec.options:type_name -> arbiter.v1.TournamentOptions
+	9,  // 2: arbiter.v1.TournamentSpec.openings:type_name -> arbiter.v1.Openings
+	11, // 3: arbiter.v1.TournamentSpec.entry:type_name -> arbiter.v1.EntryRules
+	13, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
+	14, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
-	14, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	45, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
-	9,  // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
+	15, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
+	46, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	10, // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
 	5,  // 10: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
-	11, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
-	46, // 12: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
-	4,  // 13: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
-	6,  // 14: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
-	1,  // 15: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
-	15, // 16: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
-	16, // 17: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
-	2,  // 18: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
-	0,  // 19: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 20: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
-	6,  // 21: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
-	17, // 22: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	15, // 23: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	15, // 24: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	25, // 25: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
-	15, // 26: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
-	17, // 27: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	17, // 28: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	17, // 29: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	17, // 30: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	17, // 31: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 32: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 33: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	18, // 34: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 35: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	42, // 36: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	44, // 37: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	43, // 38: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	47, // 39: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	19, // 40: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	21, // 41: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	23, // 42: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	26, // 43: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	28, // 44: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	30, // 45: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	32, // 46: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	34, // 47: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	36, // 48: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	38, // 49: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	40, // 50: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	20, // 51: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	22, // 52: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	24, // 53: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	27, // 54: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	29, // 55: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	31, // 56: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	33, // 57: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	35, // 58: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	37, // 59: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	39, // 60: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	41, // 61: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	51, // [51:62] is the sub-list for method output_type
-	40, // [40:51] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	12, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
+	6,  // 12: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
+	47, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	4,  // 14: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
+	7,  // 15: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
+	1,  // 16: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
+	16, // 17: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
+	17, // 18: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
+	2,  // 19: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
+	0,  // 20: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 21: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
+	7,  // 22: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
+	18, // 23: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	16, // 24: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	16, // 25: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	26, // 26: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
+	16, // 27: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
+	18, // 28: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	18, // 29: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	18, // 30: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	18, // 31: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	18, // 32: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 33: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 34: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	19, // 35: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 36: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	43, // 37: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	45, // 38: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	44, // 39: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	48, // 40: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	20, // 41: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	22, // 42: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	24, // 43: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	27, // 44: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	29, // 45: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	31, // 46: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	33, // 47: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	35, // 48: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	37, // 49: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	39, // 50: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	41, // 51: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	21, // 52: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	23, // 53: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	25, // 54: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	28, // 55: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	30, // 56: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	32, // 57: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	34, // 58: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	36, // 59: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	38, // 60: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	40, // 61: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	42, // 62: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	52, // [52:63] is the sub-list for method output_type
+	41, // [41:52] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -3906,7 +3988,7 @@ func file_arbiter_v1_tournament_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
-			NumEnums:      6,
+			NumEnums:      7,
 			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,

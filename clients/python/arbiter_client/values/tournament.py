@@ -79,6 +79,14 @@ class OpeningOrder(OpenEnum):
     MEETING = 3  #: by the number of the meeting in the tournament; only in answers, for tournaments of older servers
 
 
+class TooFewRule(OpenEnum):
+    """What happens if a tournament's start time comes with too few players."""
+
+    UNSPECIFIED = 0  #: wait
+    WAIT = 1  #: it starts as soon as there are enough
+    CANCEL = 2
+
+
 # The decisions of an organiser
 
 
@@ -154,10 +162,14 @@ class EntryRules:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The times of a tournament. 0: the organiser starts it, and entry closes with the start."""
+    """The times of a tournament. 0: the organiser starts it, and entry closes with the start.
+
+    too_few: what happens if it has too few players when it is to start.
+    """
 
     start_ms: int = 0
     entry_closes_ms: int = 0
+    too_few: TooFewRule = TooFewRule.WAIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +268,8 @@ class Tournament:
 
     games, games_ended: how many were paired, and how many of them have a result. running: those under way. entrants: in
     the order of their seeds, before the start in the order of entry. rounds: the last one that was paired.
-    cautions: what its organiser should know before the start; only in the answer to its creation.
+    cautions: what its organiser should know before the start; only in the answer to its creation. start_note: why it
+    has not started although its start time has come.
     """
 
     tournament_id: str
@@ -276,6 +289,7 @@ class Tournament:
     end: TournamentEnd
     end_note: str
     cautions: tuple[str, ...] = ()
+    start_note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,14 @@ class EntryChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class StartMissed:
+    """The start time has come with too few players: the tournament waits until it has as many as are needed."""
+
+    players: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
 class TournamentStarted:
     """Play begins. seeds: the players in the order of their seeds; caller: the organiser, '' if it started by time.
 
@@ -120,6 +128,7 @@ TournamentHappening = (
     TournamentCreated
     | EntrantEvent
     | EntryChanged
+    | StartMissed
     | TournamentStarted
     | OrganiserEvent
     | GamesPaired
@@ -134,6 +143,7 @@ _HAPPENINGS: dict[str, type[TournamentHappening]] = {
     "created": TournamentCreated,
     "entrant": EntrantEvent,
     "entry_changed": EntryChanged,
+    "start_missed": StartMissed,
     "started": TournamentStarted,
     "organiser": OrganiserEvent,
     "paired": GamesPaired,

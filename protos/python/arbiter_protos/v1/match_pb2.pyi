@@ -1545,6 +1545,7 @@ class TournamentEvent(_message.Message):
     VOIDED_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
     ENTRY_CHANGED_FIELD_NUMBER: _builtins.int
+    START_MISSED_FIELD_NUMBER: _builtins.int
     RECORD_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """The tournament."""
@@ -1553,7 +1554,7 @@ class TournamentEvent(_message.Message):
     at_ms: _builtins.int
     """When it happened."""
     kind: _builtins.str
-    """Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "tournament_started", "paused",
+    """Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
     "continued", "paired", "game_begun", "game_ended", "game_voided", "tournament_ended".
     """
     record: _builtins.bytes
@@ -1598,6 +1599,10 @@ class TournamentEvent(_message.Message):
     def entry_changed(self) -> Global___EntryChanged:
         """The entry of a player was changed."""
 
+    @_builtins.property
+    def start_missed(self) -> Global___StartMissed:
+        """The start time has come with too few players: the tournament waits for more."""
+
     def __init__(
         self,
         *,
@@ -1615,13 +1620,14 @@ class TournamentEvent(_message.Message):
         voided: Global___GameVoided | None = ...,
         ended: Global___TournamentEnded | None = ...,
         entry_changed: Global___EntryChanged | None = ...,
+        start_missed: Global___StartMissed | None = ...,
         record: _builtins.bytes = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "started", b"started", "voided", b"voided"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "start_missed", b"start_missed", "started", b"started", "voided", b"voided"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "start_missed", b"start_missed", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended", "entry_changed"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended", "entry_changed", "start_missed"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -1736,6 +1742,32 @@ class EntryChanged(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___EntryChanged: _TypeAlias = EntryChanged  # noqa: Y015
+
+@_typing.final
+class StartMissed(_message.Message):
+    """The start time of a tournament has come with too few players."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    NEEDED_FIELD_NUMBER: _builtins.int
+    players: _builtins.int
+    """How many there are."""
+    needed: _builtins.int
+    """How many the format needs."""
+    def __init__(
+        self,
+        *,
+        players: _builtins.int = ...,
+        needed: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["needed", b"needed", "players", b"players"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StartMissed: _TypeAlias = StartMissed  # noqa: Y015
 
 @_typing.final
 class TournamentStarted(_message.Message):

@@ -249,6 +249,30 @@ order; in a request it is refused with PARAMETER_INVALID.
 """
 Global___OpeningOrder: _TypeAlias = OpeningOrder  # noqa: Y015
 
+class _TooFewRule:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TooFewRuleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TooFewRule.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TOO_FEW_RULE_UNSPECIFIED: _TooFewRule.ValueType  # 0
+    """Not set: wait."""
+    TOO_FEW_RULE_WAIT: _TooFewRule.ValueType  # 1
+    """It starts as soon as there are enough; the event start_missed and Tournament.start_note tell its organiser."""
+    TOO_FEW_RULE_CANCEL: _TooFewRule.ValueType  # 2
+    """It is cancelled; end_note says why."""
+
+class TooFewRule(_TooFewRule, metaclass=_TooFewRuleEnumTypeWrapper):
+    """What happens if the start time of a tournament comes with too few players."""
+
+TOO_FEW_RULE_UNSPECIFIED: TooFewRule.ValueType  # 0
+"""Not set: wait."""
+TOO_FEW_RULE_WAIT: TooFewRule.ValueType  # 1
+"""It starts as soon as there are enough; the event start_missed and Tournament.start_note tell its organiser."""
+TOO_FEW_RULE_CANCEL: TooFewRule.ValueType  # 2
+"""It is cancelled; end_note says why."""
+Global___TooFewRule: _TypeAlias = TooFewRule  # noqa: Y015
+
 @_typing.final
 class TournamentSpec(_message.Message):
     """The specification of a tournament, which never changes after the creation. In a specification file (TOML) the fields
@@ -655,25 +679,31 @@ Global___PlayerPair: _TypeAlias = PlayerPair  # noqa: Y015
 
 @_typing.final
 class Schedule(_message.Message):
-    """The times of start and entry."""
+    """The times of start and entry, in milliseconds since 1970: a number that can only be in seconds, below 100000000000, is
+    refused with PARAMETER_INVALID.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     START_MS_FIELD_NUMBER: _builtins.int
     ENTRY_CLOSES_MS_FIELD_NUMBER: _builtins.int
+    TOO_FEW_FIELD_NUMBER: _builtins.int
     start_ms: _builtins.int
     """When it starts; 0: when its organiser starts it."""
     entry_closes_ms: _builtins.int
     """When entry closes; 0: at the start, or, in formats with late entry, at the end."""
+    too_few: Global___TooFewRule.ValueType
+    """What happens if it has too few players when it is to start."""
     def __init__(
         self,
         *,
         start_ms: _builtins.int = ...,
         entry_closes_ms: _builtins.int = ...,
+        too_few: Global___TooFewRule.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entry_closes_ms", b"entry_closes_ms", "start_ms", b"start_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entry_closes_ms", b"entry_closes_ms", "start_ms", b"start_ms", "too_few", b"too_few"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -933,6 +963,7 @@ class Tournament(_message.Message):
     END_FIELD_NUMBER: _builtins.int
     END_NOTE_FIELD_NUMBER: _builtins.int
     CAUTIONS_FIELD_NUMBER: _builtins.int
+    START_NOTE_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """The id."""
     creator: _builtins.str
@@ -959,6 +990,8 @@ class Tournament(_message.Message):
     """Why it ended."""
     end_note: _builtins.str
     """Details of its end, for people: why it was cancelled, or the verdict of the test."""
+    start_note: _builtins.str
+    """Why it has not started although its start time has come, for people; empty otherwise."""
     @_builtins.property
     def spec(self) -> Global___TournamentSpec:
         """Its specification."""
@@ -998,10 +1031,11 @@ class Tournament(_message.Message):
         end: Global___TournamentEnd.ValueType = ...,
         end_note: _builtins.str = ...,
         cautions: _abc.Iterable[_builtins.str] | None = ...,
+        start_note: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["spec", b"spec"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cautions", b"cautions", "created_ms", b"created_ms", "creator", b"creator", "end", b"end", "end_note", b"end_note", "ended_ms", b"ended_ms", "ends_ms", b"ends_ms", "entrants", b"entrants", "games", b"games", "games_ended", b"games_ended", "phase", b"phase", "revision", b"revision", "rounds", b"rounds", "running", b"running", "spec", b"spec", "started_ms", b"started_ms", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cautions", b"cautions", "created_ms", b"created_ms", "creator", b"creator", "end", b"end", "end_note", b"end_note", "ended_ms", b"ended_ms", "ends_ms", b"ends_ms", "entrants", b"entrants", "games", b"games", "games_ended", b"games_ended", "phase", b"phase", "revision", b"revision", "rounds", b"rounds", "running", b"running", "spec", b"spec", "start_note", b"start_note", "started_ms", b"started_ms", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
