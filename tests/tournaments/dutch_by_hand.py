@@ -134,7 +134,7 @@ class ByHand:
         own = players[residents[0]].score
         floating = [players[rank] for rank in left if rank in residents]
         unplayed = 0
-        if len(left) == 1 and len(left + below) % 2 and own == self.bye_score:
+        if len(left) == 1 and len(left + below) % 2 and own <= self.bye_score:
             unplayed = players[left[0]].unplayed if self._may_have_bye(left[0]) else 0
         cost: list[object] = [
             len(left),  # C6

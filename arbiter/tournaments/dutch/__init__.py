@@ -22,7 +22,7 @@ means: scores, colour preferences, floats), `optimum` (maximum weight matchings 
 | 2.2.2 C5 | "Minimise the score of the assignee of the pairing-allocated-bye" | decided before the first bracket |
 | 2.4 C6, C7 | fewest downfloaters, then the lowest scores among them | `criteria`, in this order |
 | 2.4 C8 | the downfloaters let the next bracket comply best with C1 to C7 | `criteria` |
-| 2.4 C9 | "Minimise the number of unplayed games of the assignee of the pairing-allocated-bye" | `criteria` |
+| 2.4 C9 | "Minimise the number of unplayed games of the assignee of the pairing-allocated-bye", in a bracket that downfloats nobody else | `criteria` |
 | 2.4 C10, C11 | topscorers and their opponents: colour differences above 2; a colour three times in a row | `criteria` |
 | 2.4 C12, C13 | colour preferences, strong colour preferences that are not granted | `criteria` |
 | 2.4 C14 to C17 | floats that repeat those of the last round, and of the round before it | `criteria` |

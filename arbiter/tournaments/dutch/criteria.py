@@ -127,7 +127,7 @@ class Costs:
             self._down[ago] = fields.add(sum(player.floats[ago] == DOWN for player in residents))
         self._strong, self._mild = fields.add(size // 2), fields.add(size // 2)  # C13, C12
         self._third, self._wide = [fields.add(size // 2 if topscorers else 0) for _ in range(2)]  # C11, C10
-        self.unplayed = fields.add(max(player.unplayed for player in residents) if bye else 0)  # C9
+        self.unplayed = fields.add(max(player.unplayed for player in [*moved, *residents]) if bye else 0)  # C9
         by_score = {**groups, residents[0].score: len(residents)} if below else {}
         self._left_by_score = fields.by_score(by_score)  # C8, by C7
         self._left = fields.add(size + below if below else 0)  # C8, by C6

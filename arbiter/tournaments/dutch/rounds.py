@@ -109,7 +109,7 @@ class _Pairing:
             if self._completable([*(rank for rank in [*bracket, *below] if rank not in best.mate), *rest]):
                 return pairs
         best = self._whole(moved, residents, below, rest, bye=False)
-        if self._bye_score == self._field.players[residents[0]].score:
+        if self._bye_in(residents):
             inside = set(bracket)
             if sum(best.mate[rank] not in inside for rank in bracket) == 1:  # then C9 applies
                 best = self._whole(moved, residents, below, rest, bye=True)
