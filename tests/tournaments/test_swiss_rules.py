@@ -13,7 +13,7 @@ import pytest
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import codec
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.formats.swiss import RULES
+from arbiter.tournaments.formats import PAIRERS
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.tournament import Tournament
@@ -28,9 +28,10 @@ def started(format_: Format) -> ev.Started:
 @pytest.mark.parametrize("format_", list(Format))
 def test_the_edition_is_recorded(format_: Format) -> None:
     event = started(format_)
-    assert event.rules == (RULES if format_ is Format.SWISS else "")
+    assert event.rules == PAIRERS[format_].rules
+    assert bool(event.rules) is (format_ in (Format.SWISS, Format.ARENA))
     values = json.loads(json.dumps(codec.write_event(event)))
-    assert ("rules" in values) is (format_ is Format.SWISS)
+    assert values.get("rules", "") == event.rules
     assert codec.read_event(values) == event
 
 
