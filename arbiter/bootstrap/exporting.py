@@ -17,9 +17,11 @@ from arbiter.matches.public_keys import PublicKey
 from arbiter.runtime.keys import KeyRing
 from arbiter.service.lookup import findable
 from arbiter.service.matches.transcripts import signature_of
-from arbiter.service.ports.journal import Filter, Journal, RecordDamaged, StoredRecord
+from arbiter.service.ports.journal import Filter, Journal, RecordDamaged, StoredRecord, Subject
 from arbiter.service.record.matches import Loading, end_of_record, load_match
+from arbiter.service.record.tournaments import load
 from arbiter.store.database import opened
+from arbiter.tournaments import events as ev
 
 PAGE = 500  #: list entries in one read
 
@@ -74,6 +76,25 @@ class Exporting(NamedTuple):
         ended = end_of_record(load_match(records))
         lines = [record.body for record in records]
         return b"".join(line + b"\n" for line in (*lines, signature_of(self.ring, records[-1], ended).line()))
+
+    async def tournament(self, tournament_id: str) -> tuple[bytes, list[str]]:
+        """Return the signed file of a tournament that has ended, and the ids of its matches in the order of its log.
+
+        Every record and the chain of their hashes are checked first. Raises OperatorError if there is no such
+        tournament, or if it has not ended, RecordDamaged, StoreFailed.
+        """
+        # numpy takes a while to load, and no other export needs it
+        from arbiter.service.ratings.worker import InProcessRating
+        from arbiter.service.tournaments.exported import exported
+
+        records = await self.journal.read(tournament_id, subject=Subject.TOURNAMENT) if findable(tournament_id) else []
+        if not records:
+            raise OperatorError(f"there is no tournament {tournament_id} in this store")
+        log = load(tournament_id, records)
+        if log.tournament.end is None:
+            raise OperatorError(f"tournament {tournament_id} has not ended: only then it is signed")
+        data = await exported(log, [record.body for record in records], self.ring, InProcessRating())
+        return data, list(dict.fromkeys(event.match for event in log.events if isinstance(event, ev.Begun)))
 
     async def _records(self, match_id: str) -> list[StoredRecord]:
         records = await self.journal.read(match_id)

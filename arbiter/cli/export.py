@@ -14,10 +14,9 @@ from arbiter.bootstrap import Exporting, open_export, shown_store
 from arbiter.cli.counts import counted
 from arbiter.cli.export_columns import MATCHES, MOVES, match_row, move_rows
 from arbiter.cli.failure import Failure
-from arbiter.cli.ratings_record import SUFFIX
 from arbiter.cli.store import progress_of
 from arbiter.cli.terminal import say
-from arbiter.cli.transcript_files import KEY_FILE, write_whole
+from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, TOURNAMENT_FILE, write_whole
 from arbiter.config import load
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
@@ -36,6 +35,7 @@ def export(
     game: str = "",
     label: str = "",
     player: str = "",
+    tournament: str = "",
     store: str | None = None,
     keys: Path | None = None,
     config: Path | None = None,
@@ -49,20 +49,29 @@ def export(
     With --parquet, write two tables instead, for pandas, Polars or DuckDB: matches.parquet and moves.parquet. Each time
     they are written whole. deploy/COLUMNS.md describes their columns.
 
+    With --tournament, write a whole tournament: its log with standings and ratings, signed, and the transcripts of its
+    matches. `arbiter verify FOLDER` checks all of it.
+
     :param folder: The folder; it is created if it does not exist.
     :param parquet: Write tables of matches and moves as Parquet files. Needs the extra `parquet` of the package.
     :param game: Only this variant.
     :param label: Only matches with this label, such as a tournament's id.
     :param player: Only matches of this player.
+    :param tournament: The id of a tournament that has ended: export it whole.
     :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
     :param keys: The file of the signing keys. [default: as the server's settings]
     :param config: The server's configuration file (TOML).
     """
     settings = load(config, store=store, keys=keys)
     variant = registry.game(game).variant if game else ""
+    if tournament and (parquet or game or label or player):
+        raise Failure("--tournament exports a whole tournament: leave out --parquet, --game, --label and --player")
     write = _export_tables if parquet else _export_transcripts
     try:
-        damages = asyncio.run(write(settings.store, settings.key_ring, folder, (player, variant, label)))
+        if tournament:
+            damages = asyncio.run(_export_tournament(settings.store, settings.key_ring, folder, tournament))
+        else:
+            damages = asyncio.run(write(settings.store, settings.key_ring, folder, (player, variant, label)))
     except OSError as error:
         raise Failure(f"can't write {error.filename or folder}: {error.strerror or error}") from None
     if damages:
@@ -79,6 +88,18 @@ async def _export_transcripts(store_url: str, ring: Path, folder: Path, which: W
     new, has = counted(len(missing) - len(damages), "transcript"), f"{len(matches) - len(damages):,}"
     source_name = shown_store(store_url)
     say(f"{new} written to {folder}, which has {has} of {source_name}; the public keys are in {KEY_FILE}.")
+    return len(damages)
+
+
+async def _export_tournament(store_url: str, ring: Path, folder: Path, tournament: str) -> int:
+    """Write a tournament and the transcripts of its matches; return how many of these are left out."""
+    async with open_export(store_url, ring) as source:
+        data, matches = await source.tournament(tournament)
+        there = _prepare(folder, source)
+        damages = await _write(source, folder, [match_id for match_id in matches if match_id not in there])
+        write_whole(folder / TOURNAMENT_FILE, data)
+    has = counted(len(matches) - len(damages), "transcript")
+    say(f"{TOURNAMENT_FILE} and {has} written to {folder}; the public keys are in {KEY_FILE}.")
     return len(damages)
 
 

@@ -16,10 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.ratings_record import SUFFIX, UNPLAYED, VerifiedMatch, read_record
+from arbiter.cli.ratings_record import UNPLAYED, VerifiedMatch, read_record
 from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
 from arbiter.cli.terminal import console, on_terminal, say, table
-from arbiter.cli.transcript_files import KEY_FILE, write_whole
+from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, write_whole
 from arbiter.games import registry
 from arbiter.matches.public_keys import PublicKey, write_keys
 from arbiter.ratings.anchors import checked

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from arbiter.cli.failure import Failure
+from arbiter.cli.transcript_files import SUFFIX
 from arbiter.cli.verify import keys_of, read_file
 from arbiter.matches import transcript
 from arbiter.matches.events import Cause, Ended
@@ -14,8 +15,6 @@ from arbiter.matches.public_keys import checking
 from arbiter.matches.transcript import TranscriptError, Verified
 from arbiter.ratings.record import Result, result_of
 from arbiter.runtime.keys import holds
-
-SUFFIX: Final = ".jsonl"  #: of the transcripts in a folder
 
 UNPLAYED: Final = frozenset({Cause.RESIGNATION, Cause.TIME, Cause.ABSENCE, Cause.RULE_VIOLATION})
 """Causes of an end by which a player gives a game up."""

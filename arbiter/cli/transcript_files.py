@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Final
 
 KEY_FILE: Final = "keys.json"
+SUFFIX: Final = ".jsonl"  #: of the transcripts in a folder
+TOURNAMENT_FILE: Final = "tournament.log"  #: a tournament's log, standings and signature, beside its transcripts
 
 
 def write_whole(file: Path, data: bytes) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,6 +14,7 @@ from arbiter.cli import words
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import instant, say
+from arbiter.cli.transcript_files import SUFFIX, TOURNAMENT_FILE
 from arbiter.matches import transcript
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Ended
@@ -20,6 +23,7 @@ from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.transcript import TranscriptError, Verified
 from arbiter.runtime.keys import holds
 
+_ID: Final = re.compile("[A-Za-z0-9_-]{1,64}", re.ASCII)  #: ids name files here, and come from a file of others
 _HEX: Final = re.compile("[0-9a-fA-F]{64}", re.ASCII)
 
 
@@ -29,22 +33,54 @@ def verify(
     *,
     key: Annotated[list[str], Parameter(negative=())],
 ) -> None:
-    """Verify a transcript, using only the file and the arbiter's public keys.
+    """Verify a transcript or a whole tournament, using only files and the arbiter's public keys.
 
     Every event is decided again by the rules of its game and the match's policy, clocks and ledgers are computed again,
     and the hash chain and the signature are checked. At the first error the command ends with exit code 1.
 
-    :param file: The transcript, as `arbiter transcript` wrote it.
+    Of a tournament, that `arbiter export --tournament` wrote, the pairings are checked by the rules of its format, each
+    game by its transcript, and results, standings and ratings are computed again.
+
+    :param file: The transcript, as `arbiter transcript` wrote it, or the folder of a tournament.
     :param key: A file of public keys, as `arbiter key export` wrote it, or a public key in 64 hexadecimal digits; may
         be given several times.
     """
     keys = [public for given in key for public in keys_of(given)]
+    if file.is_dir():
+        say(_verified_tournament(file, keys))
+        return
     data = read_file(file)
     try:
         verified = transcript.verify(data, checking(keys, holds))
     except TranscriptError as error:
         raise Failure(f"{file}, {error}") from None
     say(_summary(file, verified))
+
+
+def _verified_tournament(folder: Path, keys: Sequence[PublicKey]) -> str:
+    """Return what the export of a tournament holds, in words. Raises Failure."""
+    # imported here: numpy takes a while to load, and a transcript does not need it
+    from arbiter.bootstrap.verifying import TournamentError, verify_tournament
+
+    def transcript_of(match_id: str) -> bytes | None:
+        file = folder / f"{match_id}{SUFFIX}"
+        return read_file(file) if _ID.fullmatch(match_id) and file.is_file() else None
+
+    file = folder / TOURNAMENT_FILE
+    try:
+        found = asyncio.run(verify_tournament(read_file(file), transcript_of, checking(keys, holds)))
+    except TournamentError as error:
+        raise Failure(f"{file}, {error}") from None
+    tournament, rows = found.tournament, found.table.rows
+    first = ", ".join(row.player for row in rows if row.place == 1) or "nobody"
+    games, matches = counted(len(tournament.results), "game"), counted(len(found.matches), "transcript")
+    rated = counted(sum(row.rating is not None for row in rows), "rating")
+    return (
+        f"{folder} holds: tournament {tournament.id}, {tournament.spec.name}, {tournament.spec.format.value}; first: "
+        f"{first}. {games} with {matches} hold, the pairings are legal, the places of "
+        f"{counted(len(rows), 'player')} and {rated} are as computed again; the chain is unbroken; signed by key "
+        f"{found.key}."
+    )
 
 
 def read_file(file: Path) -> bytes:

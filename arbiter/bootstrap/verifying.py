@@ -1,0 +1,16 @@
+"""Verifies exported tournaments without a store and without a server."""
+
+from __future__ import annotations
+
+from arbiter.matches.public_keys import CheckSignature
+from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.tournaments.verification import TournamentError, Transcripts, VerifiedTournament, verify
+
+__all__ = ["TournamentError", "verify_tournament"]
+
+
+async def verify_tournament(
+    data: bytes, transcripts: Transcripts, check_signature: CheckSignature
+) -> VerifiedTournament:
+    """Return what an exported tournament holds. Raises TournamentError for the first fault."""
+    return await verify(data, transcripts, check_signature, InProcessRating())

@@ -1,0 +1,221 @@
+"""Whole exported tournaments are verified offline: sound ones hold, and each change of one is refused by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from arbiter.matches.canonical import decode, digest, encode
+from arbiter.matches.public_keys import PublicKey, checking
+from arbiter.runtime.keys import SigningKey, holds
+from arbiter.service.ports.journal import Subject
+from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.tournaments.exported import SignatureLine, Statement, exported
+from arbiter.service.tournaments.verification import TournamentError, VerifiedTournament, verify
+from arbiter.testing.clock import run
+from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.tournaments import commands as do
+from arbiter.tournaments.spec import Format
+from tests.service.tournaments.contest import Contest, spec_of
+
+pytestmark = pytest.mark.long
+
+KEY = SigningKey(b"\x01" * 32, 0)
+
+
+class Ring:
+    """One key that is not secret."""
+
+    def public_keys(self) -> tuple[PublicKey, ...]:
+        """Return it."""
+        return (KEY.public,)
+
+    def sign(self, key_id: str, message: bytes) -> bytes:
+        """Sign with it."""
+        return KEY.sign(message)
+
+
+CHECK = checking(Ring().public_keys(), holds)
+
+
+class Export:
+    """An exported tournament: its file, and the transcripts of its matches."""
+
+    def __init__(self, data: bytes, matches: dict[str, bytes]) -> None:
+        self.data = data
+        self.matches = matches
+
+    @property
+    def lines(self) -> list[bytes]:
+        """The lines of the file."""
+        return self.data.splitlines()
+
+    def verified(self, data: bytes | None = None, **changed: bytes | None) -> VerifiedTournament:
+        """Return what it holds, with another file or other transcripts."""
+        matches = {**self.matches, **changed}
+        return run(verify(self.data if data is None else data, matches.get, CHECK, InProcessRating()))
+
+    def refused(self, data: bytes | None = None, **changed: bytes | None) -> TournamentError:
+        """Return the error with which it is refused."""
+        with pytest.raises(TournamentError) as error:
+            self.verified(data, **changed)
+        return error.value
+
+
+async def played(format_: Format, players: int, **options: Any) -> Export:
+    """Play a tournament, and export it."""
+    contest = Contest(players, server=InMemoryArbiter(signer=Ring()))
+    tournament_id = await contest.start(spec_of(format_, **options))
+    if format_ is not Format.ROUND_ROBIN and format_ is not Format.GAUNTLET:
+        await contest.act(tournament_id, do.Withdraw(contest.names[-1], "org", "leave"))
+    await contest.ended(tournament_id)
+    journal = contest.server.journal
+    records = await journal.read(tournament_id, subject=Subject.TOURNAMENT)
+    log = tournament_log.read(tournament_id, records)
+    data = await exported(log, [record.body for record in records], Ring(), InProcessRating())
+    matches = {}
+    for event in log.events:
+        match_id = getattr(event, "match", "")
+        if match_id and match_id not in matches:
+            parts = [part async for part in contest.server.arbiter.transcripts.parts(match_id)]
+            matches[match_id] = b"".join(parts)
+    return Export(data, matches)
+
+
+@pytest.fixture(scope="module")
+def export() -> Export:
+    return run(played(Format.ROUND_ROBIN, 4))
+
+
+@pytest.mark.parametrize("format_", [Format.SWISS, Format.KNOCKOUT, Format.GAUNTLET, Format.ARENA, Format.LADDER])
+def test_a_tournament_of_each_format_holds(format_: Format) -> None:
+    options = {"duration_ms": 500} if format_ in (Format.ARENA, Format.LADDER) else {}
+    found = run(played(format_, 5, **options))
+    assert found.verified().tournament.end is not None
+
+
+def test_a_sound_export_holds(export: Export) -> None:
+    verified = export.verified()
+    assert verified.matches == export.matches.keys() != set()
+    assert verified.table.rows[0].rating is not None
+    assert verified.key == KEY.public.key_id
+
+
+def test_each_changed_byte_is_refused(export: Export, seeds: int) -> None:
+    """Every byte with many seeds, otherwise one of several: of the last lines fewer, since all is computed before."""
+    log = sum(len(line) + 1 for line in export.lines[:-2])
+    places = [*range(0, log, 1 if seeds > 20 else 11), *range(log, len(export.data), 1 if seeds > 20 else 97)]
+    for place in places:
+        changed = bytearray(export.data)
+        changed[place] ^= 1
+        assert export.refused(bytes(changed)).problem, place
+
+
+def test_each_changed_byte_of_a_transcript_is_refused(export: Export) -> None:
+    match_id, data = next(iter(export.matches.items()))
+    for place in range(0, len(data), 97):
+        changed = bytearray(data)
+        changed[place] ^= 1
+        assert match_id in export.refused(**{match_id: bytes(changed)}).problem, place
+
+
+def test_a_missing_or_exchanged_transcript_is_named(export: Export) -> None:
+    one, other = list(export.matches)[:2]
+    assert export.refused(**{one: None}).problem == f"the transcript of match {one} is missing"
+    assert f"is that of {other}" in export.refused(**{one: export.matches[other]}).problem
+
+
+def test_a_truncated_file_is_refused(export: Export) -> None:
+    lines = export.lines
+    for number in range(len(lines)):
+        assert export.refused(b"".join(line + b"\n" for line in lines[:number])).problem, number
+    for cut in range(1, len(export.data), 101):
+        assert export.refused(export.data[:cut]).problem
+    assert export.refused(export.data[:-1]).problem == "cut off: the line has no end"
+
+
+@pytest.mark.parametrize(
+    "line", [b"", b"x", b"[]", b"{}", b'{"kind":1}', b"\xff", b"1e400", b"[" * 5_000, b'{"kind":"paired"}', b"null"]
+)
+def test_hostile_lines_are_refused_by_name(export: Export, line: bytes) -> None:
+    for place in (0, 3, len(export.lines) - 2, len(export.lines) - 1):
+        changed = [line if number == place else each for number, each in enumerate(export.lines)]
+        assert export.refused(b"".join(each + b"\n" for each in changed)).problem
+
+
+def forged(lines: Sequence[bytes]) -> bytes:
+    """Return a file with an unbroken chain and a valid signature: what a dishonest arbiter could write."""
+    previous, found = "0" * 64, list[bytes]()
+    for number, line in enumerate(lines[:-1], 1):
+        value = decode(line)
+        assert isinstance(value, dict)
+        found.append(encode({**value, "previous": previous, "revision": number}))
+        previous = digest(found[-1])
+    statement = Statement("t000001", len(found), previous, KEY.public.key_id)
+    signature = SignatureLine(statement, KEY.sign(statement.message()))
+    return b"".join(line + b"\n" for line in (*found, signature.line()))
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the paths to all values in a JSON value that are neither lists nor objects."""
+    if isinstance(value, dict | list):
+        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(item, (*path, name))
+    else:
+        yield path
+
+
+def other(line: bytes, path: tuple[Any, ...]) -> bytes:
+    """Return a line with another value at a path."""
+    value: Any = json.loads(line)
+    inner = value
+    for name in path[:-1]:
+        inner = inner[name]
+    old = inner[path[-1]]
+    inner[path[-1]] = not old if isinstance(old, bool) else old + (1 if isinstance(old, int) else "x")
+    return encode(value)
+
+
+def changed_lines(export: Export, kind: str, fields: Callable[[tuple[Any, ...]], bool]) -> Iterator[list[bytes]]:
+    """Yield the lines of a file with one field of one line of a kind changed."""
+    for number, line in enumerate(export.lines):
+        value: Any = json.loads(line)
+        if value["kind"] == kind:
+            for path in leaves(value):
+                if path[0] not in ("previous", "revision") and fields(path):
+                    yield [other(line, path) if number == place else each for place, each in enumerate(export.lines)]
+
+
+def test_an_unchanged_file_may_be_signed_again(export: Export) -> None:
+    assert forged(export.lines) == export.data
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept"),
+    [
+        ("paired", {"at", "round"}),
+        ("game_begun", {"at"}),
+        ("game_ended", {"at"}),
+        ("tournament_standings", set()),
+    ],
+)
+def test_what_follows_from_something_else_can_not_be_forged(export: Export, kind: str, kept: set[str]) -> None:
+    """The signature is valid: each change is found because it contradicts matches, rules or arithmetic."""
+    kinds = {json.loads(line)["kind"] for line in export.lines}
+    assert kind in kinds, kinds
+    tried = 0
+    for lines in changed_lines(export, kind, lambda path: path[0] not in kept):
+        assert export.refused(forged(lines)).problem
+        tried += 1
+    assert tried > 3
+
+
+def test_a_left_out_or_repeated_event_is_found(export: Export) -> None:
+    for number, line in enumerate(export.lines[:-2]):
+        if json.loads(line)["kind"] in ("paired", "begun", "game_ended", "tournament_started", "tournament_ended"):
+            assert export.refused(forged([*export.lines[:number], *export.lines[number + 1 :]])).problem
+            assert export.refused(forged([*export.lines[: number + 1], line, *export.lines[number + 1 :]])).problem
