@@ -167,7 +167,7 @@ capacity: setup ## write the tables and the picture of deploy/CAPACITY.md from d
 MEASURED ?= tests/matches tests/tournaments tests/ratings tests/service
 coverage: setup ## show which branches of matches, tournaments, ratings and service the tests of these do not reach
 	rm -rf build/coverage && mkdir -p build/coverage
-	-$(BIN)/coverage run -m pytest -n 3 -q $(MEASURED)
+	-$(BIN)/coverage run -m pytest --dist loadscope --no-loadscope-reorder -n 3 -q $(MEASURED)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort cover
 	$(BIN)/coverage html --quiet --directory build/coverage/html && echo "Line by line: build/coverage/html/index.html"

@@ -68,11 +68,3 @@ def seated(tournament: Tournament, first: str, second: str) -> Pair:
 def forbidden(tournament: Tournament) -> frozenset[frozenset[str]]:
     """Return the pairs that must not meet."""
     return frozenset(frozenset(pair) for pair in tournament.spec.entry.forbidden)
-
-
-def last_opponent(tournament: Tournament, player: str) -> str:
-    """Return a player's last opponent, or ''."""
-    for meeting in reversed(tournament.meetings_of[player]):
-        if meeting.first != meeting.second:
-            return meeting.second if meeting.first == player else meeting.first
-    return ""
