@@ -7,12 +7,20 @@ import signal
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Final
-
-from arbiter.service.ports.log import Logger
+from typing import Any, Final, Protocol
 
 AGAIN_S: Final = 0.1  #: before a process that has ended is started again, the first time; then twice as long each time
 MOST_AGAIN_S: Final = 30.0  #: the longest such time; a process that has run for longer begins with AGAIN_S again
+
+
+class ProcessLog(Protocol):
+    """Where it is said that a process has ended (`process_ended`, with `code` and `again_in_s`) and started again."""
+
+    def info(self, event: str, **values: Any) -> Any:
+        """Say what an operator may want to know."""
+
+    def warning(self, event: str, **values: Any) -> Any:
+        """Say what an operator should look at."""
 
 
 class EndedEarly(Exception):
@@ -31,7 +39,7 @@ class KeptProcess:
         name: str,
         spawn: Callable[[], Awaitable[Process]],
         ready: Callable[[Process], Awaitable[None]],
-        log: Logger,
+        log: ProcessLog,
     ) -> None:
         self._name = name
         self._spawn = spawn

@@ -192,6 +192,25 @@ rated = false
 """
 
 
+def test_a_killed_server_is_started_again_and_the_tournament_goes_on(
+    tmp_path: Path, runs: list[subprocess.Popen[str]], arbiter: Arbiter
+) -> None:
+    file = written(tmp_path, SWISS)
+    (tmp_path / "bot.py").write_text(BOT.replace("    extras =", "    enter_tournaments = True\n    extras ="))
+    run = begin(runs, file, "--directory", "runs", "--export", "out", "--no-sandbox")
+    for number in (1, 3):
+        heard(run, f"  {number}/4  hop-it: ")
+        (server,) = [process for process, command in descendants(run.pid).items() if " serve " in command]
+        os.kill(server, signal.SIGKILL)
+        heard(run, "the arbiter ended by itself (signal SIGKILL), is started again in ")
+    said, complaint = run.communicate(timeout=WAIT_S)
+    assert (run.returncode, complaint) == (0, "")
+    assert len(standings(said)) == 4
+    assert len(games(tmp_path / "out")) == 4
+    for transcript in (tmp_path / "out/transcripts").glob("*/*.jsonl"):
+        assert arbiter("verify", str(transcript), "--key", str(tmp_path / "out/keys.json")).code == 0
+
+
 def test_a_crashed_bot_is_restarted_and_its_output_is_kept_for_its_author(
     tmp_path: Path, runs: list[subprocess.Popen[str]]
 ) -> None:
@@ -269,6 +288,32 @@ def test_a_run_resumes_with_the_tournament_that_it_began(arbiter: Arbiter, tmp_p
     file.write_text(file.read_text().replace("One meeting", "Another"))
     ran = arbiter("tournament", "run", str(file), "--resume", "--directory", str(tmp_path / "runs"))
     assert "specifies another tournament than" in ran.complaint
+
+
+async def test_a_bot_that_has_entered_by_itself_is_given_its_rating() -> None:
+    values = {"name": "x", "format": "round_robin", "games": ["circle-of-life(target=1)"], "time": "1m"}
+    spec = spec_value(read_spec(values, time_control.parse))
+    bots = tuple(BotEntry(name, "random", (), {}, rating, "") for name, rating in (("ann", 1700), ("ben", 0)))
+    async with served(registration="closed") as server, asyncio.TaskGroup() as group:
+        tokens = {name: (await server.token(name))[0][1].split()[1] for name in ("ann", "ben")}
+        organiser = (await server.token("org", Scope.ORGANISE, Scope.OBSERVE))[0][1].split()[1]
+        client = arb.Client(server.address, token=organiser, tls=arb.NO_TLS)
+
+        async def filled() -> None:
+            """Enter each bot by itself, as its own client does."""
+            made = await client.create_tournament(spec, "run/create")
+            for token in tokens.values():
+                async with arb.Client(server.address, token=token, tls=arb.NO_TLS) as bot:
+                    await bot.enter_tournament(made.tournament_id)
+
+        playing = [group.create_task(arb.play(RandomBot(1), server.address, token=token)) for token in tokens.values()]
+        contest = RunningTournament(client, spec, bots, "run", {}, PlainOutput(print), filled)
+        ended = (await contest.play()).tournament
+        assert {each.player: each.rating for each in ended.entrants} == {"ann": 1700, "ben": 0}
+        assert ended.games_ended == 2
+        for task in playing:
+            task.cancel()
+        await client.close()
 
 
 async def test_time_while_stopped_does_not_count_for_an_arena() -> None:

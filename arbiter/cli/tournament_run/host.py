@@ -97,6 +97,7 @@ class Host:
             client = arb.Client(processes.address, token=self._organiser, tls=arb.NO_TLS, patience_s=START_PATIENCE_S)
             self.client = await stack.enter_async_context(client)
             keep_keys(self._folder.keys, await self.client.server_info())
+            processes.server_answers()
             self._open = stack.pop_all()
         return self
 

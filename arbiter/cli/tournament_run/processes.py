@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
@@ -11,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Final, NoReturn, Self
+from typing import Any, Final, NoReturn, Self
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run.bot_log import HOLD_MS, BotLog
@@ -20,6 +19,7 @@ from arbiter.errors import OperatorError
 from arbiter.runtime.bot_process import BotProcess, Hit
 from arbiter.runtime.loopback import HOST, free_port
 from arbiter.runtime.sandbox import Program, Sandbox
+from arbiter.runtime.supervision import KeptProcess
 
 SERVER: Final = "server"
 END_WAIT_S: Final = 10.0  #: grace period for the server's shutdown
@@ -31,6 +31,25 @@ PIECE: Final = 65_536  #: bytes
 
 _FORBIDDEN: Final = "ARBITER_"
 """Settings of whoever runs a tournament are for another server."""
+
+
+class ServerNotes:
+    """The log of the supervisor as lines for the user. ended: gets the exit code and the pause that follows."""
+
+    def __init__(self, ended: Callable[[int, float], None]) -> None:
+        self._ended = ended
+
+    def warning(self, event: str, **values: Any) -> None:
+        """Tell that the server has ended."""
+        if event == "process_ended":
+            self._ended(values["code"], values["again_in_s"])
+
+    def info(self, event: str, **values: Any) -> None:
+        """Ignore that the server has started: its log says so."""
+
+
+async def _at_once(process: asyncio.subprocess.Process) -> None:
+    """Take a server for ready when it has started: its clients wait until it answers."""
 
 
 class Processes:
@@ -59,7 +78,9 @@ class Processes:
         self._programs = programs
         self._sandbox = sandbox
         self._note = note
-        self._server: asyncio.subprocess.Process | None = None
+        self._server = KeptProcess("the arbiter", self._spawn_server, _at_once, ServerNotes(self.server_ended))
+        self._first: asyncio.subprocess.Process | None = None
+        self._answered = asyncio.Event()
         self._bots: dict[str, BotProcess] = {}
         self._hearing: set[asyncio.Task[None]] = set()
         self._hurried = False
@@ -88,7 +109,7 @@ class Processes:
     def hurry(self) -> None:
         """Kill all processes at once."""
         self._hurried = True
-        self._signal_server(signal.SIGKILL)
+        self._server.kill()
         for bot in self._bots.values():
             bot.kill()
 
@@ -96,6 +117,9 @@ class Processes:
 
     async def serve(self) -> None:
         """Start the server. It is not ready yet when this returns."""
+        await self._server.start()
+
+    async def _spawn_server(self) -> asyncio.subprocess.Process:
         addresses = ("--listen", self.address, "--web", f"{HOST}:{self._page_port}")
         arguments = ("serve", *addresses, "--store", self._folder.store, "--registration", "closed")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_FORBIDDEN)}
@@ -104,7 +128,7 @@ class Processes:
         environment = {**kept, **limits, "OPENBLAS_NUM_THREADS": "1"}
         with self._folder.log(SERVER).open("ab") as log:
             # In its own process group, a child does not get the terminal's Ctrl-C: the server must end first.
-            self._server = await asyncio.create_subprocess_exec(
+            process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "arbiter.runtime.tied", "arbiter", *arguments),
                 *("--log-level", "warning", "--no-save-token"),
                 stdin=asyncio.subprocess.PIPE,  # never written to; it is closed when this process ends in any way
@@ -114,13 +138,35 @@ class Processes:
                 pass_fds=(self._lock,),
                 process_group=0,
             )
+        self._first = self._first or process
+        return process
 
-    async def watch_server(self) -> NoReturn:
-        """Wait for the server to end, which is an error. Raises Failure."""
-        assert self._server is not None
-        code = await self._server.wait()
-        words = f": {self._last_log_line()}" if code > 0 else ""
-        raise Failure(f"the arbiter ended by itself ({_exit_text(code)}){words}; its log is {self._folder.log(SERVER)}")
+    def server_answers(self) -> None:
+        """Note that the server has answered: from now on it is started again if it ends."""
+        self._answered.set()
+
+    async def watch_server(self) -> None:
+        """Start the server again whenever it ends, as a supervisor does. Raises Failure if it never answers."""
+        assert self._first is not None
+        ending, answering = asyncio.create_task(self._first.wait()), asyncio.create_task(self._answered.wait())
+        try:
+            await asyncio.wait({ending, answering}, return_when=asyncio.FIRST_COMPLETED)
+            if not self._answered.is_set():
+                code = ending.result()
+                words = f": {self._last_log_line()}" if code > 0 else ""
+                how = f"the arbiter ended by itself ({_exit_text(code)}){words}"
+                raise Failure(f"{how}; its log is {self._folder.log(SERVER)}")
+        finally:
+            ending.cancel()
+            answering.cancel()
+        await self._server.keep()
+
+    def server_ended(self, code: int, again_in_s: float) -> None:
+        """Tell the user that the server has ended, and goes on."""
+        place = self._folder.log(SERVER)
+        self._note(
+            f"the arbiter ended by itself ({_exit_text(code)}), is started again in {again_in_s:g} s; see {place}"
+        )
 
     # -- bots ----------------------------------------------------------------------------------------------------
 
@@ -178,24 +224,17 @@ class Processes:
 
     async def _end(self) -> None:
         """End all processes, the server first: with it all clocks stop, so no bot is absent from a running match."""
-        if self._server is not None:
-            self._signal_server(signal.SIGKILL if self._hurried else signal.SIGTERM)
-            try:
-                await asyncio.wait_for(self._server.wait(), END_WAIT_S)
-            except TimeoutError:
-                self._signal_server(signal.SIGKILL)
-                await self._server.wait()
+        number = signal.SIGKILL if self._hurried else signal.SIGTERM
+        try:
+            await asyncio.wait_for(self._server.stop(number), END_WAIT_S)
+        except TimeoutError:
+            await self._server.stop(signal.SIGKILL)
         await asyncio.gather(*(bot.end() for bot in self._bots.values()))
         self.hits.update((name, hit) for name, bot in self._bots.items() for hit in bot.hits)
         if self._hearing:
             await asyncio.wait(self._hearing, timeout=LAST_WORDS_S)
         for bot_log in self.bot_logs.values():
             bot_log.close(now_ms())
-
-    def _signal_server(self, number: signal.Signals) -> None:
-        if self._server is not None and self._server.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._server.send_signal(number)
 
     def _last_log_line(self) -> str:
         """Return the last line of the server's log."""

@@ -105,14 +105,29 @@ class RunningTournament:
             await self._filled()
         if found.phase is arb.TournamentPhase.ENTRY:
             for bot in self._bots:
-                await client.enter_tournament(
-                    found.tournament_id, bot.name, rating=bot.rating, request_id=f"{key}/enter/{bot.name}"
-                )
+                await self._enter(found.tournament_id, bot)
             if not self.spec.schedule.start_ms:
                 await client.start_tournament(found.tournament_id, f"{key}/start")
         elif found.phase is arb.TournamentPhase.PAUSED:
             await client.resume_tournament(found.tournament_id)
         return found.tournament_id
+
+    async def _enter(self, tournament_id: str, bot: BotEntry) -> None:
+        """Enter a bot. One that has entered by itself is only given the rating of the file. Raises ClientError."""
+        client, key = self._client, self._key
+        try:
+            await client.enter_tournament(
+                tournament_id, bot.name, rating=bot.rating, request_id=f"{key}/enter/{bot.name}"
+            )
+        except arb.ArbiterError as refusal:
+            entrants = (await client.get_tournament(tournament_id)).entrants
+            entered = next((each for each in entrants if each.player == bot.name and not each.withdrawn), None)
+            if refusal.reason != "TOURNAMENT_CLOSED" or entered is None:
+                raise
+            if bot.rating not in (0, entered.rating):
+                await client.change_entry(
+                    tournament_id, bot.name, rating=bot.rating, request_id=f"{key}/rate/{bot.name}"
+                )
 
     async def _follow(self, tournament_id: str) -> None:
         """Process the events of the tournament and its matches, from the first one to the last."""
