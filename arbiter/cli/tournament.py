@@ -35,7 +35,8 @@ wire) with `args`, or `command`, a program of yours, with `name`; and if need be
 Each bot is a process, in a sandbox where bubblewrap is there: it sees its own files and what `sees` names, changes
 none, sees no other process, and reaches nobody but the arbiter. A table [sandbox] says what each may take (memory_mb,
 processes, files, tmp_mb, cpu_s); deploy/SANDBOX.md has the whole.
-A bot that ends is started again, and so is the arbiter. What a bot writes is kept, a file a match, for its author alone.
+A bot that ends is started again, and so is the arbiter. What a bot writes is kept,
+a file a match, for its author alone.
 
 Ctrl-C stops at any moment; the same command with --resume continues the newest run as if nothing had happened.
 """
