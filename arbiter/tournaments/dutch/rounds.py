@@ -202,6 +202,17 @@ class _Pairing:
         mask = mask_of(ranks)
         return all(2 * ((self._field.compatible[rank] & mask).bit_count() - odd) >= len(ranks) - odd for rank in ranks)
 
+    def _surely_ideal(self, floaters: Sequence[int], below: Sequence[int], rest: Sequence[int]) -> bool:
+        """Return True if the next bracket is ideal with any opponents for its MDPs: a large one nearly always is."""
+        left = list(below)
+        for rank in floaters:
+            opponent = next((other for other in left if self._field.compatible[rank] >> other & 1), None)
+            if opponent is None:
+                return False
+            left.remove(opponent)
+        moved = [left.pop()] if len(left) % 2 else []
+        return self._dirac(left) and self._dirac([*moved, *rest])
+
     def _ideal_below(
         self, pairs: Sequence[Edge], bracket: Sequence[int], below: Sequence[int], rest: Sequence[int]
     ) -> bool:
@@ -216,6 +227,8 @@ class _Pairing:
             return self._completable([*below, *rest])
         if len(floaters) > len(below):
             return False
+        if self._surely_ideal(floaters, below, rest):
+            return True
         edges = [(*edge, 2) for edge in self._field.pairs(floaters, below)]
         edges += [(*edge, 1) for edge in self._field.pairs(below, below)]
         edges += [(*edge, 0) for edge in self._field.pairs([*floaters, *below], rest)]
