@@ -210,7 +210,7 @@ OF_FORMATS: tuple[tuple[str, Log, Change, str], ...] = (
     ("one who never plays", KNOCKOUT, changed(ev.Paired, meetings=()), "never played"),
     ("one who is not free in an arena", ARENA, changed(ev.Paired, free=()), "was paired, and was not free"),
     ("a forbidden pair in an arena", ARENA, forbidding(), "must not meet"),
-    ("rematches in an arena", ARENA, rematches, "meet again, though"),
+    ("rematches in an arena", ARENA, rematches, "would have been better"),
     ("one who is not free in a ladder", LADDER, changed(ev.Paired, free=()), "was paired, and was not free"),
     ("no game against oneself", LADDER, meeting(between("p000", "p001")), "before it played against itself"),
     ("seats of a trial", TRIAL, meeting(lambda two: between(two.second, two.first)(two), 1), "has not the seats of"),

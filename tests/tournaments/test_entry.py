@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from pathlib import Path
 
@@ -238,3 +239,12 @@ def test_the_checker_finds_changes_that_are_too_late() -> None:
     ]
     for event, said in late:
         assert said in " ".join(violations([*run.log, event]))
+
+
+def test_the_checker_knows_the_order_of_the_seeds() -> None:
+    run = tournament_in(Format.SWISS, TournamentPhase.RUNNING)
+    turned = [
+        dataclasses.replace(event, seeds=event.seeds[::-1]) if isinstance(event, ev.Started) else event
+        for event in run.log
+    ]
+    assert "but should be" in violations(turned)[0]
