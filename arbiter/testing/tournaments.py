@@ -43,12 +43,13 @@ class TournamentRun:
         lots: random.Random,
         result: Callable[[ScheduledGame], Winner | None] | None = None,
         no_shows: float = NO_SHOWS,
+        tournament: str = "t1",
     ) -> None:
         self._lots = lots
         self.result = result or self._drawn
         self.versions: dict[str, str] = {}
         self._no_shows = no_shows if result is None else 0.0
-        self.tournament, made = engine.create("t1", spec, "organiser", "make", 0)
+        self.tournament, made = engine.create(tournament, spec, "organiser", "make", 0)
         self.log: list[ev.Event] = list(made.events)
         self.now = 0
         self._running: list[tuple[ScheduledGame, str]] = []

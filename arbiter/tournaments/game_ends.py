@@ -39,7 +39,10 @@ HALF_POINTS: Final = {0: (DRAW, DRAW), 1: (WIN, LOSS), 2: (LOSS, WIN)}
 NO_SHOW: Final = "no_show"
 """The reason of a game whose match never started because a player did not come; the same as for matches."""
 WALKOVER: Final = "walkover"
-"""The reason of a game that was lost because a player had withdrawn; its cause is absence."""
+"""The reason of a game without a match: a player had withdrawn, or had not come to another game of the same meeting.
+
+Its cause is absence.
+"""
 UNPLAYED: Final = "unplayed"
 """The reason of a game that neither has won because all its matches were void; its cause is that of the last one."""
 ABSENCE: Final = "absence"

@@ -70,9 +70,9 @@ class Tournament:
 
     entrants: by player, in the order of entry; seeds: players in seed order, late entrants at the end. meetings, games:
     by number − 1. results: by game. running: running games; none after the end. attempts: number of matches created for
-    each game. byes: full-point byes by round. rounds: the last paired round. met: for how many meetings two players
-    have been paired; lead: in how many more of its meetings a player first had seat 1 than seat 2. encounters: whose
-    each meeting is, by number − 1.
+    each game. byes: full-point byes by round. rounds: the last paired round. rules: as in `events.Started`. met: for
+    how many meetings two players have been paired; lead: in how many more of its meetings a player first had seat 1
+    than seat 2. encounters: whose each meeting is, by number − 1.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -92,6 +92,7 @@ class Tournament:
         self.byes: dict[int, tuple[str, ...]] = {}
         self.rounds = 0
         self.missed: ev.StartMissed | None = None  # its start time, since there were too few players
+        self.rules = ""
         self.end: ev.Ended | None = None
         self._paused_ms = 0  # sum of all finished pauses
         self._paused_at = created.at
@@ -205,6 +206,7 @@ class Tournament:
         self.phase = TournamentPhase.RUNNING
         self.started_at = event.at
         self.seeds = list(event.seeds)
+        self.rules = event.rules
 
     @_take.register
     def _paused(self, event: ev.Paused) -> None:

@@ -29,7 +29,7 @@ def started(format_: Format) -> ev.Started:
 def test_the_edition_is_recorded(format_: Format) -> None:
     event = started(format_)
     assert event.rules == PAIRERS[format_].rules
-    assert bool(event.rules) is (format_ in (Format.SWISS, Format.ARENA))
+    assert bool(event.rules) is (format_ in (Format.SWISS, Format.KNOCKOUT, Format.ARENA))
     values = json.loads(json.dumps(codec.write_event(event)))
     assert values.get("rules", "") == event.rules
     assert codec.read_event(values) == event

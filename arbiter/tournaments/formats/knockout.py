@@ -9,33 +9,42 @@ is for third place. A tie is played as soon as both its players are known; it do
 | seeding | the standard bracket: 1 and 2 can meet in the final only, 1 to 4 in the semi-finals, and so on |
 | byes | to the best seeds, where the number of players is no power of two |
 | tie of n | the best of `best_of` meetings, no more than it takes; a meeting is won by more points in its games |
-| a level tie | more meetings, up to four; then more points in all of the tie's games; then the better seed goes on |
+| a level tie | more meetings, up to four; then more points in all of the tie's games; then the lot (`Lots`, seed "ID/PLACE/level") |
+| seats in extra meetings | where a meeting is one game, they come in pairs with swapped seats, and count only together |
+| a player does not come | to a game of a tie that is open: it loses the tie, and nobody waits for it again |
+| neither player comes | who leads goes on; if nobody leads, both have lost the tie, and the next opponent goes on |
+| no winner | if nobody goes on from the final, or only a player who has withdrawn, the tournament has no winner |
 | double elimination | losers of round r > 1 enter lower round 2r − 2, in turned order: rematches come late |
 | final of a double elimination | if the player who had lost one wins it, a second one decides |
 | third place | the losers of the semi-finals, in single elimination |
-| withdrawal | the meetings that are left are paired all the same, and lost by walkover |
-| seats | the better seed has seat 1 in the first meeting of a tie, then they take turns |
-"""
+| withdrawal | the next meeting is paired all the same, and lost by walkover |
+| seats | the lot gives seat 1 of the first meeting (seed "ID/PLACE/seats"), then they take turns; with two games a meeting, the better seed begins |
+
+Tournaments that older servers started go on by the earlier rules: the better seed began, and went on from a level tie.
+"""  # noqa: E501 - a row of a table is one line
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, Merit, Pairer, Rating, arrange
+from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.spec import Options
 from arbiter.tournaments.tournament import Tournament
 
 EXTRA_MEETINGS: Final = 4  #: extra meetings of a level tie, before points and then the seed decide
+RULES: Final = "seats of the first meeting and level ties by lot; a tie that nobody plays is lost by both"
 
 
 class Tie(NamedTuple):
     """A tie of two players, better seed first. None means no player: everybody wins against it.
 
-    winner, loser: once the tie is decided. known: whether both players are known.
+    winner, loser: once the tie is decided; both None if both players have lost it. known: whether both players are
+    known.
     """
 
     place: str
@@ -45,6 +54,13 @@ class Tie(NamedTuple):
     decided: bool = False
     winner: str | None = None
     loser: str | None = None
+
+    @property
+    def losers(self) -> tuple[str, ...]:
+        """Who has lost it: nobody while it is open, and both players if neither goes on."""
+        if not self.decided:
+            return ()
+        return tuple(player for player in (self.first, self.second) if player is not None and player != self.winner)
 
 
 _UNKNOWN: Final = object()
@@ -72,6 +88,14 @@ class Bracket:
         """The tie whose winner has won the tournament."""
         return self._final
 
+    @property
+    def winner(self) -> str | None:
+        """Who has won the tournament; None while it is open, and if nobody has."""
+        final = self._final
+        alone = final.first is None or final.second is None
+        gone = final.winner is not None and self._tournament.entrants[final.winner].withdrawn
+        return None if alone and gone and self._tournament.rules else final.winner
+
     def _upper(self) -> None:
         order = bracket_order(len(self._tournament.seeds))
         seeds: list[str | None] = [*self._tournament.seeds, *[None] * (len(order) - len(self._tournament.seeds))]
@@ -98,7 +122,7 @@ class Bracket:
             survivors = [_winner(tie) for tie in met]
         unbeaten = _winner(self._rounds[-1][0])
         self._final = self._tie("F.1", unbeaten, survivors[0])
-        if self._final.decided and self._final.winner is not None and self._final.winner != unbeaten:
+        if self._final.decided and unbeaten is not None and self._final.winner not in (None, unbeaten):
             self._final = self._tie("F.2", unbeaten, survivors[0])
 
     def _tie(self, place: str, first: object, second: object) -> Tie:
@@ -114,13 +138,44 @@ class Bracket:
             return Tie(place, a, b, known=True, decided=True, winner=a or b)
         if self._seed[b] < self._seed[a]:
             a, b = b, a
-        winner = self._verdict(place, a, b)
-        if winner is None:
+        verdict = self._verdict(place, a, b) if self._tournament.rules else self._earlier_verdict(place, a, b)
+        if verdict is _UNKNOWN:
             return Tie(place, a, b, known=True)
+        winner = verdict if isinstance(verdict, str) else None
+        if winner is None:
+            return Tie(place, a, b, known=True, decided=True)
         return Tie(place, a, b, known=True, decided=True, winner=winner, loser=b if winner == a else a)
 
-    def _verdict(self, place: str, a: str, b: str) -> str | None:
-        """Return the winner of a tie of a (the better seed) and b, or None while it is open."""
+    def _verdict(self, place: str, a: str, b: str) -> object:
+        """Return the winner of a tie, None if both have lost it, or `_UNKNOWN` while it is open."""
+        played = [meeting for meeting in self._at[place] if self._tournament.decided(meeting)]
+        margins = [self._tournament.score(meeting, a) - self._tournament.score(meeting, b) for meeting in played]
+        lead, leader = sum((margin > 0) - (margin < 0) for margin in margins), None
+        if lead:
+            leader = a if lead > 0 else b
+        extra = len(played) - self._tournament.spec.options.best_of
+        complete = extra <= 0 or self._tournament.spec.paired or extra % 2 == 0
+        if complete and abs(lead) > max(0, -extra):
+            return leader
+        absent = {player for meeting in played for player in self._absent(meeting)}
+        if absent:
+            return leader if len(absent) == 2 else a if b in absent else b
+        if not complete or extra < EXTRA_MEETINGS:
+            return _UNKNOWN
+        if sum(margins):
+            return a if sum(margins) > 0 else b
+        return Lots(f"{self._tournament.id}/{place}/level").one_of(sorted((a, b)))
+
+    def _absent(self, meeting: Meeting) -> Iterator[str]:
+        """Yield the players who did not come to a game of a meeting that has ended, or had withdrawn."""
+        for game in meeting.games:
+            result = self._tournament.results[game.number]
+            for seat, player in enumerate((game.seat1, game.seat2), start=1):
+                if not result.played and result.fault(seat):
+                    yield player
+
+    def _earlier_verdict(self, place: str, a: str, b: str) -> object:
+        """Return the winner of a tie of a (the better seed) and b by the earlier rules, or `_UNKNOWN`."""
         played = [meeting for meeting in self._at[place] if self._tournament.decided(meeting)]
         margins = [self._tournament.score(meeting, a) - self._tournament.score(meeting, b) for meeting in played]
         lead = sum((margin > 0) - (margin < 0) for margin in margins)
@@ -128,7 +183,7 @@ class Bracket:
         if abs(lead) > max(0, best_of - len(played)):
             return a if lead > 0 else b
         if len(played) < best_of + EXTRA_MEETINGS:
-            return None
+            return _UNKNOWN
         return b if sum(margins) < 0 else a
 
     def next_pairs(self) -> list[Pair]:
@@ -139,9 +194,17 @@ class Bracket:
             open_meeting = any(not self._tournament.decided(meeting) for meeting in meetings)
             if tie.decided or not tie.known or open_meeting or tie.first is None or tie.second is None:
                 continue
+            first = self._first_seat(tie.place, tie.first, tie.second)
+            other = tie.second if first == tie.first else tie.first
             swapped = len(meetings) % 2
-            pairs.append(Pair(*((tie.second, tie.first) if swapped else (tie.first, tie.second)), tie.place))
+            pairs.append(Pair(*((other, first) if swapped else (first, other)), tie.place))
         return pairs
+
+    def _first_seat(self, place: str, a: str, b: str) -> str:
+        """Return which player of a tie, the better seed first, has seat 1 in its first meeting."""
+        if self._tournament.spec.paired or not self._tournament.rules:
+            return a
+        return Lots(f"{self._tournament.id}/{place}/seats").one_of(sorted((a, b)))
 
 
 class Knockout(Pairer):
@@ -150,6 +213,7 @@ class Knockout(Pairer):
     title = "Knockout"
     purpose = "Who loses is out. It names a winner, and says little about strength."
     has_bracket = True
+    rules = RULES
     options = ("best_of", "double", "third_place")
 
     def most_meetings(self, options: Options) -> int:
@@ -164,6 +228,10 @@ class Knockout(Pairer):
     def over(self, tournament: Tournament) -> bool:
         """Return whether every tie is decided."""
         return not Bracket(tournament).next_pairs()
+
+    def end_note(self, tournament: Tournament) -> str:
+        """Return that there is no winner, if there is none."""
+        return "" if Bracket(tournament).winner is not None else "it has no winner: nobody went on from the final"
 
     def merits(
         self, tournament: Tournament, players: Sequence[str], ratings: Mapping[str, Rating]
@@ -220,11 +288,13 @@ def progress(tournament: Tournament, players: Iterable[str]) -> dict[str, Merit]
                 won = tie.winner == player
                 far[player] = Merit((order[0], int(won)), reached=name if won or not tie.decided else reached)
                 continue
-            out = tie.decided and tie.loser == player and lost[player] + 1 == lives
-            far[player] = Merit((_number(tie.place, final=final), 0) if out else order, reached=name)
+            nobody = len(tie.losers) == 2
+            name_here = f"{name}, lost by both" if nobody else name
+            out = player in tie.losers and (nobody or lost[player] + 1 == lives)
+            far[player] = Merit((_number(tie.place, final=final), 0) if out else order, reached=name_here)
         if tie.loser is not None and not third:
             lost[tie.loser] += 1
-    winner = bracket.final.winner
+    winner = bracket.winner
     if winner is not None:
         far[winner] = Merit((_STILL_IN, 0), reached="winner")
     return far

@@ -152,6 +152,10 @@ class Pairer(ABC):
     def over(self, tournament: Tournament) -> bool:
         """Return whether nothing will be paired any more. Called once all games have their results."""
 
+    def end_note(self, tournament: Tournament) -> str:
+        """Return what there is to say about a tournament that has been played to its end, a clause; '' for nothing."""
+        return ""
+
     def merits(
         self, tournament: Tournament, players: Sequence[str], ratings: Mapping[str, Rating]
     ) -> Mapping[str, Merit] | None:

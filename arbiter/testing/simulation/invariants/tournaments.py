@@ -8,7 +8,7 @@ when they should.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from arbiter.service.ports.journal import StoreDamaged
@@ -18,6 +18,7 @@ from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violatio
 from arbiter.tournaments import checker, engine, formats
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.game_ends import WALKOVER
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 
@@ -211,11 +212,27 @@ def played_alone(events: Sequence[ev.Event]) -> Tournament:
             act(entries.popleft().command)
         proposal = pairer.propose(tournament, formats.FreePlayers())
         goes_on = act(do.Tick()) or (proposal is not None and act(proposal))
-        for game in tournament.ready():
+        begun = []
+        for (
+            game
+        ) in tournament.ready():  # all begin first: who does not come to one of them may lose those that have not
             end = results.get(_spots(tournament)[game.number])
-            if end is not None and act(do.Begin(game.number, 1, end.match)):
-                goes_on = act(do.ReportResult(game.number, end.match, end.winner, end.reason, end.cause, end.moves))
+            if end is not None and end.reason != WALKOVER and act(do.Begin(game.number, 1, end.match)):
+                begun.append((game.number, end))
+        for number, end in begun:
+            goes_on = _ended_alone(act, number, end, created.spec.attempts)
     return tournament
+
+
+def _ended_alone(act: Callable[[do.Command], bool], number: int, end: ev.EndedGame, attempts: int) -> bool:
+    """End a game that has begun as another tournament ended it, if all its matches were void too."""
+    if end.match:
+        return act(do.ReportResult(number, end.match, end.winner, end.reason, end.cause, end.moves))
+    absent = (3 - end.winner,) if end.winner else ()
+    for attempt in range(1, attempts + 1):
+        act(do.Begin(number, attempt, end.match))
+        act(do.ReportResult(number, end.match, None, end.reason, end.cause, "", absent))
+    return True
 
 
 CHECKS = (tournaments_are_legal,)
