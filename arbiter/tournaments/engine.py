@@ -138,13 +138,14 @@ def _walkovers(tournament: Tournament, player: str, at: int) -> list[ev.Event]:
     """Return a player's losses in all games that it has not started. Running games are played to their end."""
     gone = {name for name, entrant in tournament.entrants.items() if entrant.withdrawn} | {player}
     return [
-        _walkover(game.number, (game.seat1 in gone, game.seat2 in gone), at)
+        walkover(game.number, (game.seat1 in gone, game.seat2 in gone), at)
         for game in tournament.waiting()
         if player in (game.seat1, game.seat2)
     ]
 
 
-def _walkover(number: int, gone: tuple[bool, bool], at: int) -> ev.EndedGame:
+def walkover(number: int, gone: tuple[bool, bool], at: int) -> ev.EndedGame:
+    """Return the result of a game that is not played, because the players of some seats are gone."""
     return ev.EndedGame(at, number, "", without(gone), WALKOVER, ABSENCE)
 
 
@@ -238,7 +239,7 @@ def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Ev
         for game in meeting.games:
             absent = (game.seat1 in gone, game.seat2 in gone)
             if any(absent):
-                events.append(_walkover(game.number, absent, at))
+                events.append(walkover(game.number, absent, at))
     return events
 
 
@@ -293,7 +294,7 @@ def _result(tournament: Tournament, command: do.ReportResult, attempt: int, at: 
         winner, reason = after_last(command.reason, command.absent)
         return [voided, ev.EndedGame(at, command.game, "", winner, reason, command.cause)]
     gone = (withdrawn[0] or 1 in command.absent, withdrawn[1] or 2 in command.absent)
-    return [voided, _walkover(command.game, gone, at)]
+    return [voided, walkover(command.game, gone, at)]
 
 
 def _not_waited_for(tournament: Tournament, event: ev.Event) -> list[ev.Event]:

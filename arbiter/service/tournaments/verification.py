@@ -119,7 +119,7 @@ class _Replay:
         self.matches: dict[str, Match] = {}
         self._transcripts = transcripts
         self._check_signature = check_signature
-        self._voided: set[int] = set()
+        self._follows: tuple[ev.Event, ...] = ()  # what the end of the last match led to
 
     def take(self, event: ev.Event) -> None:
         """Check an event and apply it. Raises ValueError with what is wrong."""
@@ -146,18 +146,19 @@ class _Replay:
     def _ended(self, event: ev.EndedGame | ev.Voided) -> None:
         game = self._game(event.game)
         if not event.match:
-            gone = [player for player in (game.seat1, game.seat2) if self.tournament.entrants[player].withdrawn]
-            if not gone and event.game not in self._voided:
-                raise ValueError(f"game {event.game} has a result without a match, and nobody has withdrawn")
+            entrants = self.tournament.entrants
+            gone = entrants[game.seat1].withdrawn, entrants[game.seat2].withdrawn
+            due = (*self._follows, *([engine.walkover(game.number, gone, event.at)] if any(gone) else []))
+            if event not in due:
+                raise ValueError(f"{event} is a result without a match, which follows from no withdrawal or absence")
             return
         running = self.tournament.running.get(event.game)
         if running is None or running.match != event.match:
             raise ValueError(f"game {event.game} ends by match {event.match}, which is not its match")
-        if isinstance(event, ev.Voided):
-            self._voided.add(event.game)
-            if event.reason == DAMAGED:
-                return
+        if isinstance(event, ev.Voided) and event.reason == DAMAGED:
+            return
         decided = engine.decide(self.tournament, report(event.game, self._match(event.match)), event.at).events
+        self._follows = decided
         if event not in decided:
             follows = "; ".join(map(str, decided)) or "nothing"
             raise ValueError(f"{event} does not follow from match {event.match}, from which follows {follows}")

@@ -17,6 +17,8 @@ from arbiter.tournaments.spec import Options
 class GauntletCheck(FormatCheck):
     """Two sides: the first entrants, and all others."""
 
+    pairs_withdrawn = True
+
     def same_openings(self, options: Options) -> bool:
         """Return whether every opponent of a head plays the same openings."""
         return options.same_openings

@@ -14,6 +14,8 @@ from arbiter.tournaments.checks.history import EarlierRounds
 class RoundRobinCheck(FormatCheck):
     """Nobody has the same seat three times in a row, except with four players over more than two cycles."""
 
+    pairs_withdrawn = True
+
     def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         size = len(history.starters)
