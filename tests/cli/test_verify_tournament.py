@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from arbiter.testing.clock import run
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments.spec import Format
 from tests.cli.command import Arbiter
+from tests.documents import block, commands
 from tests.service.tournaments.contest import Contest, spec_of
 
 pytestmark = pytest.mark.long
@@ -78,3 +80,15 @@ def test_a_tournament_is_exported_and_verified(arbiter: Arbiter, stored: tuple[s
     words = ("export", str(folder), "--store", store, "--tournament")
     assert "there is no tournament t9 in this store" in arbiter(*words, "t9").complaint
     assert "leave out --parquet" in arbiter(*words, tournament_id, "--label", "cup").complaint
+
+
+def test_the_commands_of_the_page(
+    arbiter: Arbiter, stored: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ARBITER_STORE", stored[1])
+    for line in commands(block("deploy/TOURNAMENTS.md", "arbiter export cup").replace("ID ", f"{stored[0]} ")):
+        program, *words = shlex.split(line)
+        assert program == "arbiter"
+        ran = arbiter(*words)
+        assert ran.code == 0, ran.err

@@ -95,7 +95,7 @@ def export() -> Export:
 
 @pytest.mark.parametrize("format_", [each for each in Format if each is not Format.TRIAL])
 def test_a_tournament_of_each_format_holds_though_a_player_withdraws(format_: Format) -> None:
-    options = {"duration_ms": 500} if format_ in (Format.ARENA, Format.LADDER) else {}
+    options: dict[str, Any] = {"duration_ms": 500} if format_ in (Format.ARENA, Format.LADDER) else {}
     found = run(played(format_, 5, **options))
     assert found.verified().tournament.end is not None
 
