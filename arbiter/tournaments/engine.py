@@ -308,7 +308,7 @@ def _not_waited_for(tournament: Tournament, event: ev.Event) -> list[ev.Event]:
         return []
     others = tournament.meetings[game.meeting - 1].games
     return [
-        _walkover(other.number, (other.seat1 in absent, other.seat2 in absent), event.at)
+        walkover(other.number, (other.seat1 in absent, other.seat2 in absent), event.at)
         for other in tournament.waiting()
         if other in others and other.number != event.game
     ]
