@@ -20,7 +20,8 @@ from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.exported import SIGNATURE, final_table, read_signature, standings_line
 from arbiter.service.tournaments.matches import DAMAGED, creation, occasion_of, report
 from arbiter.service.tournaments.own_ratings import Rater
-from arbiter.tournaments import engine
+from arbiter.service.tournaments.trial import PairTest
+from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.codec import MalformedLogError
@@ -63,16 +64,29 @@ async def verify(
     if tournament.end is None:
         raise TournamentError(len(lines) - 1, "expected the end of the tournament, found the standings")
     try:
-        faults = violations(events)
+        faults = [*violations(events), *_trial_faults(tournament)]
         table = await final_table(tournament, rater)
     except Exception as error:  # a hostile log may contradict itself in any way
         raise TournamentError(0, f"the events can't follow each other: {error!r}") from error
     for fault in faults:
-        raise TournamentError(0, f"the pairings are not legal: {fault}")
+        raise TournamentError(0, f"it breaks the rules of its format: {fault}")
     wanted = standings_line(tournament.id, len(events), digest(lines[-3]), table)
     if lines[-2] != wanted:
         raise TournamentError(len(lines) - 1, _difference(lines[-2], wanted))
     return VerifiedTournament(tournament, table, matches, _signed(lines, tournament, check_signature))
+
+
+def _trial_faults(tournament: Tournament) -> list[str]:
+    """Return what is wrong with the end of a trial: its test is computed again. Older ones end undecided in silence."""
+    end = tournament.end
+    if end is None or not formats.of(tournament.spec).ends_by_test or end.end not in (ev.End.DECIDED, ev.End.COMPLETE):
+        return []
+    test = PairTest(tournament)
+    wanted = ev.End.DECIDED if test.has_decided else ev.End.COMPLETE
+    said = ("",) if end.end is ev.End.COMPLETE else ()
+    if end.end is wanted and end.note in (test.answer(), *said):
+        return []
+    return [f"the trial ends {end.end.value} with {end.note!r}, but its test says {test.answer() or 'nothing'!r}"]
 
 
 def _lines(data: bytes) -> list[bytes]:

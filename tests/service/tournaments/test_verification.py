@@ -66,14 +66,17 @@ class Export:
         return error.value
 
 
-async def played(format_: Format, players: int, absent: Sequence[str] = (), **options: Any) -> Export:
-    """Play a tournament, and export it. absent: players who are gone when it starts."""
+async def played(
+    format_: Format, players: int, absent: Sequence[str] = (), leaves: bool = True, **options: Any
+) -> Export:
+    """Play a tournament, and export it. absent: players who are gone when it starts. leaves: the last one withdraws."""
     contest = Contest(players, server=InMemoryArbiter(signer=Ring()))
     tournament_id = await contest.open(spec_of(format_, **options))
     for name in absent:
         await contest.leave(name)
     await contest.act(tournament_id, do.Start("org", "start"))
-    await contest.act(tournament_id, do.Withdraw(contest.names[-1], "org", "leave"))
+    if leaves:
+        await contest.act(tournament_id, do.Withdraw(contest.names[-1], "org", "leave"))
     await contest.ended(tournament_id)
     journal = contest.server.journal
     records = await journal.read(tournament_id, subject=Subject.TOURNAMENT)
@@ -105,6 +108,16 @@ def test_a_tournament_of_each_format_holds_though_a_player_withdraws(format_: Fo
 def test_a_tournament_with_absent_players_holds(format_: Format, policy: dict[str, str]) -> None:
     found = run(played(format_, 5, absent=("p000", "p001"), policy={**policy, "no_show_ms": 2_000}))
     assert found.verified().tournament.end is not None
+
+
+@pytest.mark.parametrize("most_meetings", [1, 500])
+def test_the_verdict_of_a_trial_is_computed_again(most_meetings: int) -> None:
+    options = {"paired": True, "elo0": 0, "elo1": 400, "most_meetings": most_meetings}
+    found = run(played(Format.TRIAL, 2, leaves=False, **options))
+    assert found.verified().tournament.end is not None
+    *log, end, table, signature = found.lines
+    for changed in (end.replace(b"ratio", b"ration"), end.replace(b'"note":"', b'"note":"h1: ')):
+        assert "its test says" in found.refused(forged([*log, changed, table, signature])).problem
 
 
 def test_a_sound_export_holds(export: Export) -> None:
