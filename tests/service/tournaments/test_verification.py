@@ -112,7 +112,7 @@ def test_a_tournament_with_absent_players_holds(format_: Format, policy: dict[st
 
 @pytest.mark.parametrize("most_meetings", [1, 500])
 def test_the_verdict_of_a_trial_is_computed_again(most_meetings: int) -> None:
-    options = {"paired": True, "elo0": 0, "elo1": 400, "most_meetings": most_meetings}
+    options: dict[str, Any] = {"paired": True, "elo0": 0, "elo1": 400, "most_meetings": most_meetings}
     found = run(played(Format.TRIAL, 2, leaves=False, **options))
     assert found.verified().tournament.end is not None
     *log, end, table, signature = found.lines
