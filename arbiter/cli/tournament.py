@@ -144,7 +144,10 @@ def start(tournament_id: str, /, *, connection: Connection | None = None) -> Non
     """
     with connected(connection) as client:
         tournament_id = ids.tournament_id(client, tournament_id)
-        say(view.state(client.start_tournament(tournament_id)))
+        started = client.start_tournament(tournament_id)
+    say(view.state(started))
+    for caution in started.cautions:
+        print(f"arbiter: {caution}", file=sys.stderr)
 
 
 @app.command

@@ -66,7 +66,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     ) -> pb.StartTournamentResponse:
         """Start a tournament."""
         started = await self._tournaments.start(call_of(context), _change(request))
-        return pb.StartTournamentResponse(tournament=tournament_message(started))
+        return pb.StartTournamentResponse(tournament=tournament_message(started.tournament, started.cautions))
 
     async def PauseTournament(  # noqa: N802
         self, request: pb.PauseTournamentRequest, context: Context

@@ -84,13 +84,17 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Arrange:
-    """Pair players as a pairer proposed. `revision`: the tournament's revision for which the proposal was made."""
+    """Pair players as a pairer proposed. `revision`: the tournament's revision for which the proposal was made.
+
+    idle: fewer than two players play this round, since others sit it out: it is a round all the same.
+    """
 
     revision: int
     round: int
     pairs: tuple[Pair, ...]
     byes: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)

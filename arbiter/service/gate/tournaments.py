@@ -41,7 +41,7 @@ class Change(NamedTuple):
 
 
 class NewTournament(NamedTuple):
-    """A tournament that has been created. cautions: what its organiser should know before the start."""
+    """A tournament that has been created or started. cautions: what its organiser should know about it."""
 
     tournament: Tournament
     cautions: tuple[str, ...]
@@ -133,7 +133,8 @@ class TournamentGate:
                 self._cautions[tournament.id] = (caution,) if caution else ()
                 if len(self._cautions) > CAUTIONS_KEPT:
                     self._cautions.popitem(last=False)
-            return self._cautions[tournament.id]
+            known = self._cautions[tournament.id]
+        return (*known, *_of_field(tournament))
 
     # -- players -------------------------------------------------------------------------------------------------
 
@@ -206,10 +207,11 @@ class TournamentGate:
 
     # -- life ----------------------------------------------------------------------------------------------------
 
-    async def start(self, call: Call, change: Change) -> Tournament:
-        """Start a tournament."""
+    async def start(self, call: Call, change: Change) -> NewTournament:
+        """Start a tournament; return it with what its organiser should know about its field."""
         caller = await self._organiser(call, Action.START_TOURNAMENT, change)
-        return await self._tournaments.act(change.tournament_id, do.Start(caller.player, change.request_id))
+        started = await self._tournaments.act(change.tournament_id, do.Start(caller.player, change.request_id))
+        return NewTournament(started, _of_field(started))
 
     async def pause(self, call: Call, change: Change) -> Tournament:
         """Pause a tournament."""
@@ -303,3 +305,13 @@ def _check(caller: Caller, action: Action, relation: Relation, tournament: Tourn
     """Raise Refusal SCOPE_MISSING unless a caller may do something to a tournament."""
     creator = tournament.created.creator
     check_relation(caller, action, relation, f"tournament {tournament.id}", f"its creator ({creator})")
+
+
+def _of_field(tournament: Tournament) -> tuple[str, ...]:
+    """Return what an organiser should know about the field: the entrants, or as many as may enter before two have."""
+    entry = tournament.spec.entry
+    players = len(tournament.players)
+    if players < 2:
+        players = min((limit for limit in (entry.capacity, len(entry.invited)) if limit), default=0)
+    caution = formats.of(tournament.spec).field_caution(tournament.spec, players)
+    return (caution,) if caution else ()

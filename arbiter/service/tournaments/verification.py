@@ -25,6 +25,7 @@ from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.codec import MalformedLogError
+from arbiter.tournaments.game_reports import walkover
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
@@ -162,7 +163,7 @@ class _Replay:
         if not event.match:
             entrants = self.tournament.entrants
             gone = entrants[game.seat1].withdrawn, entrants[game.seat2].withdrawn
-            due = (*self._follows, *([engine.walkover(game.number, gone, event.at)] if any(gone) else []))
+            due = (*self._follows, *([walkover(game.number, gone, event.at)] if any(gone) else []))
             if event not in due:
                 raise ValueError(f"{event} is a result without a match, which follows from no withdrawal or absence")
             return

@@ -56,10 +56,19 @@ class SwissCheck(FormatCheck):
         if event.meetings and paired | set(event.byes) != expected:
             others = ", ".join(sorted((paired | set(event.byes)) ^ expected)[:5])
             yield f"not everybody who plays was paired, or others were: {others}"
+        if not event.meetings and len(expected) > 1:
+            yield f"nobody was paired, though {len(expected)} players were there"
         for meeting in event.meetings:
             yield from before.barred_seats(meeting)
             if EDITION in history.rules:
                 yield from before.seat_faults(meeting)
+
+    def end(self, history: EarlierRounds) -> Iterator[str]:
+        """Check a completed tournament: it does not end because players sit out a single round."""
+        following = max(history.byes, default=0) + 1
+        playing = [player for player in history.here if following not in history.asked[player]]
+        if following <= history.spec.options.rounds and len(playing) < 2 <= len(history.here):
+            yield f"it ended before round {following}, which only {len(playing)} would have played: others come back"
 
     def _byes(self, history: EarlierRounds, event: ev.Paired, before: _Before) -> Iterator[str]:
         if len(event.byes) > 1:

@@ -126,6 +126,10 @@ class Pairer(ABC):
             pair = 0
         return Turn(meeting - 1, times, pair * (self.planned_meetings(spec.options) or 1), pair, spec.paired)
 
+    def field_caution(self, spec: Spec, players: int) -> str:
+        """Return a warning for the organiser about a field of so many players, a sentence; '' for none."""
+        return ""
+
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int | None:
         """Return how many meetings are still to be paired once `rounds` rounds are; None if only play decides that.
 

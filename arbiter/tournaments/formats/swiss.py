@@ -16,12 +16,14 @@ edition by which it was paired (`RULES`).
 | acceleration | Baku (C.04.7): the better half of the field has virtual points in the first half of the rounds |
 | forbidden pairs | never meet |
 | seats | as the Dutch rules allocate colours; the first seed has seat 1 in round 1 |
+| fewer than two play a round | a round of byes: requested ones count; a player left alone has the bye if it may |
 | no legal pairing | the tournament is over: it has fewer rounds than were planned |
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from arbiter.tournaments import dutch
@@ -29,7 +31,7 @@ from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Pairer, arrange
 from arbiter.tournaments.game_ends import DRAW, WIN
 from arbiter.tournaments.meetings import Meeting, Pair
-from arbiter.tournaments.spec import Options, TieBreak
+from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
 RULES: Final = "FIDE C.04.3 (Dutch system), edition in force since 1 February 2026"
@@ -67,7 +69,22 @@ class Swiss(Pairer):
         """Return the next round once the last one has been played; without pairs if there is no legal pairing."""
         if self.over(tournament) or not tournament.all_decided():
             return None
-        return arrange(tournament, tournament.rounds + 1, *(pair_round(tournament) or ((), ())))
+        round_ = tournament.rounds + 1
+        playing = [player for player in tournament.seeds if _plays(tournament, player, round_)]
+        if len(playing) < 2 <= len(tournament.players):  # the others sit it out, and come back
+            byes = [player for player in playing if _may_have_bye(tournament, player)]
+            return replace(arrange(tournament, round_, (), byes), idle=True)
+        return arrange(tournament, round_, *(pair_round(tournament) or ((), ())))
+
+    def field_caution(self, spec: Spec, players: int) -> str:
+        """Return a warning if the players run out of opponents before the last round."""
+        rounds = players - 1 + players % 2
+        if players < 2 or spec.options.rounds <= rounds:
+            return ""
+        return (
+            f"{players} players can play {rounds} rounds of a Swiss, since nobody meets the same opponent twice: "
+            f"of its {spec.options.rounds} rounds the others are not played, unless more players enter."
+        )
 
     def over(self, tournament: Tournament) -> bool:
         """Return whether all rounds have been paired."""
@@ -110,6 +127,14 @@ def _entries(tournament: Tournament, numbers: Mapping[str, int]) -> list[dutch.E
 def _plays(tournament: Tournament, player: str, round_: int) -> bool:
     entrant = tournament.entrants[player]
     return not entrant.withdrawn and round_ not in entrant.byes
+
+
+def _may_have_bye(tournament: Tournament, player: str) -> bool:
+    """Return whether a player may have the pairing-allocated bye: it had none, and has not won without play (C2)."""
+    numbers = {each: number for number, each in enumerate(tournament.seeds, start=1)}
+    meetings = {meeting.round: meeting for meeting in tournament.meetings_of[player]}
+    results = (_result(tournament, player, n, meetings.get(n), numbers) for n in range(1, tournament.rounds + 1))
+    return not any(result.points == WIN and not result.played for result in results)
 
 
 def _result(

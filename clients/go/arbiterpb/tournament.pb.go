@@ -1615,11 +1615,11 @@ type Tournament struct {
 	EndedMs int64 `protobuf:"varint,14,opt,name=ended_ms,json=endedMs,proto3" json:"ended_ms,omitempty"`
 	// Why it ended.
 	End TournamentEnd `protobuf:"varint,15,opt,name=end,proto3,enum=arbiter.v1.TournamentEnd" json:"end,omitempty"`
-	// Details of its end, for people: why it was cancelled, or the verdict of the test.
+	// Details of its end, for people: why it was cancelled, the verdict of the test, or that it has no winner.
 	EndNote string `protobuf:"bytes,16,opt,name=end_note,json=endNote,proto3" json:"end_note,omitempty"`
 	// What its organiser should know before the start, for people, a sentence or more each: for example, that two players
-	// can play the same opening in the same seats again. None of it prevents the tournament. Only in
-	// CreateTournamentResponse; empty in other answers.
+	// can play the same opening in the same seats again, or that a Swiss has more rounds than its players can play. None
+	// of it prevents the tournament. Only in CreateTournamentResponse and StartTournamentResponse; empty in other answers.
 	Cautions []string `protobuf:"bytes,17,rep,name=cautions,proto3" json:"cautions,omitempty"`
 	// Why it has not started although its start time has come, for people; empty otherwise.
 	StartNote     string `protobuf:"bytes,18,opt,name=start_note,json=startNote,proto3" json:"start_note,omitempty"`

@@ -989,7 +989,7 @@ class Tournament(_message.Message):
     end: Global___TournamentEnd.ValueType
     """Why it ended."""
     end_note: _builtins.str
-    """Details of its end, for people: why it was cancelled, or the verdict of the test."""
+    """Details of its end, for people: why it was cancelled, the verdict of the test, or that it has no winner."""
     start_note: _builtins.str
     """Why it has not started although its start time has come, for people; empty otherwise."""
     @_builtins.property
@@ -1007,8 +1007,8 @@ class Tournament(_message.Message):
     @_builtins.property
     def cautions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What its organiser should know before the start, for people, a sentence or more each: for example, that two players
-        can play the same opening in the same seats again. None of it prevents the tournament. Only in
-        CreateTournamentResponse; empty in other answers.
+        can play the same opening in the same seats again, or that a Swiss has more rounds than its players can play. None
+        of it prevents the tournament. Only in CreateTournamentResponse and StartTournamentResponse; empty in other answers.
         """
 
     def __init__(

@@ -838,7 +838,7 @@ export type Tournament = Message<"arbiter.v1.Tournament"> & {
   end: TournamentEnd;
 
   /**
-   * Details of its end, for people: why it was cancelled, or the verdict of the test.
+   * Details of its end, for people: why it was cancelled, the verdict of the test, or that it has no winner.
    *
    * @generated from field: string end_note = 16;
    */
@@ -846,8 +846,8 @@ export type Tournament = Message<"arbiter.v1.Tournament"> & {
 
   /**
    * What its organiser should know before the start, for people, a sentence or more each: for example, that two players
-   * can play the same opening in the same seats again. None of it prevents the tournament. Only in
-   * CreateTournamentResponse; empty in other answers.
+   * can play the same opening in the same seats again, or that a Swiss has more rounds than its players can play. None
+   * of it prevents the tournament. Only in CreateTournamentResponse and StartTournamentResponse; empty in other answers.
    *
    * @generated from field: repeated string cautions = 17;
    */
