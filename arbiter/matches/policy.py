@@ -49,7 +49,8 @@ class Policy:
     kept_refusals: how many refused requests of one player, strikes not included, the record keeps. A repeated request
     gets the same answer while its refusal is kept. Further refusals are not kept: a repeated request is decided again.
     no_show_ms: how long the match waits for both players before it starts.
-    abandon_ms: a player that left and stays away this long has lost; 0: never (the clock still runs).
+    abandon_ms: a player that left and stays away this long has lost, if the other one is there; 0: never (the clock
+    still runs). If both stay away this long, the match is void.
     move_cap_ms: the maximum time that one move may be charged, whatever the time control says.
     resume_ms: after an interruption of the server, how long the clock waits for the player to move to come back.
     Raises Refusal PARAMETER_INVALID (facts what, where, allowed) for values out of range.
