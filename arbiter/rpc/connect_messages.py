@@ -16,6 +16,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.wire.refusals import code_of, refusal_message
 
+_JSON_SPACE: Final = b" \t\n\r"  #: what RFC 8259 allows around a JSON text
 JSON_KEPT: Final = 512  #: messages of streams whose JSON is kept: every observer of a match gets the same ones
 
 
@@ -85,8 +86,11 @@ class JsonCodec:
     def decode(self, data: bytes | bytearray, message_class: type[Any]) -> Any:
         """Return the message of some bytes. Raises ConnectError ARGUMENT_INVALID, MESSAGE_TOO_LARGE."""
         _check_size(len(data), self._most)
+        text = bytes(data).strip(_JSON_SPACE) or b"{}"
+        if not text.startswith(b"{"):  # json_format takes an empty list for an empty message
+            raise connect_error(argument_invalid(_kind_of(text), "the request", "a JSON object"))
         try:
-            return json_format.Parse(bytes(data) or b"{}", message_class(), ignore_unknown_fields=True)
+            return json_format.Parse(text, message_class(), ignore_unknown_fields=True)
         except (json_format.ParseError, UnicodeDecodeError, RecursionError):
             raise _unreadable(len(data)) from None
 
@@ -117,6 +121,12 @@ def _json(message: Message) -> bytes:
 @lru_cache(maxsize=JSON_KEPT)
 def _json_of(kind: type[Message], content: bytes) -> bytes:
     return _json(kind.FromString(content))
+
+
+def _kind_of(text: bytes) -> str:
+    """Return what a JSON text that is no object begins as."""
+    kinds = {b"[": "a list", b'"': "a string", b"t": "true", b"f": "false", b"n": "null"}
+    return kinds.get(text[:1], "a number" if text[:1] in b"-0123456789" else "no JSON")
 
 
 def _check_size(size: int, most: int) -> None:

@@ -224,6 +224,25 @@ async def test_malformed_calls_are_refused(server: Served, path: str, content: b
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"[]", "a list"),
+        (b" \n[]", "a list"),
+        (b'""', "a string"),
+        (b"0", "a number"),
+        (b"null", "null"),
+        (b"x", "no JSON"),
+    ],
+)
+async def test_only_a_json_object_is_a_message(server: Served, content: bytes, what: str) -> None:
+    answer = await post(server, INFO, content, content_type="application/json")
+    assert answer.status_code == 400
+    shown = answer.json()["details"][0]["debug"]
+    assert shown["reason"] == "ARGUMENT_INVALID"
+    assert shown["facts"] == {"what": what, "where": "the request", "allowed": "a JSON object"}
+
+
 async def test_a_compressed_bomb_is_refused(server: Served) -> None:
     bomb = gzip.compress(b" " * 50_000_000)
     answer = await post(server, INFO, bomb, content_type="application/json", content_encoding="gzip")

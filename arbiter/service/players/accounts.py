@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -36,6 +37,7 @@ class Scope(StrEnum):
 PLAYER_SCOPES = (Scope.PLAY, Scope.OBSERVE)  #: the scopes of a player's first token
 
 
+_TOKEN_ID: Final = re.compile(r"t[0-9a-z-]{1,24}", re.ASCII)  #: as `Ids.new` makes them; a secret is longer
 NO_TOKEN: Final = ""  #: in place of a token's id
 
 
@@ -261,7 +263,7 @@ class Accounts:
         """
         token = await self._directory.token(token_id) if findable(token_id) else None
         if token is None or (token.player != caller.player and not caller.may(Scope.ADMIN)):
-            raise Refusal(Reason.TOKEN_NOT_FOUND, f"you have no token {shortened(token_id)!r}", id=shortened(token_id))
+            raise _no_token(token_id)
         if token.token_id != caller.token_id:
             if not caller.may(Scope.ORGANISE):
                 caller.require(Scope.PLAY)
@@ -322,6 +324,13 @@ def place(token: str) -> str:
 
 def _no_player(name: str) -> Refusal:
     return Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {shortened(name)!r} here", id=shortened(name))
+
+
+def _no_token(token_id: str) -> Refusal:
+    """Return the refusal for an unknown token. It repeats the id only if that can't be a secret, given by mistake."""
+    shown = token_id if _TOKEN_ID.fullmatch(token_id) else ""
+    what = f"no token {shown!r}" if shown else "no such token: give its id, which begins with 't', and not its secret"
+    return Refusal(Reason.TOKEN_NOT_FOUND, f"you have {what}", id=shown)
 
 
 def _exists(name: str, there: str) -> Refusal:
