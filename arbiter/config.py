@@ -72,7 +72,7 @@ class Limits(_Section):
         default=2_000, ge=1, description="connections to the page; further ones are closed at once"
     )
     page_connections_of_address: Count = Field(
-        default=250, ge=1, description="the same, from one address; those of `web_proxies` do not count"
+        default=100, ge=1, description="the same, from one address; those of `web_proxies` do not count"
     )
     page_requests_a_second: Count = Field(
         default=50,

@@ -3,13 +3,14 @@
 Pairs of players play matches. Beside them one player attacks the server, each time in another way: it reads all events
 from the beginning, again and again, on as many streams as its limits allow; it opens these streams and reads nothing;
 it watches all new events; it makes cheap calls at its full rate; it makes calls with long answers at its full rate.
+Visitors of the page attack too: they ask for everything that it has, on few connections and on many, or read no answer.
 Rounds with and without the attack alternate, so that other work on the machine affects both.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,6 +26,7 @@ from arbiter.config import Limits
 
 READERS: Final = "arbiter.bench.readers"
 CALLERS: Final = "arbiter.bench.callers"
+VISITORS: Final = "arbiter.bench.visitors"
 HISTORY_RATE: Final = 3_000.0  #: moves a second for which enough matches are created
 SETTLE_S: Final = 1.0
 AFTER_S: Final = 3.0  #: after this time the server has returned free memory to the system
@@ -39,7 +41,8 @@ class BudgetPlan:
 
     pairs: of players, who think for `think_ms`. history_s: how long they play before the measurement. rounds: of each
     attack, and as many without it; each lasts `seconds`. reading, unread, watching: streams of the attack. calling,
-    listing: concurrent calls of the attack. only: the names of attacks; all without any.
+    listing: concurrent calls of the attack. visiting, flooding: connections of visitors of the page. only: the names of
+    attacks; all without any.
     """
 
     pairs: int = 8
@@ -52,6 +55,8 @@ class BudgetPlan:
     watching: int = 100
     calling: int = 250
     listing: int = 16
+    visiting: int = 100
+    flooding: int = 1_096
     only: Sequence[str] = ()
     folder: Path | None = None
 
@@ -71,7 +76,7 @@ def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
     report = Report("budget", f"{plan.pairs} pairs who think {plan.think_ms:g} ms, beside one player who attacks")
     games = scripts(GAME, SCRIPTS)
     limits = {"calls_a_second": Limits().calls_a_second}  # which other benchmarks raise
-    with opened(plan.folder, limits=limits) as server_process:
+    with opened(plan.folder, limits=limits, web=True) as server_process:
         pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.pairs)]
         history = _make_history(plan, server_process, games, report, progress)
         attacks = [each for each in _attacks(plan, server_process, history) if not plan.only or each.name in plan.only]
@@ -148,7 +153,33 @@ def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> 
             CALLERS,
             calls | {"method": "GetMatch", "at_once": plan.listing},
         ),
+        *_visits(plan, server_process.page, match_id),
     ]
+
+
+def _visits(plan: BudgetPlan, page: str, match_id: str) -> Iterator[AttackPlan]:
+    """Yield the attacks through the page."""
+    paths = ["/static/page.css", "/nothing", "/sign-in", "/keys.json", "/", f"/matches/{match_id}"]
+    everything = {"page": page, "paths": paths}
+    yield AttackPlan(
+        "styling",
+        "asks for the style sheet on 8 connections",
+        VISITORS,
+        {"page": page, "paths": paths[:1], "connections": 8, "reads": True},
+    )
+    yield AttackPlan(
+        "visiting",
+        f"asks for pages on {plan.visiting} connections",
+        VISITORS,
+        everything | {"connections": plan.visiting, "reads": True},
+    )
+    yield AttackPlan(
+        "flooding",
+        f"asks on {plan.flooding} connections and reads nothing",
+        VISITORS,
+        everything | {"connections": plan.flooding, "reads": False},
+        UNREAD_MIB,
+    )
 
 
 class _Round(NamedTuple):

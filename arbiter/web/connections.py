@@ -26,6 +26,8 @@ ARRIVING: Final = (h11.IDLE, h11.SEND_BODY)  #: states of a client whose request
 STATUS: Final = 408
 MESSAGE: Final = b"The rest of this request did not arrive in time: send it again"
 DIRECT: Final = "arbiter.direct"
+HELD_S: Final = 2.0
+"""How long a connection beyond the limits is held before it is closed: a client that opens it again and again waits."""
 
 
 class Direct:
@@ -52,9 +54,13 @@ class Direct:
 
 
 class OpenConnections:
-    """Counts the open connections, in all and of each address. `proxies`: addresses that are not counted alone."""
+    """Counts the open connections, in all and of each address. `proxies`: addresses that are not counted alone.
+
+    held: connections beyond the limits; there are no more of them than of the others.
+    """
 
     def __init__(self, limits: Limits, proxies: Collection[str]) -> None:
+        self.held: set[BrowserConnection] = set()
         self._most = limits.page_connections
         self._most_of_address = limits.page_connections_of_address
         self._proxies = proxies
@@ -67,6 +73,12 @@ class OpenConnections:
             return False
         self._of[address] += 1
         return True
+
+    def hold(self, connection: BrowserConnection) -> bool:
+        """Return whether a connection beyond the limits is held for a while; if not, it is closed at once."""
+        if len(self.held) < self._most:
+            self.held.add(connection)
+        return connection in self.held
 
     def close(self, address: str) -> None:
         """Count one connection of an address less."""
@@ -107,6 +119,8 @@ class BrowserConnection(H11Protocol):
         if self.all_open.open(address):
             self._address = address
             self._wait()
+        elif self.all_open.hold(self):
+            self._deadline = self.loop.call_later(HELD_S, transport.abort)
         else:
             transport.abort()
 
@@ -114,6 +128,7 @@ class BrowserConnection(H11Protocol):
         """Stop the wait."""
         self._wait_no_more()
         self._read_on()
+        self.all_open.held.discard(self)
         if self._address is not None:
             self.all_open.close(self._address)
         super().connection_lost(exc)
@@ -130,7 +145,13 @@ class BrowserConnection(H11Protocol):
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Receive a part of a request. The time limit stays the same: it is that of the whole request."""
+        """Receive a part of a request. The time limit stays the same: it is that of the whole request.
+
+        A connection that is only held is read no more, and what it has sent is forgotten.
+        """
+        if self._address is None:
+            self.flow.pause_reading()
+            return
         super().data_received(data)
         if self.conn.their_state in ARRIVING and not self.transport.is_closing():
             self._wait()

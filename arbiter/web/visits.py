@@ -3,20 +3,25 @@
 Players' streams run in the same event loop. So that no visitor can stop play:
 
 - each request counts as one, and as one more for each `WORK_MS` of the event loop that it takes; an address may make
-  `limits.page_requests_a_second`, twice that at once. Faster ones wait, and are refused after `LONGEST_WAIT_MS`.
-- all requests together get `limits.page_percent` of the event loop's time. Further ones wait in line, and are refused
-  likewise.
+  `limits.page_requests_a_second`, twice that at once. Faster ones wait, and are refused if they would wait longer than
+  `LONGEST_WAIT_MS`; the refusal comes as late.
+- until their answers begin, `AT_ONCE` requests are handled at once, `OF_ADDRESS` of one address. Others wait, and are
+  refused likewise.
+- all requests together get `limits.page_percent` of the event loop's time: after a step that has taken longer than is
+  left of it, the next step of any request waits.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Generator
 from time import thread_time
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal, limit_reached
@@ -28,7 +33,9 @@ from arbiter.web.callers import HEADERS, status_of
 BURST_S: Final = 2
 WORK_MS: Final = 10  #: of the event loop that count as one more request
 LONGEST_WAIT_MS: Final = 2_000
-LEAST_WORK_US: Final = 500  #: what each request counts for at once; the rest is counted as it is used
+REFUSAL_US: Final = 500  #: of the event loop, which a refusal counts for
+AT_ONCE: Final = 16
+OF_ADDRESS: Final = 8
 
 
 class Visits:
@@ -39,9 +46,10 @@ class Visits:
         self._meter = meter
         self._rate = limits.page_requests_a_second
         self._requests = TokenBuckets(BURST_S * self._rate, BURST_S * SECOND_MS, "requests from one address")
-        self._percent = limits.page_percent
-        self._work = TokenBucket(SECOND_MS * 1_000 * self._percent // 100, SECOND_MS)  # a token: 1 µs
+        self._work = TokenBucket(SECOND_MS * 1_000 * limits.page_percent // 100, SECOND_MS)  # a token: 1 µs
         self._line = asyncio.Lock()
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots_of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # those in use
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on when it is its turn."""
@@ -50,25 +58,48 @@ class Visits:
         client = scope.get("client")
         address = counted_as(client[0] if client else "")
         try:
-            await self._turn_of(address)
+            slots = await self._slot(address)
         except Refusal as refusal:
-            self._meter.refused(refusal)
-            headers = {**HEADERS, "connection": "close", "retry-after": str(LONGEST_WAIT_MS // SECOND_MS)}
-            refused = PlainTextResponse(refusal.message, status_of(refusal), headers)
-            return await refused(scope, receive, send)
-        return await _Measured(self._app(scope, receive, send), self._charging(address))
+            return await self._refused(refusal, scope, receive, send)
 
-    async def _turn_of(self, address: str) -> None:
-        """Wait until a request may be handled. Raises Refusal RATE_LIMITED if that takes too long."""
+        async def answering(message: Message) -> None:
+            slots.close()
+            await send(message)
+
+        with slots:
+            return await _Measured(self._app(scope, receive, answering), self._turn, self._charging(address))
+
+    async def _refused(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+        self._meter.refused(refusal)
+        self._work.owe(_now_ms(), REFUSAL_US)
+        await _sleep_ms(LONGEST_WAIT_MS)  # a client that asks again at once has no more of the server
+        headers = {**HEADERS, "connection": "close", "retry-after": str(LONGEST_WAIT_MS // SECOND_MS)}
+        await PlainTextResponse(refusal.message, status_of(refusal), headers)(scope, receive, send)
+
+    async def _slot(self, address: str) -> contextlib.ExitStack:
+        """Take a slot of all and one of an address; return what gives them back.
+
+        Raises Refusal RATE_LIMITED if that takes too long.
+        """
         if self._requests.owe(address, _now_ms(), 0) > LONGEST_WAIT_MS:
             raise rate_limited(self._rate, "requests a second from one address", LONGEST_WAIT_MS)
         await _sleep_ms(self._requests.owe(address, _now_ms()))
-        try:
-            async with asyncio.timeout(LONGEST_WAIT_MS / SECOND_MS), self._line:
-                await _sleep_ms(self._work.owe(_now_ms(), LEAST_WORK_US))
-        except TimeoutError:
-            message = f"the pages of this server have used their {self._percent} % of its time: try again soon"
-            raise limit_reached(message, self._percent, LONGEST_WAIT_MS) from None
+        own = self._slots_of.setdefault(address, asyncio.Semaphore(OF_ADDRESS))
+        with contextlib.ExitStack() as taken:
+            try:
+                async with asyncio.timeout(LONGEST_WAIT_MS / SECOND_MS):
+                    for slots in (own, self._slots):
+                        await slots.acquire()
+                        taken.callback(slots.release)
+            except TimeoutError:
+                message = f"the page handles {AT_ONCE} requests at once, {OF_ADDRESS} from one address: try again soon"
+                raise limit_reached(message, OF_ADDRESS, LONGEST_WAIT_MS) from None
+            return taken.pop_all()
+
+    async def _turn(self) -> None:
+        """Wait until requests have used no more of the event loop than their part."""
+        async with self._line:
+            await _sleep_ms(self._work.owe(_now_ms(), 0))
 
     def _charging(self, address: str) -> Callable[[float], None]:
         """Return what is told the seconds that a request has used of the event loop, bit by bit."""
@@ -76,9 +107,9 @@ class Visits:
 
         def charge(seconds: float) -> None:
             nonlocal used_us, counted
-            before, used_us = used_us, used_us + round(seconds * 1_000_000)
-            now_ms = _now_ms()
-            self._work.owe(now_ms, max(0, used_us - max(before, LEAST_WORK_US)))
+            step_us, now_ms = round(seconds * 1_000_000), _now_ms()
+            used_us += step_us
+            self._work.owe(now_ms, step_us)
             more = used_us // (WORK_MS * 1_000) - counted
             if more:
                 counted += more
@@ -88,10 +119,13 @@ class Visits:
 
 
 class _Measured:
-    """A coroutine that is run as it is, and whose steps are measured: `charge` is told the seconds of each."""
+    """A coroutine that is run as it is: `turn` is awaited before each of its steps, `charge` is told its seconds."""
 
-    def __init__(self, work: Awaitable[None], charge: Callable[[float], None]) -> None:
+    def __init__(
+        self, work: Awaitable[None], turn: Callable[[], Awaitable[None]], charge: Callable[[float], None]
+    ) -> None:
         self._work = work
+        self._turn = turn
         self._charge = charge
 
     def __await__(self) -> Generator[Any, Any, None]:
@@ -99,6 +133,10 @@ class _Measured:
         step: Callable[[Any], Any] = steps.send
         argument: Any = None
         while True:
+            try:
+                yield from self._turn().__await__()
+            except BaseException as error:  # a cancellation
+                step, argument = steps.throw, error
             began = thread_time()  # a busy machine makes no request dearer
             try:
                 waits_for = step(argument)

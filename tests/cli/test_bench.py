@@ -21,7 +21,24 @@ from tests.store.postgres import Cluster
 
 pytestmark = pytest.mark.long
 
-ATTACKS = ("--reading", "3", "--unread", "5", "--watching", "5", "--calling", "5", "--listing", "2", "--rounds", "1")
+ATTACKS = (
+    "--reading",
+    "3",
+    "--unread",
+    "5",
+    "--watching",
+    "5",
+    "--calling",
+    "5",
+    "--listing",
+    "2",
+    "--rounds",
+    "1",
+    "--visiting",
+    "3",
+    "--flooding",
+    "3",
+)
 LOADED = ("--loaded", "100")
 SHORT = ("--think", "0.05", "--rounds", "1", "--seconds", "1")
 TINY = {
@@ -45,6 +62,8 @@ GOALS = {
     "budget": {
         **dict.fromkeys((f"{attack}_ratio" for attack in ("reading", "unread", "watching")), 2),
         **dict.fromkeys((f"{attack}_ratio" for attack in ("calling", "listing", "looking")), 2),
+        **dict.fromkeys((f"{attack}_ratio" for attack in ("styling", "visiting", "flooding")), 2),
+        "flooding_mib": 64,
         "unread_mib": 64,
     },
     "cluster": {"replicas_1_us_ratio": 1.25}
