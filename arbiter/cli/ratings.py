@@ -25,7 +25,8 @@ from arbiter.matches.public_keys import PublicKey, write_keys
 from arbiter.ratings.anchors import checked
 from arbiter.ratings.answers import AnchoredPlayer, Estimate, RatingList
 from arbiter.ratings.arranged import GivenUp, SuspiciousPattern, arranged
-from arbiter.ratings.counts import named
+from arbiter.ratings.counts import identity, named
+from arbiter.ratings.farmed import DatedResult, farmed
 from arbiter.ratings.rating_list import rating_list
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of, rated
 
@@ -119,7 +120,8 @@ def show_arranged(
 ) -> None:
     """List pairs and clusters of players whose rated games look arranged, and why; a finding is no proof.
 
-    All versions of a bot are examined together.
+    All versions of a bot are examined together; only where an account lost a series of games to one player, each
+    version is compared with its own other games.
 
     :param paths: Transcripts, and folders of them. [default: ask the server for its matches]
     :param key: For transcripts: a file of public keys, or a public key in 64 hexadecimal digits.
@@ -130,9 +132,10 @@ def show_arranged(
     variant = registry.game(game).variant if game else ""
     with _progress("Verifying") as progress:
         games = read_record(paths, _given(key), progress).games if paths else _listed(variant, connection)
+    dated = [DatedResult(each.ended_ms, each.result) for each in games]
     games = tuple(each._replace(result=_without_versions(each.result)) for each in games)
     counts = counts_of((each.result for each in games), variant or None)
-    findings = arranged(counts, _given_up(games, variant, early))
+    findings = (*arranged(counts, _given_up(games, variant, early)), *farmed(dated, variant or None))
     if json:
         print(json_format.dumps([each._asdict() for each in findings], ensure_ascii=False, indent=2))
         return
@@ -167,9 +170,10 @@ def _game(match: arb.Match) -> VerifiedMatch:
     """Return a finished match as a game; lists do not say how many of its plies were the opening."""
     result = match.result
     assert result is not None
-    one, two = match.players
+    one, two = map(identity, match.players, match.versions or ("", ""))
     kind, cause = result.kind.name.lower(), result.cause.name.lower()
-    return VerifiedMatch(Result(match.game, True, one, two, kind, result.winner, cause), match.ply, cause in UNPLAYED)
+    ended = Result(match.game, True, one, two, kind, result.winner, cause)
+    return VerifiedMatch(ended, match.ply, cause in UNPLAYED, match.ended_ms)
 
 
 def _without_versions(result: Result) -> Result:

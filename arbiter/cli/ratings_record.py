@@ -21,11 +21,12 @@ UNPLAYED: Final = frozenset({Cause.RESIGNATION, Cause.TIME, Cause.ABSENCE, Cause
 
 
 class VerifiedMatch(NamedTuple):
-    """A verified match: what it counts for, the number of plies, and whether a player resigned."""
+    """A verified match: what it counts for, the number of plies, whether a player gave it up, and when it ended."""
 
     result: Result
     plies: int
     given_up: bool
+    ended_ms: int = 0
 
 
 class Read(NamedTuple):
@@ -75,4 +76,5 @@ def _game(verified: Verified) -> VerifiedMatch:
     match, ended = verified.match, verified.match.result
     assert isinstance(ended, Ended)
     plies = match.ply - len(match.created.opening)
-    return VerifiedMatch(result_of(match.created, ended, match.versions), plies, ended.cause in UNPLAYED)
+    result = result_of(match.created, ended, match.versions)
+    return VerifiedMatch(result, plies, ended.cause in UNPLAYED, ended.at)

@@ -9,6 +9,7 @@ weight of repeated pairs in the ratings (`Prior.pair_spread`).
 | improbable | a pair's result that the ratings from all other games make very unlikely |
 | ring | three players, each of whom wins nearly all games against the next, around the circle |
 | given up | a pair in which one gives up early far more often than players do otherwise |
+| farmed | a player to whom accounts lost series of games, as other games do not explain (`arbiter.ratings.farmed`) |
 
 Two of these are tests. Their probabilities are Chernoff's bounds (Annals of Mathematical Statistics 23 (1952)): never
 less than the true ones, and exact bounds even for few games. They are multiplied by the number of tests (Bonferroni).
@@ -36,7 +37,7 @@ SURE: Final = 0.9  #: minimum score that counts as a sure win
 #: a pair with at least this share of a player's games distorts its own expectation: refit without the pair
 WEIGHTY: Final = 0.1
 
-_TILTS: Final = np.concatenate([[0.0], np.geomspace(1e-3, 30, 120)])  # the exponents that Chernoff's bound tries
+TILTS: Final = np.concatenate([[0.0], np.geomspace(1e-3, 30, 120)])  # the exponents that Chernoff's bound tries
 
 
 class FindingKind(StrEnum):
@@ -46,6 +47,7 @@ class FindingKind(StrEnum):
     IMPROBABLE = "improbable"
     RING = "ring"
     GIVEN_UP = "given_up"
+    FARMED = "farmed"  #: `arbiter.ratings.farmed`
 
 
 class GivenUp(NamedTuple):
@@ -165,17 +167,26 @@ def _tail(ratings: FittedRatings, rows: Iterable[PairCount], better: str, worse:
     It assumes the upper end of the interval of the difference, so that uncertainty about the ratings counts in the
     player's favour.
     """
-    apart = ratings.difference(better, worse).high / ELO_PER_NAT
-    advantage = ratings.advantage.value / ELO_PER_NAT
+    apart = ratings.difference(better, worse).high
+    logs = -TILTS * points
+    for row in rows:
+        logs = logs + _games(row) * log_bounds(ratings, apart, row.seat1 == better)
+    return float(np.exp(min(0.0, logs.min())))
+
+
+def log_bounds(ratings: FittedRatings, apart: float, first: bool) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the logarithms of the moment generating function of a player's points in a game, at each of TILTS.
+
+    apart: how many Elo points it is better than its opponent. first: whether it has seat 1.
+    """
     share = min(ratings.draws.value, 1 - 1e-9)
     drawn = 2 * share / (1 - share)
-    logs = -_TILTS * points
-    for row in rows:
-        u = apart + advantage if row.seat1 == better else apart - advantage
-        weights = np.exp(np.array([u / 2, 0.0, -u / 2]) - abs(u) / 2) * np.array([1.0, drawn, 1.0])
-        win, draw, loss = weights / weights.sum()
-        logs = logs + _games(row) * np.log(win * np.exp(_TILTS) + draw * np.exp(_TILTS / 2) + loss)
-    return float(np.exp(min(0.0, logs.min())))
+    u = (apart + (1 if first else -1) * ratings.advantage.value) / ELO_PER_NAT
+    weights = np.exp(np.array([u / 2, 0.0, -u / 2]) - abs(u) / 2) * np.array([1.0, drawn, 1.0])
+    win, draw, loss = weights / weights.sum()
+    found: np.ndarray[tuple[int], np.dtype[np.float64]]
+    found = np.log(win * np.exp(TILTS) + draw * np.exp(TILTS / 2) + loss)
+    return found
 
 
 def _rings(pairs: Mapping[tuple[str, str], _Pair]) -> Iterator[SuspiciousPattern]:

@@ -258,12 +258,12 @@ def test_a_suspicious_pattern_is_reported_with_its_reason(arbiter: Arbiter, monk
     sold = VerifiedMatch(Result("pods", True, "farm", "mule", "win", 1, "resignation"), 2, given_up=True)
     monkeypatch.setattr(ratings, "_listed", lambda game, connection: (*honest, *[sold] * 30))
     found = json.loads(arbiter("ratings", "arranged", "--json").out)
-    assert {each["kind"] for each in found} == {"cluster", "improbable", "given_up"}
+    assert {each["kind"] for each in found} == {"cluster", "improbable", "given_up", "farmed"}
     assert {tuple(sorted(each["players"])) for each in found} == {("farm", "mule")}
-    line = arbiter("ratings", "arranged").out.splitlines()[-1].split("\t")
+    line = arbiter("ratings", "arranged").out.splitlines()[-2].split("\t")
     assert line[:3] == ["given up", "mule, farm", "30"]
     assert "mule gave up early in 30 of 30 games against farm" in line[4]
-    assert len(json.loads(arbiter("ratings", "arranged", "--early", "2", "--json").out)) == 2
+    assert len(json.loads(arbiter("ratings", "arranged", "--early", "2", "--json").out)) == 3
 
 
 def test_a_match_is_shown_with_the_versions_that_it_is_rated_for(played: Server, arbiter: Arbiter) -> None:
