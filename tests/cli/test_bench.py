@@ -22,22 +22,8 @@ from tests.store.postgres import Cluster
 pytestmark = pytest.mark.long
 
 ATTACKS = (
-    "--reading",
-    "3",
-    "--unread",
-    "5",
-    "--watching",
-    "5",
-    "--calling",
-    "5",
-    "--listing",
-    "2",
-    "--rounds",
-    "1",
-    "--visiting",
-    "3",
-    "--flooding",
-    "3",
+    *("--reading", "3", "--unread", "5", "--watching", "5", "--calling", "5", "--listing", "2"),
+    *("--visiting", "3", "--flooding", "3", "--rounds", "1"),
 )
 LOADED = ("--loaded", "100")
 SHORT = ("--think", "0.05", "--rounds", "1", "--seconds", "1")

@@ -176,8 +176,15 @@ class ErrorLog(logging.Handler):
         self.found: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep what libraries log."""
-        self.found.append(self.format(record))
+        """Keep what libraries log; gRPC tells the closed loops of earlier tests too that something has happened."""
+        text = self.format(record)
+        if not ("PollerCompletionQueue" in text and "Event loop is closed" in text):
+            self.found.append(text)
+
+    def check(self) -> None:
+        """Fail if anything was logged since the last check."""
+        found, self.found = self.found, []
+        assert found == []
 
     def take(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> NoReturn:
         """Keep what the arbiter logs, as a processor of structlog."""
@@ -197,7 +204,7 @@ class Fuzz:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what a coroutine returns; fail if anything was logged as an error meanwhile."""
         answer = self._runner.run(work)
-        assert self.errors.found == []
+        self.errors.check()
         return answer
 
 
@@ -216,7 +223,7 @@ def fuzz(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzz]:
             runner.run(running.__aexit__(None, None, None))
             logging.getLogger().removeHandler(errors)
             structlog.configure(processors=before)
-    assert errors.found == []
+    errors.check()
 
 
 def method_of(name: str) -> Method:
