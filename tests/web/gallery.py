@@ -22,6 +22,7 @@ from typing import Any, Final, Literal, NamedTuple
 import uvicorn
 from playwright.async_api import Browser, async_playwright
 
+from arbiter.config import Limits
 from arbiter.matches.commands import Create, Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Match, Phase, with_position
@@ -33,7 +34,7 @@ from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.web.application import application
-from arbiter.web.connections import BrowserConnection
+from arbiter.web.connections import BrowserConnection, OpenConnections
 from tests.web.site import Site, site
 
 NAMES: Final = ("ada", "bela", "chen", "dana", "emil", "fay", "goro", "hana")
@@ -78,6 +79,7 @@ class ConstantClock:
 
 class _InTime(BrowserConnection):
     patience_s = 20.0
+    all_open = OpenConnections(Limits(), ())
 
 
 class _Server(uvicorn.Server):
