@@ -82,7 +82,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "options.beta": "Trial: the rate of wrong rejection, in permille.",
     "options.most_meetings": "Trial: after so many meetings it ends undecided.",
     "openings.plies": "Random plies before the clocks start, the same in both games of a pair.",
-    "openings.seed": "What they are drawn from, and a random order; needed with either.",
+    "openings.seed": "What they are drawn from, and a random order; needed with either, and refused without both.",
     "openings.lines": 'Opening lines instead: `[openings.lines]`, then `pods = ["a1 e5 b1"]`. '
     "Each pair plays all of them before it plays one again.",
     "openings.order": "In which order each pair plays the lines; `random` is shuffled by the seed.",

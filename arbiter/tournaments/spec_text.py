@@ -114,6 +114,9 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
     )
     reader.done()
     check(spec)
+    if not stored and spec.openings.seed and not spec.openings.plies and spec.openings.order is not OpeningOrder.RANDOM:
+        allowed = "left out: only random plies (openings.plies) and a random order of lines are drawn from it"
+        raise _invalid(spec.openings.seed, "openings.seed", allowed)
     return spec
 
 

@@ -170,6 +170,8 @@ def test_random_plies_of_older_servers_are_drawn_as_before() -> None:
         ({"order": "random"}, "openings.order", "sequential where no lines are given; plies are random anyway"),
         ({"order": "random", "plies": 2, "seed": "s"}, "openings.order", "sequential where no lines are given"),
         ({"order": "random", "lines": {"hop-it": ["b5-c5"]}}, "openings.seed", "a text by which the lines are"),
+        ({"seed": "s"}, "openings.seed", "left out: only random plies (openings.plies) and a random order"),
+        ({"seed": "s", "lines": {"hop-it": ["b5-c5"]}}, "openings.seed", "left out: only random plies"),
     ],
 )
 def test_an_order_that_cannot_be_is_refused(openings: dict[str, object], where: str, allowed: str) -> None:

@@ -838,7 +838,8 @@ type Openings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of random plies before the clocks start, 0 to 100.
 	Plies int32 `protobuf:"varint,1,opt,name=plies,proto3" json:"plies,omitempty"`
-	// The text from which they are drawn, at most 100 characters; required if `plies` is not 0 or `order` is random.
+	// The text from which they are drawn, at most 100 characters; required if `plies` is not 0 or `order` is random,
+	// and refused otherwise, because it would have no effect.
 	Seed string `protobuf:"bytes,2,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Opening lines instead, at most 1,000 for all games together.
 	Lines []*OpeningLine `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`

@@ -556,7 +556,9 @@ class Openings(_message.Message):
     plies: _builtins.int
     """The number of random plies before the clocks start, 0 to 100."""
     seed: _builtins.str
-    """The text from which they are drawn, at most 100 characters; required if `plies` is not 0 or `order` is random."""
+    """The text from which they are drawn, at most 100 characters; required if `plies` is not 0 or `order` is random,
+    and refused otherwise, because it would have no effect.
+    """
     order: Global___OpeningOrder.ValueType
     """The order of the lines; random only with lines."""
     @_builtins.property

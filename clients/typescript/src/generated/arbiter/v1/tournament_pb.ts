@@ -288,7 +288,8 @@ export type Openings = Message<"arbiter.v1.Openings"> & {
   plies: number;
 
   /**
-   * The text from which they are drawn, at most 100 characters; required if `plies` is not 0 or `order` is random.
+   * The text from which they are drawn, at most 100 characters; required if `plies` is not 0 or `order` is random,
+   * and refused otherwise, because it would have no effect.
    *
    * @generated from field: string seed = 2;
    */
