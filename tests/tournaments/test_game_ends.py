@@ -236,3 +236,29 @@ def test_a_stored_specification_without_attempts_has_as_many_as_are_allowed() ->
     assert read_spec(written, str, stored=True).attempts == 3
     del written["attempts"]
     assert (read_spec(written, str, stored=True).attempts, read_spec(written, str).attempts) == (MOST_ATTEMPTS, 3)
+
+
+@pytest.mark.parametrize(
+    ("missed", "absent"), [((2, 2, 0, 2, 2), set()), ((2, 2, 2), {"p001"}), ((2, 1, 2), {"p000", "p001"})]
+)
+def test_a_trial_reads_nothing_more_once_players_have_missed_three_pairs_in_a_row(
+    missed: tuple[int, ...], absent: set[str]
+) -> None:
+    """missed: for each meeting the number of the player, from 1, who did not come to it; 0: both came."""
+    spec = Spec("test", Format.TRIAL, ("hop-it",), "1s", options=Options(most_meetings=9))
+    tournament_run = TournamentRun(spec, 2, random.Random(1))
+    reader = TrialPairs(tournament_run.tournament)
+    for player in missed:
+        tournament_run.pair()
+        for game in tournament_run.tournament.meetings[-1].games:
+            tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
+            seat = 1 if game.seat1 == f"p{player - 1:03}" else 2
+            winner: Winner = 2 if seat == 1 else 1
+            reason, cause = (NO_SHOW, ABSENCE) if player else ("by lot", "rules")
+            match, missing = f"m{game.number}", (seat,) if player else ()
+            tournament_run.act(do.ReportResult(game.number, match, winner, reason, cause, absent=missing))
+    assert len(list(reader.read())) == missed.count(0)
+    assert reader.absent == absent
+    patient = TrialPairs(tournament_run.tournament, patient=True)
+    list(patient.read())
+    assert not patient.absent, "as in tournaments of older servers"

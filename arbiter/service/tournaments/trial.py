@@ -18,14 +18,14 @@ class PairTest:
     """The test of A against B in its current state; `arbiter.tournaments.formats.trial` says which pairs count.
 
     The test is evaluated after every pair, and its first verdict is final. Pairs that end together are evaluated one by
-    one.
+    one. patient: as older servers did, wait for an absent player until the last meeting.
     """
 
-    def __init__(self, tournament: Tournament) -> None:
+    def __init__(self, tournament: Tournament, *, patient: bool = False) -> None:
         self._tournament = tournament
         options = tournament.spec.options
         self._hypotheses = Hypotheses(options.elo0, options.elo1, options.alpha / MILLE, options.beta / MILLE)
-        self._reader = TrialPairs(tournament)
+        self._reader = TrialPairs(tournament, patient=patient)
         self._pairs = Pairs()
         self._standing: Standing = judge(self._pairs, self._hypotheses)
         self._repeated = 0
@@ -46,8 +46,10 @@ class PairTest:
 
     @property
     def has_decided(self) -> bool:
-        """Whether the test ends the trial: it has a verdict, or nothing new is to be expected."""
-        return self.verdict is not Verdict.UNDECIDED or self._in_a_row >= self._enough_repeats()
+        """Whether the test ends the trial: it has a verdict, nothing new is to be expected, or a player is absent."""
+        if self.verdict is not Verdict.UNDECIDED or self._reader.absent:
+            return True
+        return self._in_a_row >= self._enough_repeats()
 
     def update(self) -> None:
         """Add the pairs that can be counted now."""
@@ -95,6 +97,9 @@ class PairTest:
                 f"undecided: the {last} played before, move by move; "
                 "give the trial more different openings (openings.plies, or openings.lines)"
             )
+        if self._reader.absent:
+            who = " and ".join(player for player in (a, b) if player in self._reader.absent)
+            return f"undecided: {who} did not come to one game after another"
         if not tournament.all_decided():
             return ""
         gone = [player for player in (a, b) if tournament.entrants[player].withdrawn]

@@ -78,15 +78,19 @@ async def verify(
 
 
 def _trial_faults(tournament: Tournament) -> list[str]:
-    """Return what is wrong with the end of a trial: its test is computed again. Older ones end undecided in silence."""
+    """Return what is wrong with the end of a trial: its test is computed again.
+
+    Older ones end undecided in silence, or wait for absent players to the last meeting.
+    """
     end = tournament.end
     if end is None or not formats.of(tournament.spec).ends_by_test or end.end not in (ev.End.DECIDED, ev.End.COMPLETE):
         return []
     test = PairTest(tournament)
-    wanted = ev.End.DECIDED if test.has_decided else ev.End.COMPLETE
-    said = ("",) if end.end is ev.End.COMPLETE else ()
-    if end.end is wanted and end.note in (test.answer(), *said):
-        return []
+    for each in (test, PairTest(tournament, patient=True)):
+        wanted = ev.End.DECIDED if each.has_decided else ev.End.COMPLETE
+        said = ("",) if end.end is ev.End.COMPLETE else ()
+        if end.end is wanted and end.note in (each.answer(), *said):
+            return []
     return [f"the trial ends {end.end.value} with {end.note!r}, but its test says {test.answer() or 'nothing'!r}"]
 
 

@@ -7,20 +7,26 @@ if a bot's lost games are longer than its won ones, the test would overrate it.
 A pair is no evidence if both of its games have been played before, with the same moves and seats: deterministic bots
 repeat the same pair from the same opening. So a trial is limited to its openings, and has no more different pairs than
 openings.
+
+Nor is a game to which a player did not come. Once players have missed `MOST_MISSED` times as many games in a row as a
+pair has, or as are played at once if that is more, the trial waits no longer and ends undecided.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Pairer, arrange
-from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.game_ends import NO_SHOW
+from arbiter.tournaments.meetings import Pair, ScheduledGame
 from arbiter.tournaments.openings import few
 from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tournament import Tournament
+
+MOST_MISSED: Final = 3  #: how often it waits for players who do not come, before it ends
 
 
 class Trial(Pairer):
@@ -93,10 +99,17 @@ class TrialPairs:
 
     The two games of a pair belong to one meeting, or, if a meeting has only one game of each variant, to two successive
     meetings, in which the seats are swapped too. A pair with a game that was not played is skipped.
+
+    absent: who did not come to so many games in a row that the trial ends; then nothing more is read. patient: read all
+    the same, as older servers did.
     """
 
-    def __init__(self, tournament: Tournament) -> None:
+    def __init__(self, tournament: Tournament, *, patient: bool = False) -> None:
         self._tournament = tournament
+        self.absent: frozenset[str] = frozenset()
+        self._patient = patient
+        self._missed = 0  # games in a row
+        self._missing: set[str] = set()  # who did not come to one of them
         self._read = 0  # meetings
         self._seen: set[tuple[str, str, str]] = set()  # variant, seat 1, moves
 
@@ -109,11 +122,12 @@ class TrialPairs:
         tournament = self._tournament
         a, _ = sides(tournament)
         step: Final = 1 if tournament.spec.paired else 2
-        while True:
+        while not self.absent:
             those = tournament.meetings[self._read : self._read + step]
             if len(those) < step or not all(map(tournament.decided, those)):
                 return
             self._read += step
+            self._count_missed([game for meeting in those for game in meeting.games])
             for name in tournament.spec.games:
                 games = [game for meeting in those for game in meeting.games if game.game == name]
                 results = [tournament.results[game.number] for game in games]
@@ -126,3 +140,17 @@ class TrialPairs:
                     result.half_points(1 if game.seat1 == a else 2) for game, result in zip(games, results, strict=True)
                 )
                 yield TrialPair(name, points, repeated)
+
+    def _count_missed(self, games: Sequence[ScheduledGame]) -> None:
+        """Count the games in a row to which a player did not come. One whose matches were void tells nothing."""
+        tournament = self._tournament
+        for game in games:
+            result = tournament.results[game.number]
+            if result.played:
+                self._missed = 0
+                self._missing.clear()
+            elif result.reason == NO_SHOW:
+                self._missed += 1
+                self._missing |= {(game.seat1, game.seat2)[seat - 1] for seat in (1, 2) if result.fault(seat)}
+        if not self._patient and self._missed >= MOST_MISSED * max(len(games), tournament.spec.at_once):
+            self.absent = frozenset(self._missing)

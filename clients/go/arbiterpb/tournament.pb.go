@@ -169,7 +169,8 @@ const (
 	TournamentEnd_TOURNAMENT_END_COMPLETE TournamentEnd = 1
 	// Its duration was over.
 	TournamentEnd_TOURNAMENT_END_TIME TournamentEnd = 2
-	// The sequential test has a verdict, or can't reach one with these openings; the note says which.
+	// The sequential test has a verdict, or can't reach one with these openings or because a player does not come; the
+	// note says which.
 	TournamentEnd_TOURNAMENT_END_DECIDED TournamentEnd = 3
 	// It was cancelled.
 	TournamentEnd_TOURNAMENT_END_CANCELLED TournamentEnd = 4

@@ -1,4 +1,4 @@
-"""Knockouts and Swiss rounds without players, through the whole service in virtual time."""
+"""Knockouts, trials and Swiss rounds without players, through the whole service in virtual time."""
 
 from __future__ import annotations
 
@@ -30,6 +30,25 @@ async def test_a_tie_of_absent_players_is_waited_for_once_and_the_next_opponent_
     assert log.events[-1].at - (log.tournament.started_at or 0) < 2 * WAIT_MS
     (winner,) = [row.player for row in standings(log.tournament).rows if row.reached == "winner"]
     assert winner in ("p001", "p002")
+
+
+@pytest.mark.parametrize(("paired", "at_once", "games"), [(True, 1, 6), (False, 1, 6), (True, 4, 12)])
+@virtually
+async def test_a_trial_waits_for_an_absent_player_only_three_times(paired: bool, at_once: int, games: int) -> None:
+    contest = Contest(2)
+    spec = spec_of(
+        Format.TRIAL, paired=paired, at_once=at_once, most_meetings=100, elo1=400, policy={"no_show_ms": WAIT_MS}
+    )
+    tournament_id = await contest.open(spec)
+    await settle()
+    await contest.leave("p001")
+    await contest.act(tournament_id, do.Start("org", "start"))
+    log = await contest.ended(tournament_id, most_s=60)
+    end = log.tournament.end
+    assert end is not None
+    assert end.end is ev.End.DECIDED
+    assert end.note.startswith("undecided: p001 did not come to one game after another; log-likelihood ratio 0.000")
+    assert games <= len(log.tournament.results) < games + at_once + 1
 
 
 @virtually

@@ -120,6 +120,12 @@ def test_the_verdict_of_a_trial_is_computed_again(most_meetings: int) -> None:
         assert "its test says" in found.refused(forged([*log, changed, table, signature])).problem
 
 
+def test_a_trial_that_ends_because_a_player_does_not_come_holds() -> None:
+    options = {"paired": True, "most_meetings": 100, "policy": {"no_show_ms": 2_000}}
+    found = run(played(Format.TRIAL, 2, absent=("p001",), leaves=False, **options))
+    assert found.verified().tournament.end is not None
+
+
 def test_a_sound_export_holds(export: Export) -> None:
     verified = export.verified()
     assert verified.matches == export.matches.keys() != set()

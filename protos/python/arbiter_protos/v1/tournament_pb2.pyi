@@ -118,7 +118,9 @@ class _TournamentEndEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Tournam
     TOURNAMENT_END_TIME: _TournamentEnd.ValueType  # 2
     """Its duration was over."""
     TOURNAMENT_END_DECIDED: _TournamentEnd.ValueType  # 3
-    """The sequential test has a verdict, or can't reach one with these openings; the note says which."""
+    """The sequential test has a verdict, or can't reach one with these openings or because a player does not come; the
+    note says which.
+    """
     TOURNAMENT_END_CANCELLED: _TournamentEnd.ValueType  # 4
     """It was cancelled."""
 
@@ -132,7 +134,9 @@ TOURNAMENT_END_COMPLETE: TournamentEnd.ValueType  # 1
 TOURNAMENT_END_TIME: TournamentEnd.ValueType  # 2
 """Its duration was over."""
 TOURNAMENT_END_DECIDED: TournamentEnd.ValueType  # 3
-"""The sequential test has a verdict, or can't reach one with these openings; the note says which."""
+"""The sequential test has a verdict, or can't reach one with these openings or because a player does not come; the
+note says which.
+"""
 TOURNAMENT_END_CANCELLED: TournamentEnd.ValueType  # 4
 """It was cancelled."""
 Global___TournamentEnd: _TypeAlias = TournamentEnd  # noqa: Y015

@@ -1939,7 +1939,8 @@ export enum TournamentEnd {
   TIME = 2,
 
   /**
-   * The sequential test has a verdict, or can't reach one with these openings; the note says which.
+   * The sequential test has a verdict, or can't reach one with these openings or because a player does not come; the
+   * note says which.
    *
    * @generated from enum value: TOURNAMENT_END_DECIDED = 3;
    */
