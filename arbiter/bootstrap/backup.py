@@ -20,6 +20,7 @@ import structlog
 
 from arbiter.bootstrap.store import seals_of
 from arbiter.errors import OperatorError
+from arbiter.runtime import private
 from arbiter.runtime.keys import KeyRing
 from arbiter.runtime.watermark import Watermark
 from arbiter.store import derived
@@ -52,7 +53,7 @@ def backup_store(store_url: str, ring: Path, folder: Path, progress: Progress) -
     part = folder.with_name(folder.name + ".part")
     try:
         shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(mode=0o700)
+        part.mkdir(mode=private.FOLDER)
         with opened(store_url, existing=True) as source, opened(f"sqlite:///{part / STORE}", alone=True) as target:
             records = copy(source, target, progress)
         keys = _copy_ring(ring, part / KEYS)  # after the store: it has every key that has sealed a record
@@ -79,7 +80,7 @@ def restore_store(folder: Path, store_url: str, ring: Path, progress: Progress) 
         with TemporaryDirectory(prefix="arbiter-restore-", dir=ring.absolute().parent) as place:
             for name in (STORE, KEYS, KEYS + ".mark"):  # a backup may be on a medium that can only be read
                 shutil.copyfile(folder / name, Path(place, name))
-            Path(place, KEYS).chmod(0o600)
+                Path(place, name).chmod(private.FILE)
             return _checked_copy(Path(place), folder, store_url, ring, progress)
     except OSError as error:
         raise OperatorError(f"the backup {folder} can't be restored: {error}") from None
@@ -110,7 +111,7 @@ def _copy_ring(source: Path, target: Path) -> int:
         return keys
     part = target.with_name(target.name + ".part")
     part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, private.FILE), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

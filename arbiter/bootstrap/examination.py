@@ -30,7 +30,8 @@ from arbiter.runtime import machine
 from arbiter.runtime.build import is_compiled
 from arbiter.runtime.keys import KeyRing
 from arbiter.runtime.own_postgres import OwnPostgres
-from arbiter.runtime.watermark import Watermark
+from arbiter.runtime.private import open_to_others
+from arbiter.runtime.watermark import SUFFIX, Watermark
 from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.store.database import may_be_shared, shown
 from arbiter.store.looking import StoreState, look
@@ -85,7 +86,7 @@ def examine(settings: Settings) -> Examination:
     else:
         served, newest = state.served, state.records
         found += [*_store(settings, state), *_keys(settings, state)]
-    found += [*_disk(settings), _open_files(settings), _clock()]
+    found += [*_permissions(settings), *_disk(settings), _open_files(settings), _clock()]
     return Examination(tuple(found), served, newest)
 
 
@@ -294,6 +295,20 @@ def _keys(settings: Settings, state: StoreState) -> Iterator[Finding]:
     else:
         newest = f"{path} has {len(keys)}, the newest is {keys[0].key_id}; only its owner can read it"
         yield Finding("keys", Grade.GOOD, newest)
+
+
+def _permissions(settings: Settings) -> Iterator[Finding]:
+    """Look for files of the store that others than its owner may use. Only stores of before have them."""
+    ring = settings.key_ring
+    paths = [ring, ring.with_name(ring.name + SUFFIX)]
+    if settings.store.startswith("sqlite"):
+        paths += [Path(settings.store.partition(":///")[2] + end) for end in ("", "-wal", "-shm")]
+    if settings.postgres is not None:
+        paths.append(settings.postgres)
+    for path, everybody in filter(None, map(open_to_others, paths)):
+        who = "every user of this machine" if everybody else "its group"
+        advice = f"chmod go= {path}"
+        yield Finding("permissions", Grade.WRONG if everybody else Grade.NOTE, f"{path} is open to {who}", advice)
 
 
 def _disk(settings: Settings) -> Iterator[Finding]:

@@ -42,9 +42,10 @@ def doctor(
     """Look at a configuration and everything that a server needs, say what is wrong, and what to do.
 
     It looks at the versions of programs, the addresses, the TLS certificates, the store (its version, its lock, the
-    database's settings, clock and connections), the signing keys, the disk (space, time of a flush), the limit of open
-    files, the system's clock, the bus, and the collector of traces; with metrics also at the running server. Nothing is
-    changed. The exit code is 1 if something is wrong. Run it as the user that runs the server.
+    database's settings, clock and connections), the signing keys, the permissions of its files, the disk (space, time
+    of a flush), the limit of open files, the system's clock, the bus, and the collector of traces; with metrics also at
+    the running server. Nothing is changed. The exit code is 1 if something is wrong. Run it as the user that runs the
+    server.
 
     :param metrics: The address of a running server's metrics, as HOST:PORT, or their URL; those of several servers of
         one store with commas: then it also compares their versions, and how far they have read the log. [default: as

@@ -22,6 +22,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.matches.public_keys import write_keys
 from arbiter.matches.record_errors import RecordError
+from arbiter.runtime import private
 
 Which = tuple[str, str, str]
 """Which matches: of a player, a variant, a label ('' for any)."""
@@ -105,7 +106,7 @@ async def _export_tournament(store_url: str, ring: Path, folder: Path, tournamen
 
 def _prepare(folder: Path, source: Exporting) -> set[str]:
     """Make the folder, with the public keys; return the matches that are already in it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(private.FOLDER, parents=True, exist_ok=True)
     write_whole(folder / KEY_FILE, write_keys(source.public_keys).encode())
     return {file.stem for file in folder.glob(f"*{SUFFIX}")}
 
@@ -135,7 +136,7 @@ async def _export_tables(store_url: str, ring: Path, folder: Path, which: Which)
     matches = moves = done = 0
     damages: list[str] = []
     async with open_export(store_url, ring) as source:
-        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(folder.mkdir, private.FOLDER, parents=True, exist_ok=True)
         total = await source.ended_count(*which)
         with (
             table(folder / "matches.parquet", MATCHES) as add_match,

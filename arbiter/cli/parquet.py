@@ -15,6 +15,7 @@ from pyarrow.parquet import ParquetWriter
 
 from arbiter.cli import export_columns as kinds
 from arbiter.cli.export_columns import Column
+from arbiter.runtime import private
 
 ROWS: Final = 50_000  #: rows of a group, which are in memory together
 
@@ -56,6 +57,8 @@ def table(file: Path, columns: Sequence[Column[Row]], rows: int = ROWS) -> Itera
         if len(values[0]) == rows:
             write()
 
+    part.unlink(missing_ok=True)
+    part.touch(private.FILE)  # the writer keeps this mode
     try:
         with ParquetWriter(part, schema, compression="zstd") as writer:
             yield add

@@ -5,13 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from arbiter.runtime import private
+
 KEY_FILE: Final = "keys.json"
 SUFFIX: Final = ".jsonl"  #: of the transcripts in a folder
 TOURNAMENT_FILE: Final = "tournament.log"  #: a tournament's log, standings and signature, beside its transcripts
 
 
 def write_whole(file: Path, data: bytes) -> None:
-    """Write a file atomically: after an interruption it is complete or does not exist. Raises OSError."""
+    """Write a file atomically, for its owner alone: after an interruption it is complete or does not exist.
+
+    Raises OSError.
+    """
     part = file.with_suffix(".part")
+    part.unlink(missing_ok=True)
+    part.touch(private.FILE)
     part.write_bytes(data)
     part.replace(file)

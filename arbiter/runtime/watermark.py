@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from arbiter.errors import OperatorError
+from arbiter.runtime import private
 
 SUFFIX: Final = ".mark"
 
@@ -64,7 +65,7 @@ class Watermark:
         marks = self._read() | {self._name: {"records": records, "sealed": True}}
         # A name of its own: other servers, maybe in containers with the same process id, write the file too.
         fresh = self._path.with_name(f"{self._path.name}.{secrets.token_hex(8)}")
-        with fresh.open("w", encoding="utf-8") as file:
+        with open(fresh, "w", encoding="utf-8", opener=private.opener) as file:
             file.write(json.dumps(marks, indent=1, sort_keys=True) + "\n")
             if durably:
                 file.flush()

@@ -93,7 +93,7 @@ def begin(directory: Path, plan: str, text: str) -> Folder:
                 break
             except FileExistsError:
                 continue
-        (path / "logs").mkdir()
+        (path / "logs").mkdir(PRIVATE)
         (path / "bots").mkdir(PRIVATE)
         draft = path / f"{plan}.draft"
         draft.write_text(text, encoding="utf-8")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from arbiter.store._commit_thread import CommitThread
 
 COLUMNS: Final = 7  #: columns of each inserted record
+_OWNER_ONLY: Final = 0o600  #: a store has the hashes of tokens, and what its owner shows to nobody
 KNOWN: Final = 5  #: the place of the bool among them
 # FULL: a reported commit survives a power cut. Checkpoints run separately: see writer.py.
 _PRAGMAS: Final = (
@@ -68,6 +69,10 @@ class Sqlite(Dialect):
         if not folder.is_dir():
             raise OperatorError(f"the store's folder {folder} does not exist: make it first")
         made = create_engine(place, poolclass=QueuePool, connect_args={"check_same_thread": False})
+
+        @event.listens_for(made, "do_connect")
+        def create(*_: object) -> None:
+            _create(Path(place.database or ""))
 
         @event.listens_for(made, "connect")
         def settle(connection: Any, _record: object) -> None:
@@ -170,7 +175,7 @@ class Sqlite(Dialect):
         assert not shared
         path = Path(engine.url.database or "")
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY)
         except OSError as error:
             raise OperatorError(
                 f"the store's file {path} can't be opened ({error.strerror}): make it a file that this user may "
@@ -277,6 +282,15 @@ def _insert_of(count: int) -> tuple[str, int]:
         "WHERE column1"
     )
     return statement, places
+
+
+def _create(path: Path) -> None:
+    """Create a file for its owner alone, unless it is there. SQLite would use the umask.
+
+    SQLite gives the two files beside it the same permissions. A file that is there must not be opened: see `held`.
+    """
+    with suppress(OSError):  # SQLite says what is wrong with the path
+        os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _OWNER_ONLY))
 
 
 class WatchedFiles(Files):
