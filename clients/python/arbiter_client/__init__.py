@@ -14,6 +14,7 @@
 `Client` and `BlockingClient` make every other call of a server.
 """
 
+from arbiter_client import forks as forks  # before anything that loads the gRPC library
 from arbiter_client.addresses import DEFAULT_SERVER
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.bot import Bot, Choice, ClaimDraw, Extras, Move, OfferDraw, Resign

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from arbiter_client import credentials, log
+from arbiter_client import credentials, forks, log
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.bot import Bot
 from arbiter_client.calling import OnError
@@ -171,7 +171,10 @@ def run(
 
 
 def run_until_told(work: Callable[[], Awaitable[None]]) -> None:
-    """Run a program's main coroutine; return when it is done, or interrupted by Ctrl-C or SIGTERM."""
+    """Run a program's main coroutine; return when it is done, or interrupted by Ctrl-C or SIGTERM.
+
+    Processes that it forks meanwhile get default signals: what ends one of them does not end the program.
+    """
 
     async def until_signal() -> None:
         task = asyncio.current_task()
@@ -179,5 +182,5 @@ def run_until_told(work: Callable[[], Awaitable[None]]) -> None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())
         await work()
 
-    with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
+    with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError), forks.apart():
         asyncio.run(until_signal())
