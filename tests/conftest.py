@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -111,14 +112,29 @@ def players(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Hide the programs of `tests.needs` from a short test, with its fixtures: `make quick` passes without them."""
-    if _rank(item) < len(MARKS):
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    """Hide programs from the fixtures of a short test."""
+    with _short_path(item):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Hide programs from a short test. The end of fixtures finds them, since other tests may have used these too."""
+    with _short_path(item):
+        return (yield)
+
+
+@contextmanager
+def _short_path(item: pytest.Item) -> Iterator[None]:
+    """Hide the programs of `tests.needs` if a test is short: `make quick` passes without them."""
+    if _rank(item) < len(MARKS):
+        yield
+        return
     before = os.environ["PATH"]
     os.environ["PATH"] = item.config.stash[SHORT_PATH]
     try:
-        return (yield)
+        yield
     finally:
         os.environ["PATH"] = before
 

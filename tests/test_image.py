@@ -76,6 +76,7 @@ def container(compiled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     build = ("--isolation", "chroot", "--layers", *arguments, "--file", DOCKERFILE)
     with (CACHE / "lock").open("w") as lock:
         flock(lock, LOCK_EX)
+        buildah("rm", "--all")  # those of a run that was killed
         if not buildah("images", "--quiet", "--filter", f"reference={BASE}"):
             make_base(tmp_path_factory.mktemp("base"))
         buildah("bud", *build, "--target", "libraries", "--tag", "localhost/libraries", ROOT)
