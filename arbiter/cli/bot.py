@@ -71,7 +71,7 @@ def run(
     matches: Annotated[int | None, _help("Stop after so many have ended.")] = None,
     move_time: Annotated[float | None, _help("Seconds that an answer may take, beside the clock.")] = None,
     start_time: Annotated[float, _help("Seconds that the program has to introduce itself.")] = 10.0,
-    restarts: Annotated[int, _help("How often in a match it is started again before the match is resigned.")] = 3,
+    restarts: Annotated[int, _help("In how many turns of a match it may fail before it is resigned.")] = 3,
     sandboxed: Annotated[
         Wanted,
         _help("Whether it runs in a sandbox: where there is one, or not without, or never.", name="--sandbox"),

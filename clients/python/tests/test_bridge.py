@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +15,16 @@ import pytest
 from arbiter_client import bridge
 from arbiter_protos.v1 import game_pb2
 from arbiter_protos.v1.play_pb2 import RecentMove
-from hypothesis import given
-from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from conftest import Messages, Peer
 
 # At each turn the program does what the next line of a file says; it records everything that it reads.
-PROGRAM = """
+PROGRAM = r"""
 import os, pathlib, sys, time
 here = pathlib.Path(sys.argv[1])
 def say(line):
-    sys.stdout.write(line + "\\n"); sys.stdout.flush()
+    sys.stdout.write(line + "\n"); sys.stdout.flush()
 with (here / "read").open("a") as notes:
     for line in sys.stdin:
         notes.write(line); notes.flush()
@@ -37,13 +35,14 @@ with (here / "read").open("a") as notes:
             break
         elif word == "go":
             todo = (here / "todo").read_text().splitlines()
-            (here / "todo").write_text("\\n".join(todo[1:]))
+            (here / "todo").write_text("\n".join(todo[1:]))
             if todo[0] == "crash":
                 os._exit(3)
             elif todo[0] == "silence":
                 (here / "silent").write_text("so it is")
             else:
-                say(todo[0])
+                data = todo[0].encode("latin-1").decode("unicode_escape").encode("latin-1")
+                sys.stdout.buffer.write(data + b"\n"); sys.stdout.flush()
 """
 
 
@@ -133,9 +132,14 @@ async def test_a_crashed_program_is_restarted_and_gets_the_same_turn(
 
 @pytest.mark.parametrize(
     ("does", "told"),
-    [("silence", "it did not answer within 0.2 s"), ("sing", "'sing': expected move TEXT"), ("crash", "exit code 3")],
+    [
+        ("silence", "it did not answer within 0.2 s"),
+        ("sing", "it did not answer within 0.2 s ('sing': expected move TEXT"),
+        ("move", "'move': expected move TEXT"),
+        ("crash", "exit code 3"),
+    ],
 )
-async def test_a_program_that_fails_too_often_resigns_only_its_match(
+async def test_a_program_that_fails_in_too_many_turns_resigns_only_its_match(
     peer: Peer,
     message: type[Messages],
     program: ScriptedProgram,
@@ -143,9 +147,12 @@ async def test_a_program_that_fails_too_often_resigns_only_its_match(
     does: str,
     told: str,
 ) -> None:
-    program.order(does, does, "move a1")
+    program.order(does, does, "move a1", does)
     async with playing(peer, program, restarts=1, move_s=0.2) as stream:
         await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
+        await stream.receipt(await stream.read("move"))  # two failures in a turn cost what one does
+        answer = RecentMove(ply=1, seat=2, move="c2")
+        await stream.say(turn=message.turn(2, last_moves=[answer], legal_moves=listed("b1")))
         assert (await stream.read("resign")).match_id == "m1"
         program.order("move b1")
         await stream.say(turn=message.turn(0, "m2", legal_moves=listed("b1")))
@@ -153,6 +160,54 @@ async def test_a_program_that_fails_too_often_resigns_only_its_match(
         assert (act.match_id, act.move.move) == ("m2", "b1")
     assert told in caplog.text
     assert "the match is resigned" in caplog.text
+
+
+async def test_a_program_that_fails_again_and_again_in_a_turn_without_a_clock_resigns(
+    peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("arbiter_client.bridge.bot.STARTS_A_TURN", 3)
+    program.order("crash", "crash", "crash")
+    async with playing(peer, program) as stream:
+        await stream.say(turn=message.turn(0, legal_moves=listed("a1")))
+        assert (await stream.read("resign")).match_id == "m1"
+    assert caplog.text.count("it is started again") == 2
+
+
+# What a program may print by mistake beside its answer `move a1`; `\\n` ends a line.
+MISTAKES = {
+    "a message of an engine": "info depth 4 score 12\\nmove a1",
+    "a remark in Latin-1": "# Z\\xfcge\\nmove a1",
+    "a line in Latin-1": "Z\\xfcge\\nmove a1",
+    "zeros": "\\0\\0\\nmove a1",
+    "words that begin like an answer": "move ordering took 5 ms\\nmove a1",
+    "carriage returns": "info\\r\\nmove a1\\r",
+    "a byte-order mark": "\\xef\\xbb\\xbfmove a1",
+    "an evaluation that is no number": "move a1 evaluation good line a1 b2",
+    "an answer twice": "move a1\\nmove a1",
+    "two answers": "move a1\\nmove a2",
+    "an answer and a resignation": "move a1\\nresign",
+    "an answer and half of one": "move a1\\nmove",
+    "a long line": "x" * 1_200_000 + "\\nmove a1",
+    "many lines": "info\\n" * 50_000 + "move a1",
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+async def test_what_a_program_prints_by_mistake_costs_no_match(
+    peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture, mistake: str
+) -> None:
+    program.order(*[MISTAKES[mistake]] * 3)
+    async with playing(peer, program, restarts=0) as stream:
+        for ply in (0, 2, 4):
+            last = [RecentMove(ply=ply - 1, seat=2, move="c2")] if ply else []
+            await stream.say(turn=message.turn(ply, last_moves=last, legal_moves=listed("a1", "a2")))
+            act = await stream.read("move")
+            assert (act.move.move, act.move.ply) == ("a1", ply)
+            await stream.receipt(act)
+    if mistake not in ("a remark in Latin-1", "a byte-order mark"):
+        assert "scribe" not in caplog.text.partition("skipped (so far 1): ")[0]
+        assert len(caplog.text.partition("skipped (so far 1): ")[2].partition("\n")[0]) in range(10, 300)
+    assert program.read().count("arbiter 1") == 2  # one for the introduction: it was never started again
 
 
 async def test_the_end_of_a_match_ends_a_running_choice_and_the_next_match_gets_a_new_process(
@@ -216,11 +271,15 @@ async def test_a_refusal_is_sent_with_the_turn(peer: Peer, message: type[Message
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("import os; os._exit(4)", "exit code 4"),
-        ("import time; time.sleep(60)", "did not introduce itself within 0.5 s"),
-        ("print('hum', flush=True); input(); input()", "'hum': expected name"),
-        ("import sys; sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); input(); input()", "not UTF-8"),
-        ("print('x' * 2_000_000, flush=True); input(); input()", "more than 1000000 bytes"),
+        ("import os; os._exit(4)", "it ended with exit code 4"),
+        ("import time; time.sleep(60)", r"did not introduce itself within 0.5 s \(does it write"),
+        ("input(); print('hum')", "it ended with exit code 0, after a line that was skipped: 'hum': expected name"),
+        ("input(); print('moves ' + 'x' * 999)", "'moves xxx.*…': expected a whole number"),
+        ("input(); import sys; sys.stdout.buffer.write(b'\\xff\\n')", "'\ufffd': expected name"),
+        ("input(); print('x' * 2_000_000)", "expected at most 1000000 bytes in a line"),
+        ("while True: print('tick')", r"it wrote 100001 lines, \d+ bytes, without an answer: 'tick': expected name"),
+        ("while True: print('#' * 999_999)", r"it wrote 11 lines, 11000000 bytes, without an answer"),
+        ("while True: print('x' * 999_999, end='')", "it wrote .* lines, .* bytes, without an answer"),
     ],
 )
 async def test_a_program_without_an_introduction_is_named(tmp_path: Path, text: str, why: str) -> None:
@@ -228,6 +287,12 @@ async def test_a_program_without_an_introduction_is_named(tmp_path: Path, text: 
     file.write_text(text)
     with pytest.raises(bridge.ProgramFailed, match=why):
         await bridge.introduce([sys.executable, str(file)], limit_s=0.5 if "0.5" in why else 240)
+
+
+async def test_a_program_may_introduce_itself_before_it_reads(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text("print('a banner'); print('name early'); print('ready', flush=True); input(); input()")
+    assert (await bridge.introduce([sys.executable, str(file)], limit_s=240)).name == "early"
 
 
 async def test_a_missing_program_can_not_be_started() -> None:
@@ -297,47 +362,3 @@ async def test_a_program_enters_tournaments_as_its_options_say(peer: Peer, progr
         assert (await stream.meet()).tournaments
         task.cancel()
         await asyncio.wait([task])
-
-
-WORDS, JSON = bridge.Words(), bridge.JsonLines()
-CHOICES = {
-    "move a1": '{"kind":"move","move":"a1"}',
-    "move a1 evaluation -5": '{"kind":"move","move":"a1","evaluation":-5}',
-    "move a1 evaluation 5 line a1 b2": '{"kind":"move","move":"a1","evaluation":5,"line":["a1","b2"]}',
-    "offer a1 line a1": '{"kind":"offer","move":"a1","line":["a1"],"mood":"good"}',
-    "claim": '{"kind":"claim"}',
-    "resign": '{"kind":"resign"}',
-    "# thinking": '{"kind":"remark","text":"thinking"}',
-}
-
-
-@pytest.mark.parametrize(("words", "json"), CHOICES.items())
-def test_both_formats_have_the_same_content(words: str, json: str) -> None:
-    assert WORDS.choice(words) == JSON.choice(json)
-
-
-@pytest.mark.parametrize("line", ["", "move", "move a1 b2", "move a1 evaluation x", "claim now", "MOVE a1"])
-def test_malformed_lines_are_refused(line: str) -> None:
-    if line:
-        with pytest.raises(bridge.NotUnderstood, match="expected"):
-            WORDS.choice(line)
-    else:
-        assert WORDS.choice(line) is None
-
-
-@given(
-    st.text(max_size=60)
-    | st.sampled_from(['{"kind":"move","move":7}', "[]", "[" * 100_000, '{"kind":"move","line":1}'])
-)
-def test_any_line_of_a_program_is_read_or_refused(line: str) -> None:
-    for language in (WORDS, JSON):
-        with suppress(bridge.NotUnderstood):
-            language.choice(line)
-        with suppress(bridge.NotUnderstood):
-            language.introduction(line, bridge.Introduction())
-
-
-def test_json_introduces_itself_in_one_object() -> None:
-    line = '{"kind":"ready","name":"n","version":"2","games":["pods"],"moves":9,"draws":true,"future":1}'
-    introduction = bridge.Introduction("n", "2", ("pods",), 9, True)
-    assert JSON.introduction(line, bridge.Introduction()) == (introduction, True)

@@ -6,11 +6,12 @@ languages, lines of words (`Words`) or lines of JSON (`JsonLines`); clients/line
 
 from arbiter_client.bridge.bot import Limits, ProgramBot, introduce, run
 from arbiter_client.bridge.json_lines import JsonLines
-from arbiter_client.bridge.language import Introduction, Language, NotUnderstood, Question
+from arbiter_client.bridge.language import AnswerMalformed, Introduction, Language, NotUnderstood, Question
 from arbiter_client.bridge.program import ProgramFailed
 from arbiter_client.bridge.words import Words
 
 __all__ = [
+    "AnswerMalformed",
     "Introduction",
     "JsonLines",
     "Language",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from types import TracebackType
 from typing import Final, Self
 
+from arbiter_client.backoff import Backoff
 from arbiter_client.bot import Bot, Choice, Extras, Resign
 from arbiter_client.bridge.language import Introduction, Language, Question, outcome_of
 from arbiter_client.bridge.program import Program, ProgramFailed
@@ -26,14 +28,18 @@ logger = logging.getLogger("arbiter_client")
 MARGIN_MS: Final = 20
 """Time that is subtracted from the time that a program may use, for the way of its answer to the arbiter."""
 
+STARTS_A_TURN: Final = 10
+"""After so many failures in one turn, with growing pauses, a bot resigns the match: it may have no clock to end it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits for a program.
 
-    start_s: for its introduction. move_s: for an answer, besides its clock; None: no limit. restarts: how often in a
-    match it is started again after a crash, a missing answer or a malformed one; after one more failure the bot resigns
-    the match. idle: how many programs are kept for the next match.
+    start_s: for its introduction. move_s: for an answer, besides its clock; None: no limit. restarts: in how many turns
+    of a match it may fail (a crash, a missing answer or a malformed one) and is started again; in one more turn the bot
+    resigns the match. In one turn it is started at most `STARTS_A_TURN` times. idle: how many programs are kept for the
+    next match.
     """
 
     start_s: float = 10.0
@@ -44,11 +50,11 @@ class Limits:
 
 @dataclass(slots=True, eq=False)
 class _Seat:
-    """A seat of a match: its program, whether the program was told of the match, and the number of failures."""
+    """A seat of a match: its program, and the plies of the turns in which a program of it failed."""
 
     match: LiveMatch
     program: Program | None = None
-    failures: int = 0
+    failed: set[int] = field(default_factory=set)
 
 
 class ProgramBot(Bot):
@@ -90,7 +96,8 @@ class ProgramBot(Bot):
     async def choose(self, turn: Turn) -> Choice:
         """Ask the program of the turn's seat; start it again if it fails."""
         seat = self._seat(turn.match)
-        while True:
+        backoff = Backoff()
+        for starts in itertools.count(1):
             try:
                 program = await self._program(seat)
                 question = await self._question(turn)
@@ -100,13 +107,15 @@ class ProgramBot(Bot):
                 raise
             except ProgramFailed as failure:
                 await self._drop(seat)
-                seat.failures += 1
-                last = seat.failures > self._limits.restarts
+                seat.failed.add(turn.ply)
+                last = len(seat.failed) > self._limits.restarts or starts == STARTS_A_TURN
                 what = "the match is resigned" if last else "it is started again"
                 where = f"match {turn.match.match_id} at ply {turn.ply}"
                 logger.error("%s in %s: %s; %s", self._called, where, failure, what)
                 if last:
-                    return Resign()
+                    break
+            await asyncio.sleep(backoff.next_s())
+        return Resign()
 
     async def refused(self, turn: Turn, refusal: ArbiterError) -> Choice | None:
         """Ask the program once more, with the reason of the refusal in the question."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from arbiter_client.bot import Choice, ClaimDraw, Move, OfferDraw, Resign
-from arbiter_client.bridge.language import VERSION, Introduction, NotUnderstood, Question
+from arbiter_client.bridge.language import VERSION, AnswerMalformed, Introduction, NotUnderstood, Question
 from arbiter_client.values.play import LiveMatch
 
 
@@ -22,10 +23,10 @@ class JsonLines:
         """Take the one object of kind `ready`."""
         said = _object(line)
         if said.get("kind") != "ready":
-            raise NotUnderstood(f"{line!r}: expected an object of kind ready")
+            raise NotUnderstood(line, "an object of kind ready")
         games = _value(line, said, "games", list, [])
-        if not all(isinstance(game, str) for game in games):
-            raise NotUnderstood(f"{line!r}: expected texts in games")
+        if not all(_is(game, str) for game in games):
+            raise NotUnderstood(line, "texts in games")
         return replace(
             so_far,
             name=_value(line, said, "name", str, ""),
@@ -72,16 +73,16 @@ class JsonLines:
         said = _object(line)
         match said.get("kind"):
             case "move":
-                return _move(line, said)
+                return _move(line, said, Move)
             case "offer":
-                return OfferDraw(_move(line, said))
+                return _move(line, said, lambda *of: OfferDraw(Move(*of)))
             case "claim":
                 return ClaimDraw()
             case "resign":
                 return Resign()
             case "remark":
                 return None
-        raise NotUnderstood(f"{line!r}: expected an object of kind move, offer, claim, resign or remark")
+        raise NotUnderstood(line, "an object of kind move, offer, claim, resign or remark")
 
     def end(self, outcome: str, reason: str) -> list[str]:
         """Return one object."""
@@ -99,10 +100,10 @@ def _line(kind: str, **fields: Any) -> str:
 def _object(line: str) -> dict[str, Any]:
     try:
         said = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise NotUnderstood(f"{line!r}: expected a JSON object ({error})") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError
+        raise NotUnderstood(line, f"a JSON object ({error})") from None
     if not isinstance(said, dict):
-        raise NotUnderstood(f"{line!r}: expected a JSON object")
+        raise NotUnderstood(line, "a JSON object")
     return said
 
 
@@ -110,16 +111,27 @@ def _value(line: str, said: dict[str, Any], name: str, kind: type, default: Any)
     value = said.get(name)
     if value is None:
         return default
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise NotUnderstood(f"{line!r}: expected {kind.__name__} in {name}")
+    if not _is(value, kind):
+        raise NotUnderstood(line, f"{kind.__name__} in {name}")
     return value
 
 
-def _move(line: str, said: dict[str, Any]) -> Move:
-    expected = _value(line, said, "line", list, [])
-    if not all(isinstance(move, str) for move in expected):
-        raise NotUnderstood(f"{line!r}: expected moves in line")
-    text = _value(line, said, "move", str, "")
-    if not text:
-        raise NotUnderstood(f"{line!r}: expected a move")
-    return Move(text, _value(line, said, "evaluation", int, None), expected)
+def _is(value: object, kind: type) -> bool:
+    """Return whether a value is of a kind, and can be sent: a text in UTF-8, a number of at most 9 digits."""
+    if isinstance(value, str):
+        return kind is str and not any("\ud800" <= letter <= "\udfff" for letter in value)
+    if isinstance(value, int) and kind is int:
+        return not isinstance(value, bool) and abs(value) < 10**9
+    return isinstance(value, kind)
+
+
+def _move(line: str, said: dict[str, Any], made: Callable[[str, int | None, Sequence[str]], Choice]) -> Choice:
+    """Return the choice that `made` makes of a move, its evaluation and its line."""
+    text, evaluation, expected = said.get("move"), said.get("evaluation"), said.get("line")
+    if not (text and _is(text, str)):
+        raise AnswerMalformed(line, "a text in move")
+    if evaluation is not None and not _is(evaluation, int):
+        raise NotUnderstood(line, "a whole number in evaluation", made(text, None, ()))
+    if expected is not None and not (isinstance(expected, list) and all(_is(move, str) for move in expected)):
+        raise NotUnderstood(line, "a list of texts in line", made(text, evaluation, ()))
+    return made(text, evaluation, expected or [])

@@ -13,8 +13,28 @@ VERSION: Final = 1
 """The version of both languages. A program ignores what a newer version has added."""
 
 
+QUOTED: Final = 80  #: characters of a line that a message quotes
+
+
 class NotUnderstood(Exception):
-    """A program has written a line that is not of its language; the text quotes it, and says what was expected."""
+    """A program has written a line that is not of its language; the text quotes it, and says what was expected.
+
+    `readable` is the choice in the part of the line that can be read, None if there is none.
+    """
+
+    def __init__(self, line: str, expected: str, readable: Choice | None = None) -> None:
+        """Take the line, and a noun for what was expected."""
+        super().__init__(f"{quoted(line)}: expected {expected}")
+        self.readable = readable
+
+
+class AnswerMalformed(NotUnderstood):
+    """The line is meant as an answer, and no choice can be read in it: the program will write no other one."""
+
+
+def quoted(line: str) -> str:
+    """Return a line, or its beginning, in quotes and on one line, for a message."""
+    return repr(line if len(line) <= QUOTED else line[:QUOTED] + "…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +89,10 @@ class Language(Protocol):
         """Return the lines of a question."""
 
     def choice(self, line: str) -> Choice | None:
-        """Return the choice in a line of a program; None for a line that is only a remark. Raises NotUnderstood."""
+        """Return the choice in a line of a program; None for a line that is only a remark.
+
+        Raises NotUnderstood for a line to skip, and AnswerMalformed.
+        """
 
     def end(self, outcome: str, reason: str) -> list[str]:
         """Return the line that announces the end of a match; `outcome` is as of `outcome_of`."""

@@ -8,16 +8,19 @@ import logging
 import os
 import shlex
 import signal
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from arbiter_client.bot import Choice
-from arbiter_client.bridge.language import Introduction, Language, NotUnderstood, Question
+from arbiter_client.bridge.language import AnswerMalformed, Introduction, Language, NotUnderstood, Question, quoted
 from arbiter_client.values.play import LiveMatch
 
 logger = logging.getLogger("arbiter_client")
 
-LONGEST_LINE: Final = 1_000_000  #: bytes that a program may write in a line
+LONGEST_LINE: Final = 1_000_000  #: bytes of a line that is read; a longer one is skipped
+MOST_LINES: Final = 100_000  #: how many lines that are no answers a program may write before its next answer,
+MOST_BYTES: Final = 10_000_000  #: and of how many bytes; more of them end it
+BREATH: Final = 1_000  #: how many lines are read before the event loop gets its turn
 FAREWELL_S: Final = 2.0  #: how long a program has to end after it was asked to
 EMPTYING_S: Final = 2.0  #: how long a program without an answer has to flush its buffers after its input is closed
 FLUSH: Final = (
@@ -26,16 +29,29 @@ FLUSH: Final = (
 
 
 class ProgramFailed(Exception):
-    """A program has ended, does not answer, or has written a malformed line; the text is a sentence for people."""
+    """A program has ended, does not answer, or its answer can't be read; the text is a sentence for people."""
 
 
 class Program:
-    """One running program. Its standard error is that of this process."""
+    """One running program. Its standard error is that of this process.
 
-    def __init__(self, process: asyncio.subprocess.Process, language: Language) -> None:
+    Its lines are read as they come, at any time. One that is no answer, or comes when nothing was asked, is skipped:
+    the log quotes the first of them, the tenth, the hundredth and so on. So a program that writes an answer twice, or
+    the messages of a library, goes on.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, language: Language, called: str) -> None:
         self._process = process
         self._language = language
+        self._called = called
         self._answered = False
+        self._reads: Callable[[str], Any] = language.choice  # what makes an answer of a line; None: not yet
+        self._asked: asyncio.Future[Any] | None = None
+        self._failure = ""  # why no more lines will come
+        self._skipped = 0
+        self._misread = ""  # the last line that was not understood since something was asked, and why
+        self._lines = self._bytes = 0  # since its last answer
+        self._listening = asyncio.create_task(self._listen())
         self.introduction = Introduction()
 
     @classmethod
@@ -55,15 +71,17 @@ class Program:
             )
         except OSError as error:
             raise ProgramFailed(f"it can't be started: {error.strerror or error}") from None
-        program = cls(process, language)
+        program = cls(process, language, called)
         silence = "%s has not introduced itself for %g s: if it has written its lines, they wait in a buffer: " + FLUSH
         warning = asyncio.get_running_loop().call_later(limit_s / 2, logger.warning, silence, called, limit_s / 2)
         try:
             async with asyncio.timeout(limit_s):
                 await program._introduce()
         except TimeoutError:
-            late = await program._writes_at_the_end()
-            why = f"it wrote only once its input was closed: {FLUSH}" if late else "does it write these lines at all?"
+            why = program._misread or "does it write these lines at all?"
+            if not program._lines and await program._writes_at_the_end():
+                why = f"it wrote only once its input was closed: {FLUSH}"
+            await program.kill()
             raise ProgramFailed(f"it did not introduce itself within {limit_s:g} s ({why})") from None
         except BaseException:
             await program.kill()
@@ -78,14 +96,12 @@ class Program:
         return self._process.returncode is None
 
     async def _introduce(self) -> None:
-        await self._write(self._language.greeting())
-        complete = False
-        while not complete:
-            line = await self._line()
-            try:
-                self.introduction, complete = self._language.introduction(line, self.introduction)
-            except NotUnderstood as error:
-                raise ProgramFailed(str(error)) from None
+        def introduced(line: str) -> Introduction | None:
+            self.introduction, complete = self._language.introduction(line, self.introduction)
+            return self.introduction if complete else None
+
+        await self._ask(self._language.greeting(), introduced)
+        self._reads = self._language.choice
 
     async def begin(self, match: LiveMatch) -> None:
         """Tell it of a match. Raises ProgramFailed."""
@@ -95,18 +111,16 @@ class Program:
         """Return its choice, within a time limit in seconds. Raises ProgramFailed."""
         try:
             async with asyncio.timeout(limit_s):
-                await self._write(self._language.question(question))
-                while True:
-                    try:
-                        choice = self._language.choice(await self._line())
-                    except NotUnderstood as error:
-                        raise ProgramFailed(str(error)) from None
-                    if choice is not None:
-                        self._answered = True
-                        return choice
+                for _ in range(2):  # rounds of the event loop: what it wrote before answers nothing, and is read now
+                    await asyncio.sleep(0)
+                choice: Choice = await self._ask(self._language.question(question), self._language.choice)
         except TimeoutError:
-            why = "" if self._answered else f" (if it has, its line waits in a buffer: {FLUSH})"
+            why = f" ({self._misread})" if self._misread else ""
+            if not (self._answered or why):
+                why = f" (if it has, its line waits in a buffer: {FLUSH})"
             raise ProgramFailed(f"it did not answer within {limit_s:g} s{why}") from None
+        self._answered = True
+        return choice
 
     async def end(self, outcome: str, reason: str) -> None:
         """Tell it how its match ended. Raises ProgramFailed."""
@@ -124,6 +138,10 @@ class Program:
 
     async def kill(self) -> None:
         """End it, and every process that it has started."""
+        self._listening.cancel()
+        await self._end()
+
+    async def _end(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._process.wait()
@@ -134,12 +152,27 @@ class Program:
         self._process.stdin.close()
         try:
             async with asyncio.timeout(EMPTYING_S):
-                await self._line()
+                await self._ask([], lambda line: line or True)
         except (ProgramFailed, TimeoutError):
             return False
         finally:
             await self.kill()
         return True
+
+    async def _ask(self, lines: Sequence[str], reads: Callable[[str], Any]) -> Any:
+        """Write lines, and return what `reads` makes of the first line that it makes something of."""
+        self._reads, self._misread = reads, ""
+        asked = self._asked = asyncio.get_running_loop().create_future()
+        try:
+            if lines:
+                await self._write(lines)
+            if self._failure and not asked.done():
+                raise ProgramFailed(self._failure)
+            return await asked
+        finally:
+            self._asked = None
+            if asked.done() and not asked.cancelled():
+                asked.exception()  # if it was not raised here, another one was
 
     async def _write(self, lines: Sequence[str]) -> None:
         assert self._process.stdin is not None
@@ -149,21 +182,68 @@ class Program:
         except (BrokenPipeError, ConnectionResetError):
             raise ProgramFailed(await self._ended()) from None
 
-    async def _line(self) -> str:
+    async def _listen(self) -> None:
+        """Read its lines until it ends, or writes too much."""
         assert self._process.stdout is not None
+        long = False
+        while not self._failure:
+            try:
+                data = await self._process.stdout.readuntil(b"\n")
+            except asyncio.IncompleteReadError:
+                self._fail(await self._ended())
+            except asyncio.LimitOverrunError as error:
+                long = True
+                self._bytes += len(await self._process.stdout.readexactly(error.consumed))
+            else:
+                self._hear(data, long)
+                long = False
+            if self._lines > MOST_LINES or self._bytes > MOST_BYTES:
+                self._fail(f"it wrote {self._lines} lines, {self._bytes} bytes, without an answer: {self._misread}")
+                await self._end()
+            if self._lines % BREATH == 0:
+                await asyncio.sleep(0)
+
+    def _fail(self, failure: str) -> None:
+        """Say that no more lines will come, and why."""
+        self._failure = failure
+        if self._asked is not None and not self._asked.done():
+            self._asked.set_exception(ProgramFailed(failure))
+
+    def _hear(self, data: bytes, long: bool) -> None:
+        """Read a line: an answer, or one to skip. `long`: it is the end of a line that is longer than is read."""
+        self._lines += 1
+        self._bytes += len(data)
+        line = data.decode(errors="replace").strip("\r\n\ufeff")
+        asked = self._asked if self._asked is not None and not self._asked.done() else None
         try:
-            data = await self._process.stdout.readuntil(b"\n")
-        except asyncio.IncompleteReadError:
-            raise ProgramFailed(await self._ended()) from None
-        except asyncio.LimitOverrunError:
-            raise ProgramFailed(f"it wrote a line of more than {LONGEST_LINE} bytes") from None
-        try:
-            return data.decode().rstrip("\r\n")
-        except UnicodeDecodeError:
-            raise ProgramFailed(f"it wrote a line that is not UTF-8: {data[:60]!r}") from None
+            if long:
+                raise NotUnderstood(line, f"at most {LONGEST_LINE} bytes in a line")
+            said = self._reads(line)
+        except AnswerMalformed as error:
+            self._skip(str(error))
+            if asked is not None:
+                asked.set_exception(ProgramFailed(str(error)))
+            return
+        except NotUnderstood as error:
+            self._skip(str(error))
+            said = error.readable
+        if said is None:
+            return
+        if asked is None:
+            self._skip(f"{quoted(line)}: nothing was asked")
+            return
+        asked.set_result(said)
+        self._lines = self._bytes = 0
+
+    def _skip(self, why: str) -> None:
+        self._misread = why
+        self._skipped += 1
+        if str(self._skipped).strip("0") == "1":
+            logger.warning("%s wrote a line that is skipped (so far %d): %s", self._called, self._skipped, why)
 
     async def _ended(self) -> str:
         """Return how a program that has closed its streams ended; one that still runs is ended."""
-        await self.kill()
+        await self._end()
         code = self._process.returncode or 0
-        return f"it ended with signal {-code}" if code < 0 else f"it ended with exit code {code}"
+        ended = f"it ended with signal {-code}" if code < 0 else f"it ended with exit code {code}"
+        return f"{ended}, after a line that was skipped: {self._misread}" if self._misread else ended

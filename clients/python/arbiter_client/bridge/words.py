@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from arbiter_client.bot import Choice, ClaimDraw, Move, OfferDraw, Resign
-from arbiter_client.bridge.language import VERSION, Introduction, NotUnderstood, Question
+from arbiter_client.bridge.language import VERSION, AnswerMalformed, Introduction, NotUnderstood, Question, quoted
 from arbiter_client.values.play import LiveMatch
 
 REMARK: Final = "#"
@@ -34,12 +35,14 @@ class Words:
             case "games":
                 return replace(so_far, games=tuple(rest.split())), False
             case "moves":
-                return replace(so_far, moves=_number(line, rest)), False
+                if not _is_number(rest):
+                    raise NotUnderstood(line, f"a whole number, not {quoted(rest)}")
+                return replace(so_far, moves=int(rest)), False
             case "draws" if rest in ("yes", "no"):
                 return replace(so_far, draws=rest == "yes"), False
         if not word or word.startswith(REMARK):
             return so_far, False
-        raise NotUnderstood(f"{line!r}: expected name, version, games, moves N, draws yes, or ready")
+        raise NotUnderstood(line, "name, version, games, moves N, draws yes, or ready")
 
     def match(self, match: LiveMatch) -> list[str]:
         """Return one line: game, seat, time control, whether it is rated, id, opponent."""
@@ -75,14 +78,18 @@ class Words:
             return None
         match words:
             case ["move", text, *more]:
-                return _move(line, text, more)
+                return _move(line, text, more, Move)
             case ["offer", text, *more]:
-                return OfferDraw(_move(line, text, more))
+                return _move(line, text, more, lambda *said: OfferDraw(Move(*said)))
             case ["claim"]:
                 return ClaimDraw()
             case ["resign"]:
                 return Resign()
-        raise NotUnderstood(f"{line!r}: expected {EXPECTED}")
+            case ["move" | "offer"]:
+                raise AnswerMalformed(line, EXPECTED)
+            case ["claim", *_]:
+                raise NotUnderstood(line, EXPECTED, ClaimDraw())
+        raise NotUnderstood(line, EXPECTED)
 
     def end(self, outcome: str, reason: str) -> list[str]:
         """Return one line."""
@@ -93,18 +100,19 @@ class Words:
         return ["quit"]
 
 
-def _move(line: str, text: str, more: list[str]) -> Move:
+def _move(line: str, text: str, more: list[str], made: Callable[[str, int | None, Sequence[str]], Choice]) -> Choice:
+    """Return the choice that `made` makes of a move, its evaluation and its line."""
     evaluation, expected = None, list[str]()
     if more[:1] == ["evaluation"] and len(more) > 1:
-        evaluation, more = _number(line, more[1]), more[2:]
+        if not _is_number(more[1]):
+            raise NotUnderstood(line, f"a whole number, not {quoted(more[1])}", made(text, None, ()))
+        evaluation, more = int(more[1]), more[2:]
     if more[:1] == ["line"]:
         expected, more = more[1:], []
     if more:
-        raise NotUnderstood(f"{line!r}: expected {EXPECTED}")
-    return Move(text, evaluation, expected)
+        raise NotUnderstood(line, EXPECTED)  # such as a remark that begins with the word move
+    return made(text, evaluation, expected)
 
 
-def _number(line: str, word: str) -> int:
-    if not (word.removeprefix("-").isdigit() and word.isascii() and len(word) <= 9):
-        raise NotUnderstood(f"{line!r}: expected a whole number, not {word!r}")
-    return int(word)
+def _is_number(word: str) -> bool:
+    return word.removeprefix("-").isdigit() and word.isascii() and len(word) <= 9
