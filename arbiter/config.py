@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from arbiter.errors import OperatorError
+from arbiter.text_files import text_of
 from arbiter.toml_lines import places
 
 LARGEST_FILE = 65_536  #: maximum bytes of a configuration file
@@ -394,7 +395,7 @@ def load(file: Path | None = None, **given: Any) -> Settings:
             FromFile(**{name: value for name, value in given.items() if value is not None}), given
         )
     except ValidationError as error:
-        lines = places(file.read_text("utf-8")) if file is not None else {}
+        lines = places(text_of(file.read_bytes())) if file is not None else {}
         wrong = "; ".join(
             _wrong(item["type"], tuple(map(str, item["loc"])), item["msg"], lines) for item in error.errors()
         )
@@ -462,6 +463,6 @@ def _read(file: Path) -> dict[str, Any]:
     if len(data) > LARGEST_FILE:
         raise OperatorError(f"the configuration file {file} has {len(data)} bytes: at most {LARGEST_FILE} are read")
     try:
-        return tomllib.loads(data.decode())
+        return tomllib.loads(text_of(data))
     except (ValueError, RecursionError) as error:
         raise OperatorError(f"the configuration file {file} is not TOML: {error}") from None

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from arbiter.cli.failure import Failure
 from arbiter.errors import parameter_invalid
+from arbiter.text_files import text_of
 
 FIELD: Final = "file"
 SECTION: Final = "openings"
@@ -32,11 +33,11 @@ def with_lines(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 def read_lines(path: Path) -> dict[str, list[list[str]]]:
     """Return the lines of a file, by variant, each a list of moves. Raises Failure."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = text_of(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise Failure(f"can't read the openings in {path}: {getattr(error, 'strerror', None) or error}") from None
     found: dict[str, list[list[str]]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         variant, *moves = line.partition("#")[0].split() or [""]
         if not variant:
             continue

@@ -24,6 +24,7 @@ from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow, read_policy
 from arbiter.runtime.limits import BOUNDS, ResourceLimits
+from arbiter.text_files import text_of
 from arbiter.toml_lines import line_of, places
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Spec
@@ -80,11 +81,11 @@ def read_file(path: Path) -> arb.TournamentSpec:
 def read_all(path: Path) -> File:
     """Return the whole content of a file. Raises Failure, which names the file, the line, the field and what to do."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path.read_bytes())
         values = tomllib.loads(text)
     except OSError as error:
         raise Failure(f"can't read {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise Failure(f"{path} is no TOML file: {error}") from None
     bots, limits = values.pop(BOTS, []), values.pop(SANDBOX, {})
     try:

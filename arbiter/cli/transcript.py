@@ -20,6 +20,7 @@ from arbiter.games.line import follow
 from arbiter.matches import notation, read
 from arbiter.matches.record_errors import RecordError
 from arbiter.matches.transcript import split
+from arbiter.text_files import text_of
 
 
 def transcript(
@@ -71,11 +72,11 @@ def _as_text(lines: bytes) -> bytes:
 def _replay_report(file: Path) -> str:
     """Return the players, the result and the final position of a readable text."""
     try:
-        written = notation.read(read_file(file).decode())
-    except UnicodeDecodeError:
-        raise Failure(f"{file} is not text in UTF-8") from None
+        written = notation.read(text_of(read_file(file)))
     except RecordError as error:
         raise Failure(f"{file}, {error}") from None
+    except ValueError as error:
+        raise Failure(f"can't read {file}: {error}") from None
     tags, moves = written.tags, [move.move for move in written.moves]
     game = registry.game(tags["Game"])
     line = follow(game, game.initial(), moves)

@@ -22,6 +22,7 @@ from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import elapsed, limits_hit, so_far, unusual, view_of, void_matches
 from arbiter.cli.tournament_spec import File, read_all, read_file
+from arbiter.text_files import text_of
 
 RUNS: Final = Path("arbiter-runs")
 PLAN: Final = "tournament.toml"
@@ -67,7 +68,9 @@ def run(
         say(file.caution, "yellow")
     walls, remark = chosen("off" if no_sandbox else sandbox, file.limits)
     runs = directory or RUNS / specification.stem
-    folder = _run_to_resume(newest(runs, PLAN), file) if resume else begin(runs, PLAN, specification.read_text("utf-8"))
+    folder = (
+        _run_to_resume(newest(runs, PLAN), file) if resume else begin(runs, PLAN, text_of(specification.read_bytes()))
+    )
     terms = RunSettings(port, games, walls, specification.resolve().parent, specification.resolve())
     again = ["arbiter", "tournament", "run", str(specification), "--resume"]
     again += ["--directory", str(directory)] if directory else []

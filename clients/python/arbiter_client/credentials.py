@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from arbiter_client.errors import CredentialsError
+from arbiter_client.text_files import text_of
 
 try:
     import fcntl
@@ -40,10 +41,10 @@ def entries() -> Entries:
     """Return the content of the file. Raises CredentialsError if it is unreadable or not a credentials file."""
     file = path()
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(text_of(file.read_bytes()))
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise CredentialsError(f"can't use the credentials file {file}: {error}; mend it or move it away") from None
     for players in content.values():
         if not isinstance(players, dict) or not all(isinstance(token, str) for token in players.values()):
