@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arbiter.games import registry
-from arbiter.testing.vectors import items, lines, positions, refusals, transcripts
+from arbiter.testing.vectors import items, lines, positions, refusals, time_controls, transcripts
 from arbiter.testing.vectors.layout import laid_out
 
 KEPT = "README.md"  #: written by hand
@@ -17,6 +17,7 @@ def generated(golden: Path) -> Iterator[tuple[str, bytes]]:
     yield "refusals.json", laid_out(refusals.vectors()).encode()
     yield "items.json", laid_out(items.vectors()).encode()
     yield "lines.json", laid_out(lines.vectors()).encode()
+    yield "time_controls.json", laid_out(time_controls.vectors()).encode()
     for game in registry.BUNDLED:
         yield f"positions/{game}.json", laid_out(positions.vectors(game, golden)).encode()
     for name, data in transcripts.vectors():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError
+from arbiter_client.time_control import same
 from arbiter_client.values.game import LegalMove, MatchPly
 from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, TournamentCall, Turn
 from arbiter_client.values.player import Challenge, ChallengeClosed, Terms
@@ -149,8 +150,8 @@ class Bot(ABC):
         return not self.games or game in self.games or game.partition("(")[0] in self.games
 
     def plays_at(self, time_control: str) -> bool:
-        """Return whether the bot plays at a time control."""
-        return not self.time_controls or time_control in self.time_controls
+        """Return whether the bot plays at a time control: `60s` in `time_controls` stands for `1m` too."""
+        return not self.time_controls or any(same(time_control, own) for own in self.time_controls)
 
     def objection(self, challenge: Challenge) -> str:
         """Return the reason why the bot's attributes exclude a challenge or seek; '' if they do not."""

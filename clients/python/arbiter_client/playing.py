@@ -20,6 +20,7 @@ from arbiter_client.errors import ArbiterError, ClientError, CredentialsError, R
 from arbiter_client.outbox import Outbox
 from arbiter_client.runner import BotRunner
 from arbiter_client.session import Session, Waiting
+from arbiter_client.time_control import ALLOWED, canonical
 
 logger = logging.getLogger("arbiter_client")
 
@@ -55,9 +56,11 @@ async def play(
     that was never reached; a lost connection is tried again without end. `on_error` is the cost of an exception in
     `choose`: the match ("resign"), the time on the clock ("wait"), or the whole run ("raise": BotFailed).
 
-    Raises ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere),
-    ConnectionFailed, CredentialsError, BotFailed.
+    Raises ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere), and before
+    anything is sent if one of its time controls is none (PARAMETER_INVALID); ConnectionFailed, CredentialsError,
+    BotFailed.
     """
+    _check_time_controls(bot)
     name = name or os.environ.get("ARBITER_NAME") or bot.name
     async with Client(server, token=token, name=name, tls=tls, patience_s=patience_s) as client:
         connection = client.connection
@@ -88,6 +91,24 @@ async def play(
             runner.close()
             stream.cancel()
             await asyncio.wait([stream])
+
+
+def _check_time_controls(bot: Bot) -> None:
+    """Raise the arbiter's refusal for what is no time control: with it, the bot would wait for a match in vain."""
+
+    def refusal(what: str, where: str, allowed: str, message: str) -> ArbiterError:
+        facts = {"what": what, "where": where, "allowed": allowed}
+        return ArbiterError(Reason.PARAMETER_INVALID, f"{bot.name or 'the bot'}: {message}", "INVALID_ARGUMENT", facts)
+
+    if isinstance(bot.time_controls, str):
+        allowed = f"a list of them: [{bot.time_controls!r}]"
+        message = f"time_controls is {bot.time_controls!r}: expected {allowed}"
+        raise refusal(bot.time_controls, "time_controls", allowed, message)
+    for what in [*bot.time_controls, *(terms.time_control for terms in bot.seeks if terms.time_control)]:
+        try:
+            canonical(what)
+        except ValueError as error:
+            raise refusal(what, "time", ALLOWED, str(error)) from None
 
 
 async def _farewell(session: Session, runner: BotRunner, stream: asyncio.Task[None]) -> None:

@@ -12,6 +12,7 @@ from arbiter_client.backoff import Backoff
 from arbiter_client.client import Client
 from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason
 from arbiter_client.slots import MatchSlots
+from arbiter_client.time_control import same
 from arbiter_client.values.player import Challenge, Terms
 
 logger = logging.getLogger("arbiter_client")
@@ -158,5 +159,5 @@ class Seeker:
 def _fits(seek: Challenge, terms: Terms) -> bool:
     """Return whether an open seek has the given terms. Terms that were left to the server match anything."""
     said = seek.terms
-    same = (said.game, said.rated) == (terms.game, terms.rated)
-    return same and terms.time_control in ("", said.time_control) and terms.seat in (0, said.seat)
+    alike = (said.game, said.rated) == (terms.game, terms.rated) and terms.seat in (0, said.seat)
+    return alike and (not terms.time_control or same(terms.time_control, said.time_control))

@@ -18,6 +18,7 @@ import pytest
 from arbiter_client.engines import standing
 from arbiter_client.errors import from_refusal, from_rpc
 from arbiter_client.runner import joined
+from arbiter_client.time_control import canonical, same
 from arbiter_client.values.reading import read
 from arbiter_protos.v1 import match_pb2, play_pb2, refusal_pb2
 
@@ -165,6 +166,20 @@ async def test_a_bot_handles_all_items(peer: Peer) -> None:
 def test_the_moves_up_to_a_turn(row: dict[str, Any]) -> None:
     turn = play_pb2.Turn(ply=row["ply"], last_moves=[play_pb2.RecentMove(**move) for move in row["last_moves"]])
     assert joined(tuple(row["known"]), turn) == (None if row["gap"] else tuple(row["moves"]))
+
+
+# Time controls
+
+
+@named(load("time_controls.json"))
+def test_time_controls_have_a_canonical_form(row: dict[str, Any]) -> None:
+    if row["canonical"] is None:
+        with pytest.raises(ValueError, match="time control"):
+            canonical(row["text"])
+    else:
+        assert canonical(row["text"]) == row["canonical"]
+    assert same(row["text"], row["canonical"] or "5m") == (row["canonical"] is not None)
+    assert same(row["text"], row["text"])
 
 
 # Rules
