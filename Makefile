@@ -88,10 +88,10 @@ COMMITS := tests/store/test_writer.py tests/store/test_journal.py tests/store/te
 # tests/test_compiled_tests.py compares these lists with the modules that are compiled.
 OF_MODULES := tests/boards tests/games tests/matches tests/wire tests/service/matches tests/service/observing \
   tests/service/play tests/service/record tests/service/test_token_bucket.py tests/runtime/test_build.py \
-  tests/runtime/test_clock_and_ids.py tests/runtime/test_seals.py tests/store/test_arrays.py \
+  tests/runtime/test_clock_and_ids.py tests/keys/test_seals.py tests/store/test_arrays.py \
   tests/store/test_numbering.py tests/store/test_seals.py tests/rpc/test_play.py tests/rpc/test_play_sender.py \
   tests/rpc/test_streams.py tests/rpc/test_writes.py $(COMMITS)
-OF_MEASUREMENTS := tests/runtime/test_metrics.py tests/runtime/test_traces.py
+OF_MEASUREMENTS := tests/observability/test_metrics.py tests/observability/test_traces.py
 COMPILED_MODULES := $(OF_MODULES) $(OF_MEASUREMENTS) tests/simulation tests/rpc/test_unread.py
 SHORT_COMPILED := $(OF_MODULES) tests/testing/test_transcripts.py --ignore tests/service/matches/test_exactly_once.py \
   --ignore tests/games/test_console.py --ignore tests/games/test_registry.py --ignore tests/matches/test_canonical.py

@@ -16,12 +16,12 @@ from tests.documents import ROOT
 
 OTHER_NAMES = {
     "arbiter/bench/bare_path.py": "tests/runtime/test_build.py",
-    "arbiter/bootstrap/traced_messages.py": "tests/runtime/test_traces.py",
+    "arbiter/bootstrap/traced_messages.py": "tests/observability/test_traces.py",
     "arbiter/rpc/live_events.py": "tests/rpc/test_streams.py",
     "arbiter/rpc/play_messages.py": "tests/rpc/test_play.py",
     "arbiter/runtime/clock.py": "tests/runtime/test_clock_and_ids.py",
-    "arbiter/runtime/counts.py": "tests/runtime/test_metrics.py",
-    "arbiter/runtime/traced_moves.py": "tests/runtime/test_traces.py",
+    "arbiter/observability/counts.py": "tests/observability/test_metrics.py",
+    "arbiter/observability/traced_moves.py": "tests/observability/test_traces.py",
     "arbiter/store/_commit_thread.c": "tests/store/test_unlocked.py",
     "arbiter/store/jobs.py": "tests/store/test_writer.py",
     "arbiter/store/records.py": "tests/store/test_seals.py",

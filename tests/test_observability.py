@@ -19,8 +19,8 @@ import pytest
 import yaml
 
 from arbiter.runtime.loopback import free_port
+from tests.observability.test_metrics import measured, play
 from tests.processes import WAIT_S
-from tests.runtime.test_metrics import measured, play
 
 pytestmark = pytest.mark.long
 

@@ -51,7 +51,7 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "tests/rpc/test_limits.py": ONE_SUBJECT,
     "tests/rpc/test_rights.py": "the table of rights, and what makes the requests for its cells",
     "tests/rpc/test_tournaments.py": ONE_SUBJECT,
-    "tests/runtime/escapes/attempts.py": "it runs as a single file, where nothing can be imported",
+    "tests/sandbox/escapes/attempts.py": "it runs as a single file, where nothing can be imported",
     "tests/service/matches/test_registry.py": ONE_SUBJECT,
     "tests/service/observing/test_feed.py": ONE_SUBJECT,
     "tests/service/play/test_challenges.py": ONE_SUBJECT,
@@ -74,7 +74,7 @@ STARTED: Final[Mapping[str, str]] = {
     "arbiter/store/migrations/env.py": "Alembic runs it",
     "clients/python/arbiter_client/bots/wire.py": "`arbiter serve --bot` and others find bots by their files",
     "tests/clients/flaky.py": "maintainers run it, as it says itself",
-    "tests/runtime/escapes/attempts.py": "it runs as a file in the sandbox, where there is no package",
+    "tests/sandbox/escapes/attempts.py": "it runs as a file in the sandbox, where there is no package",
 }
 """The modules that no other module uses, and who runs them. Alembic's versions and what pytest collects are known."""
 

@@ -61,10 +61,10 @@ TYPOS: Final = (
     ),
     Typo("arbiter/service/record/announcing.py", "self.head: Final", "self.haed: Final", WIRING, "note:     head"),
     Typo(
-        "arbiter/runtime/traced_moves.py",
+        "arbiter/observability/traced_moves.py",
         "self.summary: Final",
         "self.sumary: Final",
-        "arbiter/runtime/traced_moves.py",
+        "arbiter/observability/traced_moves.py",
         "note:     summary",
     ),
     Typo(

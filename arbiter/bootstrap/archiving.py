@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine
 
 from arbiter.bootstrap.store import seals_of
 from arbiter.errors import OperatorError
-from arbiter.runtime.watermark import Watermark
+from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import RecordDamaged, Seals
 from arbiter.store import archive
 from arbiter.store.database import named, opened, shown

@@ -20,9 +20,9 @@ import structlog
 
 from arbiter.bootstrap.store import seals_of
 from arbiter.errors import OperatorError
+from arbiter.keys.key_ring import KeyRing
+from arbiter.keys.watermark import Watermark
 from arbiter.runtime import private
-from arbiter.runtime.keys import KeyRing
-from arbiter.runtime.watermark import Watermark
 from arbiter.store import derived
 from arbiter.store.copying import Progress, copy
 from arbiter.store.database import opened, shown

@@ -13,7 +13,7 @@ from arbiter.bus.addresses import servers_of
 from arbiter.bus.messages import DOMAIN, Envelopes
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
-from arbiter.runtime.keys import KeyRing
+from arbiter.keys.key_ring import KeyRing
 from arbiter.service.ports.bus import Bus
 
 if TYPE_CHECKING:

@@ -25,13 +25,13 @@ from arbiter.bootstrap.tracing import tracing
 from arbiter.bus.addresses import shown as shown_bus
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
+from arbiter.keys.key_ring import KeyRing
+from arbiter.keys.watermark import SUFFIX, Watermark
 from arbiter.rpc.server import credentials_of
 from arbiter.runtime import machine
 from arbiter.runtime.build import is_compiled
-from arbiter.runtime.keys import KeyRing
 from arbiter.runtime.own_postgres import OwnPostgres
 from arbiter.runtime.private import open_to_others
-from arbiter.runtime.watermark import SUFFIX, Watermark
 from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.store.database import may_be_shared, shown
 from arbiter.store.looking import StoreState, look

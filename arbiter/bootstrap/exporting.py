@@ -11,10 +11,10 @@ import structlog
 
 from arbiter.bootstrap.store import adapters, seals_of
 from arbiter.errors import OperatorError
+from arbiter.keys.key_ring import KeyRing
 from arbiter.matches.events import Event
 from arbiter.matches.match import Match
 from arbiter.matches.public_keys import PublicKey
-from arbiter.runtime.keys import KeyRing
 from arbiter.service.lookup import findable
 from arbiter.service.matches.transcripts import signature_of
 from arbiter.service.ports.journal import Filter, Journal, RecordDamaged, StoredRecord, Subject

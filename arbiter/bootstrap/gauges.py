@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from arbiter import __version__
 from arbiter.bootstrap.wiring import Arbiter
 from arbiter.bootstrap.world import World
+from arbiter.observability.metrics import Metrics
 from arbiter.rpc.unread import Unread
 from arbiter.runtime.build import is_compiled
-from arbiter.runtime.metrics import Metrics
-from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.gate.gate import Gate
+from arbiter.workers.rules_pool import RulesPool
 
 
 def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unread: Unread) -> None:

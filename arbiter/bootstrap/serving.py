@@ -150,7 +150,7 @@ async def serving(
             page = f"{web.scheme}://{settings.web.rpartition(':')[0]}:{web.port}/"
             page = f"{settings.web_url.rstrip('/')}/" if settings.web_url else page
         if opened_world.metrics is not None:
-            from arbiter.runtime.metrics import shown
+            from arbiter.observability.metrics import shown
 
             metrics_port = stack.enter_context(shown(opened_world.metrics, settings))
             metrics = f"{_scheme(settings)}://{settings.metrics.rpartition(':')[0]}:{metrics_port}/metrics"

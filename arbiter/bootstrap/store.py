@@ -14,10 +14,10 @@ from sqlalchemy import Engine
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
-from arbiter.runtime.keys import KeyRing, open_ring
+from arbiter.keys.key_ring import KeyRing, open_ring
+from arbiter.keys.seals import RingSeals
+from arbiter.keys.watermark import Watermark
 from arbiter.runtime.loop import switch_seldom
-from arbiter.runtime.seals import RingSeals
-from arbiter.runtime.watermark import Watermark
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import TimeSource
 from arbiter.service.ports.journal import Journal, Seals, StoreFailed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from arbiter_protos.v1 import play_pb2 as pb
 
+from arbiter.observability.traced_moves import TracedMoves
 from arbiter.rpc.play_sender import Messages
-from arbiter.runtime.traced_moves import TracedMoves
 from arbiter.service.play.session import Session, TurnItem
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
     from opentelemetry.sdk.trace.export import SpanExportResult
 
-    from arbiter.runtime.traces import Traces
+    from arbiter.observability.traces import Traces
 
 SEND_S: Final = 2.0  #: for one request to the collector, with its repetitions
 MAKE_S: Final = 1.0  #: interval at which spans are made
@@ -35,7 +35,7 @@ def tracing(settings: Settings, now_ns: Callable[[], int]) -> Iterator[Traces]:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-        from arbiter.runtime.traces import Traces
+        from arbiter.observability.traces import Traces
     except ImportError as error:
         raise OperatorError(
             f"traces need OpenTelemetry, which is not installed ({error.name} is missing): install the package with "

@@ -16,12 +16,8 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.matches.record import read
 from arbiter.matches.record_errors import RecordError
-from arbiter.runtime.adjudicators import AdjudicatorProcess
 from arbiter.runtime.clock import FollowingClock, SystemClock
 from arbiter.runtime.ids import SystemIds
-from arbiter.runtime.pairing import PairingProcess
-from arbiter.runtime.rating import RatingProcess
-from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.ports.bus import Bus
 from arbiter.service.ports.environment import Clock, Ids
@@ -33,10 +29,14 @@ from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.tournaments.adjudicators import Adjudicators, InProcessAdjudicators
 from arbiter.service.tournaments.ports import PairingWorker
 from arbiter.store.writer import Committed
+from arbiter.workers.adjudicators import AdjudicatorProcess
+from arbiter.workers.pairing import PairingProcess
+from arbiter.workers.rating import RatingProcess
+from arbiter.workers.rules_pool import RulesPool
 
 if TYPE_CHECKING:
-    from arbiter.runtime.metrics import Metrics
-    from arbiter.runtime.traces import Traces
+    from arbiter.observability.metrics import Metrics
+    from arbiter.observability.traces import Traces
 
 MOST_AHEAD_MS: Final = 60_000  #: by how much the event log may be ahead of the database's clock at a start
 NO_JUDGES = InProcessAdjudicators({})  #: used where no plug-ins are installed
@@ -94,7 +94,7 @@ async def open_world(
 
 
 def _metrics() -> Metrics:
-    from arbiter.runtime.metrics import Metrics  # its library is loaded only where somebody measures
+    from arbiter.observability.metrics import Metrics  # its library is loaded only where somebody measures
 
     return Metrics()
 

@@ -23,9 +23,9 @@ from arbiter.cli.boxed import Wanted, chosen, limits_of
 from arbiter.cli.connection import Connection
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import say
-from arbiter.runtime.bot_process import environment
-from arbiter.runtime.limits import ResourceLimits
-from arbiter.runtime.sandbox import Program, guarded
+from arbiter.sandbox.bot_process import environment
+from arbiter.sandbox.bubblewrap import Program, guarded
+from arbiter.sandbox.limits import ResourceLimits
 
 app = App(name="bot", help="Play a program on a server.")
 

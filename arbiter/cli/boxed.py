@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from arbiter.cli.failure import Failure
-from arbiter.runtime.cgroup import delegated
-from arbiter.runtime.limits import BOUNDS, DEFAULT, ResourceLimits
-from arbiter.runtime.sandbox import Sandbox, find
+from arbiter.sandbox.bubblewrap import Sandbox, find
+from arbiter.sandbox.cgroup import delegated
+from arbiter.sandbox.limits import BOUNDS, DEFAULT, ResourceLimits
 
 Wanted = Literal["auto", "require", "off"]
 

@@ -18,9 +18,9 @@ from arbiter_client.channel import TLS_VARIABLES
 
 from arbiter.cli.failure import Failure
 from arbiter.errors import OperatorError
-from arbiter.runtime.bot_process import BotProcess
 from arbiter.runtime.loopback import HOST
-from arbiter.runtime.sandbox import Program, Sandbox, find
+from arbiter.sandbox.bot_process import BotProcess
+from arbiter.sandbox.bubblewrap import Program, Sandbox, find
 
 LAST_WORDS: Final = 65_536  #: maximum bytes of a bot's output that are kept
 PIECE: Final = 4_096

@@ -15,9 +15,9 @@ from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import instant, say, table
 from arbiter.config import load
+from arbiter.keys.key_ring import KeyRing
+from arbiter.keys.key_ring import rotate as rotate_ring
 from arbiter.matches.public_keys import PublicKey, write_keys
-from arbiter.runtime.keys import KeyRing
-from arbiter.runtime.keys import rotate as rotate_ring
 
 app = App(name="key", help="Show, export and rotate the keys that sign transcripts.")
 

@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 from arbiter.cli.failure import Failure
 from arbiter.cli.transcript_files import SUFFIX
 from arbiter.cli.verify import keys_of, read_file
+from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.events import Cause, Ended
 from arbiter.matches.public_keys import checking
 from arbiter.matches.transcript import TranscriptError, Verified
 from arbiter.ratings.record import Result, result_of
-from arbiter.runtime.keys import holds
 
 UNPLAYED: Final = frozenset({Cause.RESIGNATION, Cause.TIME, Cause.ABSENCE, Cause.RULE_VIOLATION})
 """Causes of an end by which a player gives a game up."""

@@ -14,7 +14,7 @@ from arbiter.cli import instants
 from arbiter.cli.terminal import console, on_terminal
 from arbiter.cli.tournament_spec import BOT_FIELDS
 from arbiter.matches import policy
-from arbiter.runtime import limits
+from arbiter.sandbox import limits
 from arbiter.tournaments.spec import (
     Adjudication,
     EntryRules,

@@ -23,7 +23,7 @@ from arbiter.cli.opening_file import with_lines
 from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow, read_policy
-from arbiter.runtime.limits import BOUNDS, ResourceLimits
+from arbiter.sandbox.limits import BOUNDS, ResourceLimits
 from arbiter.text_files import text_of
 from arbiter.toml_lines import line_of, places
 from arbiter.tournaments import formats

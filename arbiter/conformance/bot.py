@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from arbiter.errors import OperatorError
-from arbiter.runtime.bot_process import environment
-from arbiter.runtime.sandbox import Program, Sandbox, guarded
+from arbiter.sandbox.bot_process import environment
+from arbiter.sandbox.bubblewrap import Program, Sandbox, guarded
 
 LAST_WORDS: Final = 20  #: lines of the bot's output in a report
 

@@ -26,7 +26,7 @@ from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.running_arbiter import RunningArbiter, running_arbiter
 from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import TraceLine
-from arbiter.runtime.sandbox import Sandbox
+from arbiter.sandbox.bubblewrap import Sandbox
 
 STAGES: Final = 4  #: bots that run in parallel
 MOST_ABSENCES: Final = 2  #: successive bots that do not connect, before the kit gives up

@@ -11,12 +11,12 @@ from arbiter.config import Settings, load
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port
-from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
+from arbiter.workers.rules_pool import RulesPool
 
 LIMITS: Final = {
     "chunk_moves": 200,  # so that lists come in many chunks

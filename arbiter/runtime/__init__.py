@@ -1,1 +1,1 @@
-"""The operating system: clock, ids, worker processes, logging."""
+"""The operating system: clock, ids, the event loop, sockets, child processes."""

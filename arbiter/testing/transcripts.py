@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from arbiter.games.contract import Seat
+from arbiter.keys.key_ring import SigningKey
 from arbiter.matches import Match, Phase, create, deadline, decide, evolve, replay, seal, seal_first
 from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.commands import (
@@ -37,7 +38,6 @@ from arbiter.matches.comments import Comment
 from arbiter.matches.public_keys import PublicKey, write_keys
 from arbiter.matches.signature import Signature, Statement
 from arbiter.matches.transcript import write
-from arbiter.runtime.keys import SigningKey
 
 NOON: Final = 1_800_000_000_000  #: a time, UTC, milliseconds since 1970
 ROTATED: Final = NOON + 60_000  #: when the second key takes over

@@ -22,9 +22,9 @@ from arbiter.bootstrap import examination, open_record
 from arbiter.config import Settings, load
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Cause
+from arbiter.observability.metrics import Metrics, shown
 from arbiter.runtime import machine
 from arbiter.runtime.machine import Space
-from arbiter.runtime.metrics import Metrics, shown
 from arbiter.store import database
 from arbiter.store.looking import StoreState
 from tests.bus.nats import Nats

@@ -12,8 +12,8 @@ from pathlib import Path
 import arbiter_client as arb
 import pytest
 
-from arbiter.runtime import sandbox
 from arbiter.runtime.loopback import free_port
+from arbiter.sandbox import bubblewrap as sandbox
 from tests.clients.table import check
 from tests.e2e.processes import BIN, Server
 from tests.processes import WAIT_S, empty_store, until

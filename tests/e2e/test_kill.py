@@ -18,10 +18,10 @@ import grpc
 import pytest
 
 from arbiter.bootstrap import check_store
+from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.events import EventKind
 from arbiter.matches.public_keys import PublicKey, checking
-from arbiter.runtime.keys import holds
 from arbiter.testing import unlocked_commits
 from arbiter.testing.crashing import WITHIN_COMMIT, CrashPlan, CrashPoint
 from arbiter.testing.guarantees import Received, kept

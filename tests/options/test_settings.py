@@ -25,13 +25,13 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Interrupted
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.unread import Unread
-from arbiter.runtime import rules_worker
 from arbiter.service.gate.pages import PageRequest, size_of
 from arbiter.service.observing.fanout import Subscription
 from arbiter.service.ports.meter import NO_METER
 from arbiter.testing.clock import VirtualLoop, settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.server import served
+from arbiter.workers import rules_worker
 from tests.options.reaching import Reached, call_of, reaching
 from tests.rpc.calls import Stubs
 from tests.service.play.sharing import events

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
+from arbiter.keys.key_ring import holds
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Cause, Created, Ended, Party
 from arbiter.matches.policy import Policy
@@ -19,7 +20,6 @@ from arbiter.matches.transcript import verify
 from arbiter.ratings.counts import Counts, PairCount, chains, identity, named
 from arbiter.ratings.fit import fit
 from arbiter.ratings.record import Forfeits, Result, counts_of, forfeits_of, result_of, result_of_tally
-from arbiter.runtime.keys import holds
 from arbiter.service.ports.journal import Tally
 from arbiter.service.record.matches import end_of, summary_of
 

@@ -9,11 +9,11 @@ from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import play_pb2, play_pb2_grpc
 
 from arbiter.games.registry import game
+from arbiter.keys.key_ring import holds
 from arbiter.matches.notation import write
 from arbiter.matches.public_keys import checking
 from arbiter.matches.record import read
 from arbiter.matches.transcript import verify
-from arbiter.runtime.keys import holds
 from arbiter.testing.transcripts import public_keys
 from tests.rpc.calls import Stubs
 from tests.rpc.servers import ONE_OR_TWO, served_by

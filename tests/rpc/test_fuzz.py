@@ -21,9 +21,8 @@ from arbiter.bootstrap import World
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games import registry
+from arbiter.keys.key_ring import open_ring
 from arbiter.matches.commands import Abort
-from arbiter.runtime.keys import open_ring
-from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.play.challenges import Terms
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ports.directory import Challenge
@@ -31,6 +30,7 @@ from arbiter.service.ports.journal import TournamentFilter
 from arbiter.testing.server import memory_world, served
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format, Spec
+from arbiter.workers.rules_pool import RulesPool
 from tests.fuzz import effort
 from tests.rpc.calls import Metadata, Stubs
 from tests.rpc.fuzzing import Method, Words, call, documented, garbage, messages

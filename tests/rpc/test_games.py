@@ -15,8 +15,8 @@ from arbiter.bootstrap import World
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import classes, game
-from arbiter.runtime.rules_pool import RulesPool
 from arbiter.testing.server import memory_world, served
+from arbiter.workers.rules_pool import RulesPool
 from tests.rpc.calls import Stubs, refused
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

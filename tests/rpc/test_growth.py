@@ -15,13 +15,13 @@ from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, play_pb2_grpc, play
 
 from arbiter.bootstrap import World
 from arbiter.config import Limits, Settings
-from arbiter.runtime.rules_pool import RulesPool
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.ended import MOST
 from arbiter.service.play.session import RESULTS_KEPT
 from arbiter.service.play.stream_ends import PLAYERS_KEPT
 from arbiter.service.token_bucket import NAMES_KEPT
 from arbiter.testing.server import memory_world, served
+from arbiter.workers.rules_pool import RulesPool
 from tests.rpc.calls import Stubs
 
 ROUND = 25  #: callers in a round, each with new names and ids
@@ -36,6 +36,10 @@ BOUNDED = {
     "StreamEnds._of_player": PLAYERS_KEPT,
     "TokenBuckets._buckets": NAMES_KEPT,  # names of the last period
 }
+
+ROOMS = tuple(
+    f"arbiter.{room}" for room in ("service", "rpc", "bootstrap", "workers", "keys", "observability", "runtime")
+)
 
 
 def held(root: object) -> dict[str, int]:
@@ -72,7 +76,7 @@ def _attributes(item: object) -> Iterator[tuple[str, Any]]:
 def _ours(item: object) -> bool:
     """Return whether an object is one of the arbiter's that live as long as the server; a test's store is not."""
     module = type(item).__module__
-    return module.startswith(("arbiter.service", "arbiter.rpc", "arbiter.runtime", "arbiter.bootstrap"))
+    return module.startswith(ROOMS)
 
 
 async def visit(stubs: Stubs, name: str) -> None:

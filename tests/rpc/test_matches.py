@@ -13,9 +13,9 @@ from arbiter.bootstrap import World
 from arbiter.config import Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game
+from arbiter.keys.key_ring import holds
 from arbiter.matches.public_keys import PublicKey
 from arbiter.matches.transcript import split, verify
-from arbiter.runtime.keys import holds
 from arbiter.testing.server import memory_world
 from arbiter.testing.transcripts import KEYS, public_keys
 from tests.rpc.calls import Stubs, refused

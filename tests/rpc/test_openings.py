@@ -11,9 +11,9 @@ import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.errors import Reason
+from arbiter.keys.key_ring import holds
 from arbiter.matches.public_keys import checking, write_keys
 from arbiter.matches.transcript import verify
-from arbiter.runtime.keys import holds
 from arbiter.testing.player import BotClient
 from arbiter.testing.transcripts import public_keys
 from tests.rpc.calls import Stubs, refused

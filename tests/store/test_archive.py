@@ -28,13 +28,13 @@ from arbiter.bootstrap import (
     rebuild_store,
     restore_store,
 )
-from arbiter.runtime.watermark import Watermark
+from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import Append, MatchSummary, RecordDamaged, StoredRecord, StoreFailed
 from arbiter.store import archive, gaps, sealing
 from arbiter.store.database import opened, shown
 from arbiter.testing.server import served
+from tests.observability.test_metrics import play
 from tests.rpc.calls import Stubs
-from tests.runtime.test_metrics import play
 from tests.store.records import NOON, PLAYERS, appends
 from tests.store.test_backup import transcript
 from tests.store.test_derived import rows, silent

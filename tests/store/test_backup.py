@@ -19,8 +19,8 @@ from arbiter.bootstrap import backup_store, check_store, open_world, restore_sto
 from arbiter.errors import OperatorError
 from arbiter.store.database import opened
 from arbiter.testing.server import served
+from tests.observability.test_metrics import play
 from tests.rpc.calls import Stubs
-from tests.runtime.test_metrics import play
 from tests.store.postgres import Cluster
 
 FILES = {"arbiter.db", "arbiter.keys", "arbiter.keys.mark"}

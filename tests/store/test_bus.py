@@ -19,7 +19,7 @@ from arbiter.testing.crashing import CrashPlan
 from arbiter.testing.network import Network
 from tests.bus.nats import Nats
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
-from tests.runtime.test_metrics import read, value
+from tests.observability.test_metrics import read, value
 from tests.store.test_shared_servers import PLAYERS, Observer, Slow, addresses, check, make_matches
 
 MORE = 20  #: moves after each change of the bus

@@ -15,8 +15,8 @@ import pytest
 from arbiter.runtime.loopback import free_port
 from tests.bus.nats import Nats
 from tests.e2e.processes import Server
+from tests.observability.test_metrics import read, value
 from tests.processes import descendants, holds, until
-from tests.runtime.test_metrics import read, value
 from tests.store.postgres import Cluster
 from tests.store.test_processes import servers
 

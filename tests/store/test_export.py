@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from arbiter.runtime.watermark import Watermark
+from arbiter.keys.watermark import Watermark
 from arbiter.store.database import shown
 from tests.cli.command import COMMAND, WAIT_S, clean_environment
 from tests.store.test_seals import fill

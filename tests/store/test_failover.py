@@ -30,9 +30,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from sqlalchemy.engine import make_url
 
 from arbiter.errors import Reason
+from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.public_keys import PublicKey, checking
-from arbiter.runtime.keys import holds
 from arbiter.runtime.loopback import free_port
 from arbiter.testing.crashing import CrashPlan
 from arbiter.testing.guarantees import Received, kept

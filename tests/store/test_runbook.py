@@ -12,8 +12,8 @@ import pytest
 
 from arbiter.bootstrap import archive_store
 from arbiter.cli.app import run
+from arbiter.keys.watermark import Watermark
 from arbiter.runtime.loopback import free_port
-from arbiter.runtime.watermark import Watermark
 from arbiter.store.database import shown
 from arbiter.store.tables import PARTITIONS
 from tests.documents import ROOT, block, commands

@@ -11,9 +11,9 @@ from sqlalchemy import text
 
 from arbiter.bootstrap import Store, check_store, open_store
 from arbiter.errors import Reason
-from arbiter.runtime.keys import open_ring
-from arbiter.runtime.seals import RingSeals
-from arbiter.runtime.watermark import Watermark
+from arbiter.keys.key_ring import open_ring
+from arbiter.keys.seals import RingSeals
+from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import RecordDamaged, StoreFailed
 from arbiter.store import sealing
 from arbiter.store.database import opened, shown

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import arbiter_client as arb
 
+from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.public_keys import PublicKey, checking
-from arbiter.runtime.keys import holds
 from arbiter.testing.crashing import CrashPlan
 from arbiter.testing.guarantees import Received, kept
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from arbiter.runtime.traces import ids_of
+from arbiter.observability.traces import ids_of
 from arbiter.testing.server import served
+from tests.observability.test_metrics import read, value
+from tests.observability.test_traces import MOVES, Spans, by_trace, check, moves_of, play, traced_world
 from tests.rpc.calls import Stubs
 from tests.rpc.test_play import connected
-from tests.runtime.test_metrics import read, value
-from tests.runtime.test_traces import MOVES, Spans, by_trace, check, moves_of, play, traced_world
 
 pytestmark = pytest.mark.long
 

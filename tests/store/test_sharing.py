@@ -19,8 +19,8 @@ from arbiter.bootstrap import Store, rebuild_store
 from arbiter.bootstrap.store import open_record
 from arbiter.config import load
 from arbiter.errors import OperatorError
-from arbiter.runtime import seals
-from arbiter.runtime.keys import KeyRing, rotate
+from arbiter.keys import seals
+from arbiter.keys.key_ring import KeyRing, rotate
 from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.store.database import may_be_shared, opened
 from arbiter.store.dialects import POSTGRES

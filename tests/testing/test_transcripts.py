@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from arbiter.games import registry
+from arbiter.keys.key_ring import holds
 from arbiter.matches.canonical import decode, encode
 from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Cause, EventKind, Moved
 from arbiter.matches.public_keys import checking, read_keys
 from arbiter.matches.transcript import TranscriptError, Verified, verify
-from arbiter.runtime.keys import holds
 from arbiter.testing import transcripts
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "transcripts"

@@ -17,10 +17,10 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arbiter.bootstrap import Store, World, gate_of
+from arbiter.keys.key_ring import open_ring
 from arbiter.matches.commands import OfferDraw, Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Match, Phase, with_position
-from arbiter.runtime.keys import open_ring
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.tournaments.ports import InProcessPairing

@@ -13,7 +13,7 @@ from arbiter.cli import tournament_view as words
 from arbiter.cli.tournament_run.host import keep_keys, write
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import TournamentState
-from arbiter.runtime.bot_process import Hit
+from arbiter.sandbox.bot_process import Hit
 
 TRANSCRIPTS: Final = "transcripts"
 KEYS: Final = "keys.json"

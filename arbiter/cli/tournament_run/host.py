@@ -27,9 +27,9 @@ from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput, Screen
 from arbiter.cli.tournament_spec import BotEntry
 from arbiter.matches.public_keys import PublicKey, write_keys
-from arbiter.runtime.bot_process import Hit
 from arbiter.runtime.loopback import HOST, free_port
-from arbiter.runtime.sandbox import Program, Sandbox
+from arbiter.sandbox.bot_process import Hit
+from arbiter.sandbox.bubblewrap import Program, Sandbox
 
 ORGANISER: Final = "organiser"
 START_PATIENCE_S: Final = 60.0  #: timeouts for the server, and then the bots, to be ready

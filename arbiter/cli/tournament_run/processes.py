@@ -16,10 +16,10 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run.bot_log import HOLD_MS, BotLog
 from arbiter.cli.tournament_run.folder import Folder
 from arbiter.errors import OperatorError
-from arbiter.runtime.bot_process import BotProcess, Hit
 from arbiter.runtime.loopback import HOST, free_port
-from arbiter.runtime.sandbox import Program, Sandbox
 from arbiter.runtime.supervision import KeptProcess
+from arbiter.sandbox.bot_process import BotProcess, Hit
+from arbiter.sandbox.bubblewrap import Program, Sandbox
 
 SERVER: Final = "server"
 END_WAIT_S: Final = 10.0  #: grace period for the server's shutdown

@@ -20,7 +20,7 @@ from arbiter.cli.terminal import drawn_table
 from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
-from arbiter.runtime.bot_process import Hit
+from arbiter.sandbox.bot_process import Hit
 
 PICTURES_A_SECOND: Final = 4
 LINE_EVERY_S: Final = 10.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from arbiter.keys.key_ring import SigningKey
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.comments import Comment, key_of, opened
 from arbiter.matches.events import Created
 from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.public_keys import PublicKey
-from arbiter.runtime.keys import SigningKey
 from arbiter.service.matches.comment_keys import CommentKeys
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from arbiter.keys.key_ring import SigningKey
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Cause
-from arbiter.runtime.keys import SigningKey
 from arbiter.service.ports.journal import Filter, TournamentFilter
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader

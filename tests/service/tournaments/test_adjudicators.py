@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.keys.key_ring import SigningKey
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Phase
-from arbiter.runtime.keys import SigningKey
 from arbiter.service.play.session import TurnItem
 from arbiter.service.tournaments.adjudicators import (
     AdjudicatedEnd,

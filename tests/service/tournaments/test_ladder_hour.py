@@ -20,6 +20,7 @@ import structlog
 
 from arbiter.cli.ratings_record import read_record
 from arbiter.games.contract import Seat
+from arbiter.keys.key_ring import open_ring
 from arbiter.matches import replay
 from arbiter.matches.events import Cause, Ended, Party
 from arbiter.matches.match import Match, other
@@ -28,7 +29,6 @@ from arbiter.matches.record import read
 from arbiter.ratings.answers import Row
 from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO
 from arbiter.ratings.rating_list import rating_list
-from arbiter.runtime.keys import open_ring
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.journal import Filter
 from arbiter.testing.clock import NOON_MS, run

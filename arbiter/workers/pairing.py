@@ -1,0 +1,74 @@
+"""Pairing in a worker process, so that a long draw never blocks the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Final
+
+from arbiter.service.ports.journal import Journal, StoredRecord, Subject
+from arbiter.service.ports.meter import NO_METER, Meter
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.tournaments import StoredLog
+from arbiter.service.shielding import Shielded
+from arbiter.service.tournaments.ports import PairingFailed
+from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.formats import FreePlayers
+from arbiter.tournaments.openings import Turn, opening
+from arbiter.tournaments.spec import Openings
+from arbiter.tournaments.tournament import Tournament
+from arbiter.workers.jobs import JobProcess
+
+KEPT: Final = 8  #: tournaments that the process keeps in memory
+LONGEST_S: Final = 600.0  #: time limit of a job; only a job that never ends takes longer
+
+
+class PairingProcess:
+    """A worker process behind the port `arbiter.service.tournaments.ports.PairingWorker`.
+
+    The worker keeps the state of the tournaments, so that a job has to send only the new records.
+    """
+
+    def __init__(self, journal: Journal, meter: Meter = NO_METER) -> None:
+        self._journal = journal
+        self._revisions: OrderedDict[str, int] = OrderedDict()  # revisions of the tournaments that the worker keeps
+        self._jobs = JobProcess(
+            "arbiter.workers.pairing_worker", "pairs", LONGEST_S, PairingFailed, self._revisions.clear, meter
+        )
+        self._shielded = Shielded()
+
+    async def close(self) -> None:
+        """Stop the worker; pending jobs fail."""
+        await self._jobs.close()
+
+    async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
+        """Return what a tournament's format proposes; see the port. Also raises StoreFailed."""
+        proposal: Arrange | None = await self._shielded.run(self._propose(tournament.id, field))
+        return proposal
+
+    async def opening(self, openings: Openings, game: str, turn: Turn) -> tuple[str, ...]:
+        """Return the opening of a meeting's games; see the port."""
+        if not openings.plies:
+            return opening(openings, game, turn)  # choosing a line from a list is fast enough for the event loop
+        moves: tuple[str, ...] = await self._jobs.ask("opening", (openings, game, turn))
+        return moves
+
+    async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
+        """Return the log of a tournament; see the port.
+
+        This runs in a thread: to send a log from another process would take as long as to read it.
+        """
+        return await asyncio.to_thread(tournament_log.load, tournament, records)
+
+    async def _propose(self, tournament: str, field: FreePlayers) -> Any:
+        async with self._jobs.turn:
+            await self._jobs.ready()
+            known = self._revisions.pop(tournament, 0)
+            records = await self._journal.read(tournament, known, subject=Subject.TOURNAMENT)
+            forget = [self._revisions.popitem(last=False)[0] for _ in range(len(self._revisions) - KEPT + 1)]
+            if not known:
+                forget.append(tournament)  # the worker may have an old state from a job that failed
+            self._revisions[tournament] = known + len(records)
+            bodies = [record.body for record in records]
+            return await self._jobs.exchange("propose", (tournament, bodies, field, forget))

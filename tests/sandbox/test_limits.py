@@ -1,0 +1,226 @@
+"""Bots that exceed a limit: each is held at the limit or ended, and this is reported."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from arbiter.runtime.loopback import HOST, free_port
+from arbiter.sandbox import bubblewrap as sandboxes
+from arbiter.sandbox import limits as measure
+from arbiter.sandbox.bot_process import BotProcess, Hit
+from arbiter.sandbox.bubblewrap import Program, Sandbox, guarded
+from arbiter.sandbox.limits import ResourceLimits, Usage, in_words
+from tests.processes import descendants
+
+pytestmark = pytest.mark.long
+
+FEW = ResourceLimits(memory_mb=64, processes=24, files=64, tmp_mb=8, cpu_s=0)
+
+needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
+
+
+@pytest.fixture(autouse=True)
+def _readable(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)  # a bot that root starts runs as another user
+
+
+def sandbox(limits: ResourceLimits) -> Sandbox:
+    found = sandboxes.find(limits)
+    assert isinstance(found, Sandbox), found
+    return found
+
+
+async def started(script: str, folder: Path, limits: ResourceLimits) -> BotProcess:
+    program = Program((sys.executable, "-I", "-S", "-c", script), folder, {})
+    return await BotProcess.start(program, HOST, free_port(), sandbox(limits))
+
+
+DEADLY = {
+    "memory of its own": """
+held = []
+while True:
+    try:
+        held.append(bytearray(1 << 20))
+    except MemoryError:
+        pass
+""",
+    "memory that processes share": """
+import mmap
+shared = mmap.mmap(-1, 200 << 20)
+for page in range(0, 200 << 20, 4096):
+    shared[page] = 1
+while True:
+    pass
+""",
+    "memory of many processes": """
+import os, signal
+for _ in range(10):
+    if os.fork() == 0:
+        held = bytearray(b"x" * (20 << 20))
+        signal.pause()
+signal.pause()
+""",
+    "files that have no name": """
+import os
+held = [os.memfd_create("x") for _ in range(50)]
+for number in held:
+    os.write(number, b"x" * (7 << 20))
+while True:
+    pass
+""",
+    "very many empty files": """
+import os
+number = 0
+while True:
+    number += 1
+    os.close(os.open(f"/tmp/{number}", os.O_CREAT))
+""",
+}
+
+
+@needs_bwrap
+@pytest.mark.parametrize("script", DEADLY.values(), ids=DEADLY)
+async def test_a_bot_that_takes_too_much_memory_is_ended(tmp_path: Path, script: str) -> None:
+    bot = await started(script, tmp_path, FEW)
+    assert await bot.wait() == -signal.SIGKILL
+    assert bot.hits == (Hit("memory_mb", 64),)
+
+
+@needs_bwrap
+async def test_a_bot_that_takes_too_much_of_the_processor_is_ended(tmp_path: Path) -> None:
+    bot = await started("while True: pass", tmp_path, FEW._replace(cpu_s=1))
+    assert await bot.wait() == -signal.SIGKILL
+    assert bot.hits == (Hit("cpu_s", 1),)
+
+
+HELD = {
+    "processes": """
+import os, signal
+try:
+    while True:
+        if os.fork() == 0:
+            signal.pause()
+except OSError as error:
+    print(error.strerror, flush=True)
+signal.pause()
+""",
+    "threads": """
+import threading
+wait = threading.Event().wait
+try:
+    while True:
+        threading.Thread(target=wait, daemon=True).start()
+except RuntimeError as error:
+    print(error, flush=True)
+wait()
+""",
+    "a fork bomb": """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+""",
+    "open files": """
+import os, signal
+try:
+    while True:
+        os.open("/dev/null", os.O_RDONLY)
+except OSError as error:
+    print(error.strerror, flush=True)
+signal.pause()
+""",
+    "a full /tmp": """
+import signal
+number = 0
+try:
+    while True:
+        number += 1
+        with open(f"/tmp/{number}", "wb", buffering=0) as file:
+            file.write(b"x" * (1 << 20))
+except OSError as error:
+    print(error.strerror, flush=True)
+signal.pause()
+""",
+    "a full /dev/shm": """
+import signal
+number = 0
+try:
+    while True:
+        number += 1
+        with open(f"/dev/shm/{number}", "wb", buffering=0) as file:
+            file.write(b"x" * (1 << 20))
+except OSError as error:
+    print(error.strerror, flush=True)
+signal.pause()
+""",
+}
+LIMIT_OF = {"open files": "files", "a full /tmp": "tmp_mb", "a full /dev/shm": "tmp_mb"}
+
+
+@needs_bwrap
+@pytest.mark.parametrize("greed", HELD)
+async def test_at_other_limits_a_bot_gets_no_more_and_goes_on(tmp_path: Path, greed: str) -> None:
+    others = descendants(os.getpid()).keys()  # such as a database of other tests
+    bot = await started(HELD[greed], tmp_path, FEW)
+    limit = LIMIT_OF.get(greed, "processes")
+    try:
+        async with asyncio.timeout(240):
+            while not bot.hits:  # noqa: ASYNC110 - there is no event to wait for
+                await asyncio.sleep(0.01)
+        assert bot.hits == (Hit(limit, getattr(FEW, limit)),)
+        assert bot.returncode is None
+        assert len(descendants(os.getpid()).keys() - others) <= FEW.processes + 8, "no more processes than allowed"
+    finally:
+        bot.kill()
+    assert await bot.wait() == -signal.SIGKILL
+    assert not [line for line in descendants(os.getpid()).values() if HELD[greed][:20] in line]
+
+
+@needs_bwrap
+async def test_the_address_space_of_a_process_is_limited(tmp_path: Path) -> None:
+    script = """
+import mmap
+try:
+    mmap.mmap(-1, 300 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+except OSError as error:
+    print(error.strerror)
+"""
+    bot = await started(script, tmp_path, FEW)
+    assert (await bot.output.read()) == b"Cannot allocate memory\n"
+    assert await bot.wait() == 0
+
+
+@needs_bwrap
+async def test_without_a_starter_that_reads_it_a_reached_limit_is_printed(tmp_path: Path) -> None:
+    program = Program((sys.executable, "-I", "-S", "-c", "while True: pass"), tmp_path, {})
+    (tmp_path / "job").write_text(json.dumps(sandbox(FEW._replace(cpu_s=1)).job(program, None)))
+    run = await asyncio.create_subprocess_exec(*guarded(tmp_path / "job"), stderr=asyncio.subprocess.PIPE)
+    _, said = await run.communicate()
+    assert said == b"[arbiter] the bot took more than 1 s of processor time and was ended (cpu_s)\n"
+    assert run.returncode == -signal.SIGKILL
+
+
+def test_shared_memory_is_counted_once(tmp_path: Path) -> None:
+    mine = os.getpid()
+    assert measure.exact_memory([mine], mine) > 0
+    assert measure.usage([mine], mine).processes >= 1
+
+
+def test_reached_limits_are_named() -> None:
+    assert Usage(processes=24, files=64, full=True).over(FEW) == ["processes", "files", "tmp_mb"]
+    assert Usage(memory=64 * measure.MIB, cpu_s=9.0).over(FEW) == []
+    assert Usage(memory=65 * measure.MIB, cpu_s=9.0).over(FEW._replace(cpu_s=8)) == ["memory_mb", "cpu_s"]
+    assert in_words("memory_mb", 1_024) == "took more than 1,024 MiB of memory and was ended (memory_mb)"
+    for name, (least, most) in measure.BOUNDS.items():
+        assert least <= getattr(ResourceLimits(), name) <= most
+        assert in_words(name, least)

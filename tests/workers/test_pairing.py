@@ -1,0 +1,173 @@
+"""Pairing in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import random
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from arbiter.service.ports.journal import Append, StoreDamaged, StoredRecord, Subject
+from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.tournaments import Chain
+from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
+from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.tournaments import TournamentRun
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.formats import FreePlayers
+from arbiter.tournaments.openings import Turn, opening
+from arbiter.tournaments.spec import Format, Openings, Options, Spec
+from arbiter.workers.jobs import answer
+from arbiter.workers.pairing import PairingProcess
+from arbiter.workers.pairing_worker import PairingJobs
+
+pytestmark = pytest.mark.long
+
+DRAWN = Openings(6, "a seed")
+
+
+class Stored:
+    """A running tournament in memory, with its log in a journal."""
+
+    def __init__(self, journal: MemoryJournal, number: int, format_: Format, players: int = 8) -> None:
+        spec = Spec("cup", format_, ("circle-of-life",), "1s", options=Options(rounds=5, duration_ms=1_000_000))
+        self.tournament_run = TournamentRun(spec, players, random.Random(number))
+        self.id = f"t{number}"
+        created = dataclasses.replace(self.tournament_run.tournament.created, tournament=self.id, request=self.id)
+        self.tournament_run.tournament.created = self.tournament_run.log[0] = created
+        self._journal = journal
+        self._chain = Chain(self.id)
+        self._stored = 0
+
+    async def store(self) -> None:
+        """Store the new events."""
+        new: Sequence[ev.Event] = self.tournament_run.log[self._stored :]
+        if new:
+            self._stored += len(new)
+            row = tournament_log.summary_of(self.tournament_run.tournament)
+            await self._journal.append(Append(self._chain.seal(new), tournament=row))
+
+    def play_the_round(self) -> None:
+        """Play all paired games."""
+        while not self.tournament_run.tournament.all_decided():
+            self.tournament_run.step()
+
+
+@asynccontextmanager
+async def process(journal: MemoryJournal) -> AsyncIterator[PairingProcess]:
+    pairing = PairingProcess(journal)
+    try:
+        yield pairing
+    finally:
+        await pairing.close()
+
+
+async def test_the_process_proposes_what_this_process_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arbiter.workers.pairing.KEPT", 1)  # so that each one replaces the other in the cache
+    journal = MemoryJournal()
+    tournaments = [Stored(journal, 1, Format.SWISS), Stored(journal, 2, Format.SWISS)]
+    async with process(journal) as pairing:
+        for round_ in range(1, 4):
+            for swiss in tournaments[: 1 + round_ % 2]:
+                await swiss.store()
+                proposal = await pairing.propose(swiss.tournament_run.tournament, FreePlayers())
+                assert proposal == await InProcessPairing().propose(swiss.tournament_run.tournament, FreePlayers())
+                assert proposal is not None
+                assert swiss.tournament_run.act(proposal).events
+                swiss.play_the_round()
+                assert len(pairing._revisions) == 1
+
+
+async def test_the_event_loop_goes_on_and_errors_and_cancelled_calls_do_not_affect_the_next_answer() -> None:
+    journal = MemoryJournal()
+    swiss = Stored(journal, 1, Format.SWISS, players=100)
+    await swiss.store()
+    async with process(journal) as pairing:
+        assert await pairing.opening(DRAWN, "pods", Turn(0, 1)) == opening(DRAWN, "pods", Turn(0, 1))
+        drawing = asyncio.create_task(pairing.propose(swiss.tournament_run.tournament, FreePlayers()))
+        turns = 0
+        while not drawing.done():
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns > 100
+        assert drawing.result() is not None
+        with pytest.raises(PairingFailed, match="Traceback"):
+            await pairing.opening(Openings(2, "seed"), "no such game", Turn(0, 0))
+        left = asyncio.create_task(pairing.opening(DRAWN, "pods", Turn(0, 2)))
+        await asyncio.sleep(0)
+        left.cancel()
+        assert await pairing.opening(DRAWN, "hop-it", Turn(0, 3)) == opening(DRAWN, "hop-it", Turn(0, 3))
+
+
+async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_one_an_answer() -> None:
+    journal = MemoryJournal()
+    swiss = Stored(journal, 1, Format.SWISS, players=100)
+    await swiss.store()
+    async with process(journal) as pairing:
+        first = await pairing.propose(swiss.tournament_run.tournament, FreePlayers())
+        waiting = asyncio.create_task(pairing.propose(swiss.tournament_run.tournament, FreePlayers()))
+        for asked in (False, True):  # the worker has taken it up
+            while (swiss.id in pairing._revisions) != asked:  # noqa: ASYNC110 - there is no event to wait for
+                await asyncio.sleep(0)
+        kill(pairing)
+        with pytest.raises(PairingFailed, match="gave no answer"):
+            await waiting
+        assert await pairing.propose(swiss.tournament_run.tournament, FreePlayers()) == first
+        kill(pairing)  # now no caller waits
+        assert await pairing.opening(DRAWN, "pods", Turn(0, 1)) == opening(DRAWN, "pods", Turn(0, 1))
+
+
+def kill(pairing: PairingProcess) -> None:
+    """Kill the process, and wait for its end."""
+    worker = pairing._jobs._worker
+    assert worker is not None
+    os.kill(worker._process.pid, signal.SIGKILL)
+    worker._process.wait()
+
+
+def test_the_worker_reports_errors_and_forgets_the_named_tournaments() -> None:
+    swiss = Stored(MemoryJournal(), 1, Format.SWISS)
+    worker = PairingJobs()
+    assert b"failed" in answer(worker.jobs, "propose", (swiss.id, [b"{}"], FreePlayers(), ()))
+    bodies = [record.body for record in Chain(swiss.id).seal(swiss.tournament_run.log)]
+    proposal = worker.propose(swiss.id, bodies, FreePlayers(), ())
+    assert worker.propose(swiss.id, [], FreePlayers(), ()) == proposal, "no new record is read"
+    assert worker.propose(swiss.id, bodies, FreePlayers(), (swiss.id,)) == proposal, (
+        "the log is read from its beginning"
+    )
+
+
+class Noting(list[StoredRecord]):
+    """Records that remember in which thread they are read."""
+
+    thread = 0
+
+    def __iter__(self) -> Iterator[StoredRecord]:
+        self.thread = threading.get_ident()
+        return super().__iter__()
+
+
+async def test_a_log_is_read_outside_the_event_loop() -> None:
+    journal = MemoryJournal()
+    swiss = Stored(journal, 1, Format.SWISS)
+    await swiss.store()
+    records = Noting(await journal.read(swiss.id, subject=Subject.TOURNAMENT))
+    async with process(journal) as pairing:
+        log = await pairing.load(swiss.id, records)
+        assert (log.tournament.id, log.tournament.revision) == (swiss.id, len(records))
+        assert records.thread not in (0, threading.get_ident())
+        with pytest.raises(StoreDamaged):
+            await pairing.load("t2", records)
+
+
+async def test_a_closed_process_refuses_requests() -> None:
+    pairing = PairingProcess(MemoryJournal())
+    await pairing.close()
+    with pytest.raises(PairingFailed, match="stopping"):
+        await pairing.opening(DRAWN, "pods", Turn(0, 1))
