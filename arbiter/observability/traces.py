@@ -7,8 +7,8 @@ server that hands over a turn adds to the trace of the server that decided the m
 to the other. The share of moves that are traced is drawn from the same numbers: all servers trace the same moves.
 
 The path of a move only notes instants (`arbiter.observability.traced_moves`): the library takes a third of a
-millisecond for the spans of a move, and three times as long if it does so now and then. So a thread makes the spans of many moves
-at once. Instants are those of the server's clock, which servers with one store share.
+millisecond for the spans of a move, and three times as long if it does so now and then. So a thread makes the spans of
+many moves at once. Instants are those of the server's clock, which servers with one store share.
 """
 
 from __future__ import annotations
