@@ -1,7 +1,8 @@
 """How long each part of the two commands takes: the table in CONTRIBUTING.md, "What runs where".
 
 The `Makefile` adds a line to `build/minutes` when a part ends: its name, and its seconds in all, in programs and in the
-system. `python -m tests.minutes` writes the last line of each part into the table.
+system. What the shell says of a part that was killed stands there too. `python -m tests.minutes` writes the last line
+of each part into the table.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ HEAD = "| part | minutes | of a processor |"
 
 def table(noted: str) -> str:
     """Return the table of the noted parts, in minutes."""
-    times = {part: tuple(map(float, seconds)) for part, *seconds in map(str.split, noted.splitlines())}
+    times = {part: tuple(map(float, seconds)) for part, *seconds in map(str.split, noted.splitlines()) if part in PARTS}
     rows = [
         f"| {PARTS[part]} | {times[part][0] / 60:.1f} | {sum(times[part][1:]) / 60:.1f} |"
         for part in PARTS

@@ -26,7 +26,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as tools:
         subprocess.run(["go", "build", "-o", f"{tools}/", *PLUGINS], cwd=HERE / "tools", check=True)
         options = ["module=" + PACKAGE, *(f"Marbiter/v1/{name}={PACKAGE}" for name in names)]
-        status = protoc.main(
+        status: int = protoc.main(
             [
                 "protoc",
                 f"--proto_path={PROTOS}",
