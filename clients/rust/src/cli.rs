@@ -1,15 +1,15 @@
 //! The command line of a bot: the same for all, so that the file of a bot contains only the bot.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use log::{LevelFilter, Log, Metadata, Record};
+use log::LevelFilter;
 
 use crate::bot::Bot;
 use crate::channel::Tls;
 use crate::errors::Error;
+use crate::log::show;
 use crate::options::Options;
 use crate::playing::run;
 use crate::profile::Profile;
@@ -68,7 +68,7 @@ pub fn program(
             Err(format!("{} is no option (--help lists the options)", beside[0]))
         }
         Ok(Command::Run { options, level, beside }) => {
-            listen(level);
+            show(level);
             work(*options, beside).map_err(|error| error.to_string())
         }
     };
@@ -184,29 +184,6 @@ fn help(program: &str, words: &str, description: &str) -> String {
         text += &format!("  {left:<28} {what}\n");
     }
     text
-}
-
-/// Shows the log on standard error, as far as a level.
-fn listen(level: LevelFilter) {
-    struct Stderr;
-
-    impl Log for Stderr {
-        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-            metadata.target().starts_with("arbiter_client") // libraries beneath have a lot to say
-        }
-
-        fn log(&self, record: &Record<'_>) {
-            if self.enabled(record.metadata()) {
-                let _ = writeln!(std::io::stderr(), "{} {}", record.level(), record.args()); // nowhere to complain
-            }
-        }
-
-        fn flush(&self) {}
-    }
-
-    if log::set_logger(&Stderr).is_ok() {
-        log::set_max_level(level);
-    }
 }
 
 #[cfg(test)]

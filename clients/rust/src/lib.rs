@@ -26,6 +26,8 @@ mod credentials;
 mod environment;
 mod errors;
 mod events;
+#[cfg(feature = "cli")]
+mod log;
 mod options;
 mod outbox;
 mod playing;
@@ -35,6 +37,7 @@ mod runner;
 mod seeking;
 mod session;
 mod slots;
+mod time_control;
 mod turn;
 mod values;
 #[cfg(test)]
