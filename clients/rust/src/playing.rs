@@ -28,7 +28,8 @@ const FAREWELL_WAIT: Duration = Duration::from_secs(5); // time limit for the se
 /// Plays a bot until it is done (`options.matches`), or told to stop by Ctrl-C or SIGTERM.
 ///
 /// Makes a tokio runtime of its own: in a program that has one, use [`play`]. Fails with `Error::Arbiter` if the server
-/// refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere), `Error::ConnectionFailed` where it was never
+/// refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere), or before anything is sent if one of its time
+/// controls is none (PARAMETER_INVALID); `Error::ConnectionFailed` where it was never
 /// reached, `Error::Credentials`, and `Error::BotFailed` with `OnError::Raise`.
 pub fn run(bot: impl Bot, options: Options) -> Result<(), Error> {
     block_on(play_until(bot, options, told_to_stop()))
@@ -53,6 +54,7 @@ pub async fn play(bot: impl Bot, options: Options) -> Result<(), Error> {
 /// server's end awaited, for at most 5 s.
 pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Output = ()>) -> Result<(), Error> {
     let profile = Arc::new(options.profile.clone().unwrap_or_else(|| bot.profile()));
+    profile.check_time_controls()?;
     let client = Client::open(&options, &profile.name, USUAL_PATIENCE)?;
     tokio::pin!(stop);
     tokio::select! {

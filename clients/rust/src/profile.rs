@@ -1,6 +1,12 @@
 //! The profile of a bot: its description, and the matches that it wants.
 
+use std::collections::BTreeMap;
+
+use tonic::Code;
+
+use crate::errors::{ArbiterError, Error, Reason};
 use crate::proto;
+use crate::time_control::{canonical, same};
 use crate::values::{Challenge, Terms, TournamentCall};
 
 /// Optional content of each turn; it costs time on both sides.
@@ -34,7 +40,8 @@ pub struct Profile {
     pub version: String,
     /// The games or variants that it plays: `pods` stands for all its variants. Empty for all.
     pub games: Vec<String>,
-    /// The time controls that it accepts in challenges, seeks and tournaments. Empty for all.
+    /// The time controls that it accepts in challenges, seeks and tournaments, compared by meaning. Empty for all. With
+    /// a text that is none, a run ends at its start (`PARAMETER_INVALID`).
     pub time_controls: Vec<String>,
     /// The players whose challenges and seeks it accepts. Empty for all.
     pub opponents: Vec<String>,
@@ -118,9 +125,28 @@ impl Profile {
         self.games.is_empty() || self.games.iter().any(|own| own == variant || own == game)
     }
 
-    /// Returns whether the bot plays at a time control.
+    /// Returns whether the bot plays at a time control: `60s` in `time_controls` stands for `1m` too.
     pub fn plays_at(&self, time_control: &str) -> bool {
-        among(&self.time_controls, time_control)
+        self.time_controls.is_empty() || self.time_controls.iter().any(|own| same(own, time_control))
+    }
+
+    /// Fails with the arbiter's refusal for what is no time control: with it, the bot would wait for a match in vain.
+    pub(crate) fn check_time_controls(&self) -> Result<(), Error> {
+        let sought = self.seeks.iter().map(|terms| &terms.time_control).filter(|control| !control.is_empty());
+        for what in self.time_controls.iter().chain(sought) {
+            if let Err(mistake) = canonical(what) {
+                let name = if self.name.is_empty() { "the bot" } else { &self.name };
+                let facts = [("what", what.as_str()), ("where", "time"), ("allowed", mistake.allowed)];
+                return Err(Error::Arbiter(ArbiterError {
+                    reason: Reason::ParameterInvalid,
+                    message: format!("{name}: {}", mistake.message),
+                    code: Code::InvalidArgument,
+                    facts: BTreeMap::from(facts.map(|(fact, value)| (fact.to_owned(), value.to_owned()))),
+                    status: None,
+                }));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the reason why the profile excludes a challenge or seek, without regard to the number of matches.

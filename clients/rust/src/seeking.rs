@@ -12,6 +12,7 @@ use crate::backoff::Backoff;
 use crate::client::Client;
 use crate::errors::{Error, Reason};
 use crate::slots::MatchSlots;
+use crate::time_control::same;
 use crate::values::{Challenge, Terms};
 
 const MOST_LISTED: usize = 1_000;
@@ -192,7 +193,7 @@ impl Seeker {
 /// Returns whether an open seek has the given terms. Terms that were left to the server match anything.
 fn fits(seek: &Challenge, terms: &Terms) -> bool {
     let said = seek.terms.clone().unwrap_or_default();
-    let same = said.game == terms.game && said.rated == terms.rated;
-    let timely = terms.time_control.is_empty() || said.time_control == terms.time_control;
-    same && timely && (terms.seat == 0 || said.seat == terms.seat)
+    let alike = said.game == terms.game && said.rated == terms.rated;
+    let timely = terms.time_control.is_empty() || same(&terms.time_control, &said.time_control);
+    alike && timely && (terms.seat == 0 || said.seat == terms.seat)
 }

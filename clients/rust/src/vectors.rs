@@ -11,6 +11,7 @@ use tonic::{Code, Status};
 use crate::errors::{ArbiterError, Error, Reason, from_status};
 use crate::proto::play_item::Item;
 use crate::proto::{self, PlayResponse, RecentMove};
+use crate::time_control::canonical;
 use crate::values::joined;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../vectors");
@@ -115,6 +116,15 @@ fn lines_are_joined_or_have_a_gap() {
         let found = joined(&texts(&case["known"]), number(&case["ply"]), &last_moves);
         let expected = if case["gap"] == json!(true) { None } else { Some(texts(&case["moves"])) };
         assert_eq!(found, expected, "{}", case["name"]);
+    }
+}
+
+#[test]
+fn time_controls_have_a_canonical_form_or_are_none() {
+    let file = read("time_controls.json");
+    for case in list(&file) {
+        let found = canonical(text(&case["text"])).ok();
+        assert_eq!(json!(found), case["canonical"], "{}", case["name"]);
     }
 }
 

@@ -201,6 +201,50 @@ async fn seeks_are_kept_open_while_there_is_room_for_a_match() {
 }
 
 #[tokio::test]
+async fn a_bot_plays_at_the_same_time_control_in_another_form() {
+    let bot = Noted::new().with(|profile| profile.time_controls = vec!["60s+2s".into(), "120s".into()]);
+    let (mut peer, _playing, stream) = playing(bot).await;
+    for (control, method) in [
+        ("1m+2s", "AcceptChallenge"),
+        ("2m", "AcceptChallenge"),
+        ("1m+2sd", "DeclineChallenge"),
+        ("of a newer arbiter", "DeclineChallenge"),
+    ] {
+        stream.say([Item::Challenge(challenge(control, "bob", terms("pods", control)))]).await;
+        assert_eq!(peer.asked_for().await.0, method, "{control}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_time_control_is_refused_at_the_start() {
+    let peer = Peer::start().await;
+    let at = |controls: &[&str]| {
+        let controls = controls.iter().map(|text| (*text).to_owned()).collect();
+        Noted::new().with(|profile| profile.time_controls = controls)
+    };
+    for (bot, told) in [
+        (at(&["1m", "5 min"]), "noted: \"5 min\" is no time control: expected 5m, 5m+3s"),
+        (at(&["200h"]), "noted: 200h in the time control \"200h\" is more than 168h"),
+        (Noted::new().with(|profile| profile.seeks = vec![terms("pods", "60")]), "\"60\" is no time control"),
+    ] {
+        let refused = Playing::start(bot, peer.options()).ended().await.expect_err("it is none");
+        assert!(refused.to_string().contains(told), "{refused}");
+        assert_eq!(refused.reason(), Some(Reason::ParameterInvalid));
+    }
+}
+
+#[tokio::test]
+async fn a_seek_in_another_form_is_found_again_after_a_kill() {
+    let mut peer = Peer::start().await;
+    peer.lay().open = vec![challenge("own", PLAYER, terms("pods", "1m"))]; // as the arbiter writes it
+    let bot = Noted::new().with(|profile| profile.seeks = vec![terms("pods", "60s"), terms("hop-it", "60s")]);
+    let _playing = Playing::start(bot, peer.options());
+    peer.stream().await.meet().await;
+    assert_eq!(peer.asked_for().await, ("ListChallenges", String::new()));
+    assert_eq!(peer.asked_for().await, ("CreateSeek", "hop-it".to_owned()));
+}
+
+#[tokio::test]
 async fn seeks_that_are_open_already_are_found_again() {
     let mut peer = Peer::start().await;
     peer.lay().open = vec![
