@@ -6,7 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arbiter.games import registry
-from arbiter.testing.vectors import items, lines, positions, refusals, time_controls, transcripts
+from arbiter.testing.vectors import (
+    board_arrays,
+    credentials,
+    filters,
+    items,
+    lines,
+    opening_books,
+    positions,
+    refusals,
+    think_times,
+    time_controls,
+    transcripts,
+)
 from arbiter.testing.vectors.layout import laid_out
 
 KEPT = "README.md"  #: written by hand
@@ -18,6 +30,12 @@ def generated(golden: Path) -> Iterator[tuple[str, bytes]]:
     yield "items.json", laid_out(items.vectors()).encode()
     yield "lines.json", laid_out(lines.vectors()).encode()
     yield "time_controls.json", laid_out(time_controls.vectors()).encode()
+    yield "time_odds.json", laid_out(time_controls.odds_vectors()).encode()
+    yield "think_times.json", laid_out(think_times.vectors()).encode()
+    yield "opening_books.json", laid_out(opening_books.vectors()).encode()
+    yield "filters.json", laid_out(filters.vectors()).encode()
+    yield "board_arrays.json", laid_out(board_arrays.vectors()).encode()
+    yield "credentials.json", laid_out(credentials.vectors()).encode()
     for game in registry.BUNDLED:
         yield f"positions/{game}.json", laid_out(positions.vectors(game, golden)).encode()
     for name, data in transcripts.vectors():

@@ -1,4 +1,4 @@
-"""Time controls in every form, and texts that are none."""
+"""Time controls in every form, texts that are none, and the control of each seat of a match."""
 
 from __future__ import annotations
 
@@ -55,6 +55,23 @@ CASES: Final = (
     ("words", "five minutes"),
 )
 """A name for each text. Time odds are two controls with a colon; a bot names one."""
+
+
+ODDS: Final = (
+    ("the same control", "5m", ("5m", "5m"), ("5m", "5m")),
+    ("time odds", "5m:2m", ("5m", "2m"), ("5m", "2m")),
+    ("time odds with an increment", "1m:10s+1s", ("1m", "10s+1s"), ("1m", "10s+1s")),
+    ("no clock", "none", ("none", "none"), ("none", "none")),
+    ("a server that names no control by seat", "5m", (), ("5m", "5m")),
+)
+"""For each match its name, its `time_control` and `time_controls`, and each seat's own control."""
+
+
+def odds_vectors() -> list[dict[str, Any]]:
+    """Return the content of time_odds.json."""
+    return [
+        {"name": name, "time_control": both, "time_controls": by_seat, "own": own} for name, both, by_seat, own in ODDS
+    ]
 
 
 def vectors() -> list[dict[str, Any]]:
