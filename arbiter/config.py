@@ -232,7 +232,7 @@ class Matches(_Section):
 
 
 class Credit(_Section):
-    """Time that clocks do not charge; see `arbiter.matches.credit`."""
+    """Time that clocks do not charge; see `arbiter.matches.clock`."""
 
     hand_over_most_ms: Milliseconds = Field(
         default=100, ge=0, description="largest credit for each move, for the server's own delay"

@@ -27,7 +27,7 @@ from arbiter.bench.processes import BenchError
 from arbiter.bench.report import percentile
 from arbiter.bench.server_process import ServerProcess, opened
 from arbiter.games import registry
-from arbiter.matches.credit import CreditRules
+from arbiter.matches.clock import CreditRules
 
 GOAL_MS: Final = 5.0  #: maximum of the server's own time that is charged, at the 99th percentile of moves
 CREDITED_MS: Final = CreditRules().hand_over_most_ms

@@ -12,7 +12,7 @@ from arbiter.bootstrap.world import World
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.matches import time_control
-from arbiter.matches.credit import CreditRules
+from arbiter.matches.clock import CreditRules
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.ratings import anchors

@@ -14,8 +14,8 @@ from arbiter.bootstrap.store import LAST_RECORDS, Store, open_record
 from arbiter.bootstrap.tracing import tracing
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
+from arbiter.matches.canonical import RecordError
 from arbiter.matches.record import read
-from arbiter.matches.record_errors import RecordError
 from arbiter.runtime.clock import FollowingClock, SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.service.matches.transcripts import Signer

@@ -20,8 +20,8 @@ from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, TOURNAMENT_FILE, writ
 from arbiter.config import load
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from arbiter.matches.canonical import RecordError
 from arbiter.matches.public_keys import write_keys
-from arbiter.matches.record_errors import RecordError
 from arbiter.runtime import private
 
 Which = tuple[str, str, str]

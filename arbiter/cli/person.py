@@ -24,7 +24,7 @@ from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import follow
 from arbiter.games.rule_sheet import described
-from arbiter.matches.opening import MOST_OPENING_MOVES
+from arbiter.matches.evolution import MOST_OPENING_MOVES
 
 UNKNOWN: Final = "The rules on this machine do not know this game."
 MOST_COMPARED: Final = 5_000  #: legal moves that a mistyped one is compared with

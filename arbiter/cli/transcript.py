@@ -18,7 +18,7 @@ from arbiter.drawing.terminal import draw
 from arbiter.games import registry
 from arbiter.games.line import follow
 from arbiter.matches import notation, read
-from arbiter.matches.record_errors import RecordError
+from arbiter.matches.canonical import RecordError
 from arbiter.matches.transcript import split
 from arbiter.text_files import text_of
 

@@ -14,8 +14,8 @@ deadline(match)                                    # when to decide `Tick()`
 match = replay(read(data) for data in stored_records)
 """
 
+from arbiter.matches.answers import Decision
 from arbiter.matches.creation import create
-from arbiter.matches.decision import Decision
 from arbiter.matches.evolution import begin, evolve, replay
 from arbiter.matches.match import Match, Phase, available_ms, claimable, deadline, with_position
 from arbiter.matches.record import check_chain, read, read_record, seal, seal_first

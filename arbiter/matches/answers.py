@@ -1,8 +1,8 @@
-"""Answers to requests: receipts, answers to repeated requests, and the refusals of a match."""
+"""What a match answers to a command, and what it records of it: decisions, receipts, repeated requests, refusals."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from arbiter.errors import Reason, Refusal, argument_invalid
@@ -16,6 +16,31 @@ from arbiter.matches.requests import Answered, Receipt, check_request_id, reques
 LONGEST_MATCH: Final = 2**31 - 1  #: an upper bound on plies, which no match reaches
 LONGEST_NOTE: Final = 500  #: maximum characters of an organiser's note
 _WINNERS: Final = {ResultKind.WIN: (1, 2), ResultKind.DRAW: (0,), ResultKind.VOID: (0,)}
+
+
+@dataclass(init=False, slots=True)
+class Decision:
+    """What a command does: the events to store, in order (none if nothing changes), and the answer to its sender.
+
+    Send the answer, even a refusal, only once the events are durable.
+    """
+
+    events: tuple[Event, ...]
+    answer: Receipt | Refusal
+
+    def __init__(self, events: tuple[Event, ...], answer: Receipt | Refusal) -> None:
+        self.events = events
+        self.answer = answer
+
+
+def unchanged(match: Match) -> Decision:
+    """Return the decision of a command that changes nothing."""
+    return Decision((), Receipt(match.revision, None, match.ply))
+
+
+def carried_out(match: Match, event: Event, *consequences: Event) -> Decision:
+    """Return the decision of a command that the first of these events carries out."""
+    return Decision((event, *consequences), receipt_of(match, event))
 
 
 def earlier_answer(match: Match, command: SeatRequest | OrganiserRequest) -> Receipt | Refusal | None:

@@ -4,7 +4,7 @@ Records use a subset of JSON for which the scheme is simple: strings, integers w
 and objects with string keys. Fractions are refused, so the scheme's number formatting is never needed.
 
 For such values Python's own encoder already follows section 3.2.2 (shortest escapes with lower-case digits, no spaces).
-This module adds the order of keys by UTF-16 code units (section 3.2.3), and UTF-8.
+This module adds the order of keys by UTF-16 code units (section 3.2.3), and UTF-8. It also has the errors of records.
 """
 
 from __future__ import annotations
@@ -28,6 +28,18 @@ _EMPTY: Final = sha256()
 
 class NotCanonicalError(ValueError):
     """A value without a canonical form, or bytes that are not JSON of the subset described above."""
+
+
+class RecordError(ValueError):
+    """A match's record is not what the arbiter wrote."""
+
+
+class MalformedRecordError(RecordError):
+    """A record that is not canonical JSON, lacks a field, or has a field with a wrong value."""
+
+
+class UnknownKindError(MalformedRecordError):
+    """A record with an event of a kind that this version does not know."""
 
 
 def encode(value: Json) -> bytes:

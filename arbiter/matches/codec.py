@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.adjudication import AdjudicationRules
-from arbiter.matches.canonical import Json
+from arbiter.matches.canonical import Json, MalformedRecordError, UnknownKindError
 from arbiter.matches.clock import Ledger, SeatClock
 from arbiter.matches.commands import CommandName, Interruption, RequestContent, ResultKind, Text
 from arbiter.matches.events import (
@@ -37,7 +37,6 @@ from arbiter.matches.events import (
 )
 from arbiter.matches.fields import Fields
 from arbiter.matches.policy import read_policy
-from arbiter.matches.record_errors import MalformedRecordError, UnknownKindError
 
 
 def own_fields(event: Event) -> dict[str, Json]:

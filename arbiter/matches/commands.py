@@ -105,7 +105,7 @@ class Create:
     game and time are notations (time: of one control, or of one for each seat); players are player ids, by seat; label
     is free text of at most 100 characters.
     chosen: the policy fields that the caller chose. The others are the server's defaults and not part of the request.
-    opening: the first moves, which nobody plays and which cost no time (`arbiter.matches.opening`).
+    opening: the first moves, which nobody plays and which cost no time (`arbiter.matches.evolution`).
     adjudication: when the match ends by rule (`arbiter.matches.adjudication`).
     Both seats may belong to one player. Such a match is never rated, and neither is one with time odds.
     """

@@ -19,9 +19,8 @@ from collections.abc import Iterable
 from hashlib import shake_256
 from typing import Final, NamedTuple
 
-from arbiter.matches.canonical import Json, NotCanonicalError, decode, encode
+from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalError, decode, encode
 from arbiter.matches.fields import Fields
-from arbiter.matches.record_errors import MalformedRecordError
 
 MOST_EVALUATION: Final = 1_000  #: permille: the mover is sure to win; 0: sure to lose
 MOST_MOVES: Final = 32  #: maximum moves of a stored line

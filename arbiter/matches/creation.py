@@ -6,12 +6,11 @@ from typing import Final
 
 from arbiter.errors import argument_invalid
 from arbiter.games.registry import game as registered_game
-from arbiter.matches import adjudication, opening, time_control
-from arbiter.matches.answers import check_words
+from arbiter.matches import adjudication, time_control
+from arbiter.matches.answers import Decision, check_words
 from arbiter.matches.commands import Create
-from arbiter.matches.decision import Decision
 from arbiter.matches.events import Created, EventKind, Started
-from arbiter.matches.evolution import Games, begin
+from arbiter.matches.evolution import Games, begin, opening_played
 from arbiter.matches.policy import ClockStart
 from arbiter.matches.requests import Receipt, check_request_id
 
@@ -35,7 +34,7 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
     if command.rated and controls[0] != controls[1]:
         raise argument_invalid("true", "rated", "false for a match with time odds")
     game = games(command.game)
-    opening.played(game, command.opening)
+    opening_played(game, command.opening)
     if command.adjudication:
         adjudication.check(command.adjudication, game)
     created = Created(

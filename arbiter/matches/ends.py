@@ -12,12 +12,12 @@ from typing import Final
 
 from arbiter.games.contract import Seat
 from arbiter.matches.adjudication import ScoreClaim, agreed_level, agreed_winner
+from arbiter.matches.canonical import MalformedRecordError
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.comments import key_of, unseal
 from arbiter.matches.events import Cause, Ended, LateMove, MatchEndReason, Party
 from arbiter.matches.match import Match, Phase, deadline, flag_instant, gone_since, judge, other
 from arbiter.matches.policy import NoShow
-from arbiter.matches.record_errors import MalformedRecordError
 
 _SEATS: Final[tuple[Seat, Seat]] = (1, 2)
 

@@ -6,18 +6,20 @@ was read from a log does not: its move is played and its clock is computed again
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, argument_invalid
 from arbiter.games.contract import AnyGame, Seat
+from arbiter.games.line import follow
 from arbiter.games.registry import game as registered_game
-from arbiter.matches import clock, ends, opening, time_control
+from arbiter.matches import clock, ends, time_control
 from arbiter.matches.adjudication import Lead, lead_after
 from arbiter.matches.answers import answered_by
+from arbiter.matches.canonical import MalformedRecordError, RecordError
+from arbiter.matches.clock import credit
 from arbiter.matches.comments import key_of, opened
-from arbiter.matches.credit import credit
 from arbiter.matches.events import (
     Arrived,
     Cause,
@@ -36,12 +38,12 @@ from arbiter.matches.events import (
     Resumed,
     Started,
 )
-from arbiter.matches.match import Match, Offer, Phase, judge, with_position
+from arbiter.matches.match import Match, Offer, Phase, Versions, judge, with_position
 from arbiter.matches.origins import Origin, origin_of
 from arbiter.matches.record import first_digest, next_digest
-from arbiter.matches.record_errors import MalformedRecordError, RecordError
 from arbiter.matches.requests import Requests
-from arbiter.matches.versions import Versions
+
+MOST_OPENING_MOVES: Final = 100
 
 Games = Callable[[str], AnyGame]
 """Finds the game of a variant's name, as `arbiter.games.registry.game` does."""
@@ -51,6 +53,24 @@ class ContradictionError(RecordError):
     """An event that is impossible: it contradicts the rules, the clock or the events before it."""
 
 
+def opening_played(game: AnyGame, opening: Sequence[str]) -> tuple[Any, bytes]:
+    """Return the position after an opening, and the seat of each of its moves.
+
+    An opening is given at the creation of a match, and the players do not play it: its moves are in the `created`
+    event. They count as plies and for the rules about repetition. They cost no time, do not count in the sessions of a
+    time control, and have no requests.
+
+    Raises Refusal MOVE_MALFORMED or MOVE_ILLEGAL with the fact `ply`, the number of its moves before the bad one;
+    ARGUMENT_INVALID for an opening of more than MOST_OPENING_MOVES moves, or one that ends the game.
+    """
+    if len(opening) > MOST_OPENING_MOVES:
+        raise argument_invalid(f"{len(opening)} moves", "opening", f"at most {MOST_OPENING_MOVES} moves")
+    line = follow(game, game.initial(), opening)
+    if line.final.outcome is not None:
+        raise argument_invalid(" ".join(opening), "opening", "moves that do not end the game")
+    return line.final, bytes(position.turn for position in line.positions[:-1])
+
+
 def begin(created: Created, games: Games = registered_game) -> Match:
     """Return the match that its first event creates, with its opening played.
 
@@ -58,7 +78,7 @@ def begin(created: Created, games: Games = registered_game) -> Match:
     """
     try:
         game, controls = games(created.game), time_control.parse_pair(created.time)
-        position, turns = opening.played(game, created.opening)
+        position, turns = opening_played(game, created.opening)
     except Refusal as refusal:
         raise ContradictionError(f"revision 1: {refusal.message}") from None
     bank = created.policy.credit.bank_ms

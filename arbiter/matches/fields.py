@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Any, NoReturn, TypeVar, cast
 
 from arbiter.games.contract import Seat
+from arbiter.matches.canonical import MalformedRecordError
 from arbiter.matches.numbers import LARGEST_INTEGER
-from arbiter.matches.record_errors import MalformedRecordError
 
 E = TypeVar("E", bound=StrEnum)
 

@@ -7,18 +7,49 @@ made: `dataclasses.replace` takes twenty times as long as such a copy.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from typing import Any, NamedTuple
 
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.matches.adjudication import Lead, lead_after
-from arbiter.matches.clock import Ledger, SeatClock, after_move, available
-from arbiter.matches.credit import credit, most_credit
-from arbiter.matches.events import Clocks, Created, Ended
+from arbiter.matches.clock import Ledger, SeatClock, after_move, available, credit, most_credit
+from arbiter.matches.events import Arrived, Clocks, Created, Ended, Event, Moved
 from arbiter.matches.requests import Requests
 from arbiter.matches.time_control import TimeControl
-from arbiter.matches.versions import Versions
+
+
+class Versions(NamedTuple):
+    """The versions of both players' bots, by seat: on their last arrival, and at their first move.
+
+    A bot sends its version in the hello of its stream. After a reconnect the version may differ; the record holds each
+    one (`Arrived`). For each player a match counts for the version that played that player's first move; if the player
+    never moved, for the version that arrived last. '' is an unknown version: the bot sent none, plays without a Play
+    stream, or never came.
+    """
+
+    arrived: tuple[str, str] = ("", "")
+    moved: tuple[str | None, str | None] = (None, None)
+
+    def after(self, event: Event) -> Versions:
+        """Return the versions after an event of the match."""
+        match event:
+            case Arrived(seat=seat, version=version):
+                return self._replace(arrived=_set(self.arrived, seat, version))
+            case Moved(seat=seat) if self.moved[seat - 1] is None:
+                return self._replace(moved=_set(self.moved, seat, self.arrived[seat - 1]))
+            case _:
+                return self
+
+    @property
+    def counted(self) -> tuple[str, str]:
+        """The versions for which the match counts."""
+        first, second = (
+            arrived if moved is None else moved for arrived, moved in zip(self.arrived, self.moved, strict=True)
+        )
+        return first, second
 
 
 class Phase(StrEnum):
@@ -338,3 +369,12 @@ def claimable(match: Match) -> str | None:
     if match.phase not in (Phase.ACTIVE, Phase.PAUSED):
         return None
     return match.game.claim(with_position(match).position)
+
+
+def versions_of(events: Iterable[Event]) -> tuple[str, str]:
+    """Return the versions for which a match counts, from its events so far."""
+    return reduce(Versions.after, events, Versions()).counted
+
+
+def _set(pair: tuple[Any, Any], seat: Seat, value: str) -> tuple[Any, Any]:
+    return (value, pair[1]) if seat == 1 else (pair[0], value)

@@ -28,13 +28,13 @@ from arbiter.errors import Refusal
 from arbiter.games.contract import Outcome
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import time_control
+from arbiter.matches.canonical import RecordError
 from arbiter.matches.clock import SeatClock
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.events import Created, Ended, Event, Moved
 from arbiter.matches.evolution import Games
-from arbiter.matches.record_errors import RecordError
-from arbiter.matches.versions import versions_of
+from arbiter.matches.match import versions_of
 
 WIDTH: Final = 100  #: characters of a line of moves
 GOES_ON: Final = "*"

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from arbiter.errors import parameter_invalid
 from arbiter.matches.canonical import Json
-from arbiter.matches.credit import CreditRules
+from arbiter.matches.clock import CreditRules
 from arbiter.matches.time_control import LONGEST_MS
 
 

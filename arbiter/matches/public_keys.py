@@ -11,9 +11,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from arbiter.matches.canonical import NotCanonicalError, decode, digest
+from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, decode, digest
 from arbiter.matches.fields import Fields
-from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.signature import ALGORITHM, Signature
 
 KEY_BYTES: Final = 32

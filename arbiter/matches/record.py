@@ -19,11 +19,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode, encode_plain, parsed
+from arbiter.matches.canonical import (
+    MalformedRecordError,
+    NotCanonicalError,
+    RecordError,
+    decode,
+    digest,
+    encode,
+    encode_plain,
+    parsed,
+)
 from arbiter.matches.codec import own_fields, read_event
 from arbiter.matches.events import FIRST_PREVIOUS, Event
 from arbiter.matches.fields import Fields
-from arbiter.matches.record_errors import MalformedRecordError, RecordError
 
 
 class BrokenChainError(RecordError):

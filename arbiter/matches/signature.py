@@ -27,9 +27,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from arbiter.matches.canonical import Json, NotCanonicalError, decode, encode
+from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalError, decode, encode
 from arbiter.matches.fields import Fields
-from arbiter.matches.record_errors import MalformedRecordError
 
 ALGORITHM: Final = "ed25519"
 KIND: Final = "signature"

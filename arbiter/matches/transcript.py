@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from arbiter.games.registry import game as registered_game
-from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode
+from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, RecordError, decode, digest, encode
 from arbiter.matches.events import FIRST_PREVIOUS, Ended, Event
 from arbiter.matches.evolution import Games
 from arbiter.matches.match import Match
 from arbiter.matches.public_keys import CheckSignature
 from arbiter.matches.record import ChainedEvent, read_record
-from arbiter.matches.record_errors import MalformedRecordError, RecordError
 from arbiter.matches.signature import KIND, Signature, read_signature
 from arbiter.matches.verification import Verification
 

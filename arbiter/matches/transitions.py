@@ -21,6 +21,8 @@ from arbiter.errors import Refusal
 from arbiter.matches import ends
 from arbiter.matches.answers import (
     LONGEST_NOTE,
+    Decision,
+    carried_out,
     earlier_answer,
     no_draw,
     not_active,
@@ -29,7 +31,9 @@ from arbiter.matches.answers import (
     receipt_of,
     rejection,
     strike_refusal,
+    unchanged,
 )
+from arbiter.matches.canonical import MalformedRecordError
 from arbiter.matches.commands import (
     Abort,
     Adjudicate,
@@ -50,7 +54,6 @@ from arbiter.matches.commands import (
     Tick,
 )
 from arbiter.matches.comments import opened, seal
-from arbiter.matches.decision import Decision, carried_out, unchanged
 from arbiter.matches.events import (
     Arrived,
     DrawDeclined,
@@ -69,7 +72,6 @@ from arbiter.matches.events import (
 from arbiter.matches.evolution import evolve
 from arbiter.matches.match import Judgement, Match, Phase, deadline, judge, other, with_position
 from arbiter.matches.origins import asked
-from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.requests import Receipt, shown
 
 

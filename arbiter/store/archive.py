@@ -31,11 +31,10 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Engine, Select, bindparam, func, select, text
 from sqlalchemy.exc import IntegrityError
 
-from arbiter.matches.canonical import NotCanonicalError, decode, encode
+from arbiter.matches.canonical import NotCanonicalError, RecordError, decode, encode
 from arbiter.matches.evolution import replay
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain
-from arbiter.matches.record_errors import RecordError
 from arbiter.service.ports.journal import RecordDamaged, Seals, StoredRecord, Subject
 from arbiter.store import records, tables
 from arbiter.store.dialects import dialect_of

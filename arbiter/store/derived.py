@@ -18,10 +18,10 @@ from sqlalchemy import Connection, Engine, literal_column, select, text
 from sqlalchemy.exc import DBAPIError
 
 from arbiter.errors import OperatorError
+from arbiter.matches.canonical import RecordError
 from arbiter.matches.evolution import replay
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain
-from arbiter.matches.record_errors import RecordError
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import (
     MatchEnd,

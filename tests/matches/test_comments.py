@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.matches import read, replay
-from arbiter.matches.canonical import digest
+from arbiter.matches.canonical import MalformedRecordError, digest
 from arbiter.matches.commands import Abort, ClaimDraw, Interrupt, Interruption, Play, Resign
 from arbiter.matches.comments import Comment, fitting, key_of, opened, seal, unseal
 from arbiter.matches.events import Ended, Event, EventKind, Moved
 from arbiter.matches.evolution import ContradictionError
 from arbiter.matches.notation import write
-from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.logged_match import LoggedMatch, policy, receipt, started

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.matches.credit import CreditRules, credit, most_credit
+from arbiter.matches.clock import CreditRules, credit, most_credit
 
 RULES = CreditRules()
 BANK = 10_000

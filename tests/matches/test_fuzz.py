@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from arbiter.errors import OperatorError, Reason, Refusal
 from arbiter.keys.key_ring import holds, open_ring
 from arbiter.matches import evolution, notation, time_control
-from arbiter.matches.canonical import LARGEST_INTEGER, NotCanonicalError, decode, encode
+from arbiter.matches.canonical import LARGEST_INTEGER, NotCanonicalError, RecordError, decode, encode
 from arbiter.matches.public_keys import checking, key_bytes, read_keys
 from arbiter.matches.record import read
-from arbiter.matches.record_errors import RecordError
 from arbiter.matches.transcript import TranscriptError, split, verify
 from arbiter.testing import transcripts
 from tests.fuzz import effort, near, sendable, texts

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from arbiter.errors import Refusal
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.matches import Decision, Phase, available_ms, deadline, decide, with_position
+from arbiter.matches.clock import most_credit
 from arbiter.matches.commands import (
     Abort,
     AnswerDraw,
@@ -26,7 +27,6 @@ from arbiter.matches.commands import (
     Resign,
     Tick,
 )
-from arbiter.matches.credit import most_credit
 from arbiter.matches.events import Ended, EventKind, Moved, Refused, Resumed, Started
 from arbiter.matches.policy import ClockStart, NoShow
 from arbiter.matches.requests import Receipt

@@ -11,8 +11,8 @@ import pytest
 from arbiter.matches import commands as cmd
 from arbiter.matches import events as ev
 from arbiter.matches.adjudication import AdjudicationRules
+from arbiter.matches.clock import CreditRules
 from arbiter.matches.commands import NAMES, Command, CommandName, OfferDraw, Play, Resign
-from arbiter.matches.credit import CreditRules
 from arbiter.matches.origins import Origin, asked, request_of
 from arbiter.matches.policy import Policy
 from tests.matches.logged_match import LoggedMatch, started

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.matches import read as read_event
+from arbiter.matches.canonical import RecordError
 from arbiter.matches.commands import Resign
 from arbiter.matches.comments import opened
 from arbiter.matches.events import Created, Ended, Moved
 from arbiter.matches.notation import NotationError, WrittenMove, _date, read, write
-from arbiter.matches.record_errors import RecordError
 from arbiter.testing.transcripts import MATCH_PLANS, MatchPlan, played
 from tests.matches.heap import games
 from tests.matches.logged_match import started

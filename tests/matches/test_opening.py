@@ -6,17 +6,15 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Phase, claimable, create, replay
-from arbiter.matches.canonical import decode, encode
+from arbiter.matches.canonical import MalformedRecordError, decode, encode
 from arbiter.matches.commands import Abort, Create, Interrupt, Interruption, Resign
 from arbiter.matches.events import Created, Ended, Moved, Started
-from arbiter.matches.evolution import ContradictionError
+from arbiter.matches.evolution import MOST_OPENING_MOVES, ContradictionError
 from arbiter.matches.notation import WrittenMove
 from arbiter.matches.notation import read as read_text
 from arbiter.matches.notation import write as write_text
-from arbiter.matches.opening import MOST_OPENING_MOVES
 from arbiter.matches.policy import ClockStart
 from arbiter.matches.record import read, read_record
-from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.logged_match import NOON, LoggedMatch, policy, receipt, refusal, started

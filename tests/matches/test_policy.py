@@ -6,7 +6,7 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.canonical import decode, encode
-from arbiter.matches.credit import CreditRules
+from arbiter.matches.clock import CreditRules
 from arbiter.matches.policy import BOUNDS, ClockStart, NoShow, Policy, read_policy
 
 

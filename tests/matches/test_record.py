@@ -10,7 +10,7 @@ import pytest
 
 from arbiter.errors import Reason
 from arbiter.matches import check_chain, read, read_record, replay, seal, with_position
-from arbiter.matches.canonical import decode, digest, encode
+from arbiter.matches.canonical import MalformedRecordError, RecordError, decode, digest, encode
 from arbiter.matches.commands import (
     AnswerDraw,
     ClaimDraw,
@@ -37,7 +37,6 @@ from arbiter.matches.events import (
 from arbiter.matches.evolution import ContradictionError
 from arbiter.matches.match import Match
 from arbiter.matches.record import BrokenChainError, Sealed
-from arbiter.matches.record_errors import MalformedRecordError, RecordError
 from tests.matches.heap import DriftingHeap, games
 from tests.matches.logged_match import LoggedMatch, policy, started
 

@@ -8,8 +8,8 @@ from hashlib import shake_256
 from hypothesis import given
 from hypothesis import strategies as some
 
+from arbiter.matches.clock import CreditRules, credit
 from arbiter.matches.comments import Comment, unseal
-from arbiter.matches.credit import CreditRules, credit
 from tests.documents import block
 
 PAGE = "protos/TRANSCRIPT.md"

@@ -7,9 +7,9 @@ import pytest
 from arbiter.matches import Phase, read
 from arbiter.matches.commands import Arrive, Interrupt, Interruption, Leave, Resign
 from arbiter.matches.events import Arrived
+from arbiter.matches.match import versions_of
 from arbiter.matches.notation import write
 from arbiter.matches.policy import ClockStart, Policy
-from arbiter.matches.versions import versions_of
 from tests.matches.logged_match import LoggedMatch, receipt
 
 

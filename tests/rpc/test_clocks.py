@@ -21,7 +21,7 @@ from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc
 from arbiter.bootstrap import World
 from arbiter.config import Credit, Limits, Settings
 from arbiter.games.registry import game
-from arbiter.matches.credit import CreditRules, credit
+from arbiter.matches.clock import CreditRules, credit
 from arbiter.runtime.clock import SystemClock
 from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.journal import Append

@@ -17,6 +17,7 @@ from typing import Final
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import evolution, transitions
+from arbiter.matches.answers import Decision
 from arbiter.matches.commands import (
     NAMES,
     AnswerDraw,
@@ -32,7 +33,6 @@ from arbiter.matches.commands import (
     Resign,
     Tick,
 )
-from arbiter.matches.decision import Decision
 from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.matches.record import Sealed, seal

@@ -11,10 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from arbiter.matches.canonical import Json, NotCanonicalError, decode, digest, encode
+from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalError, decode, digest, encode
 from arbiter.matches.fields import Fields
 from arbiter.matches.public_keys import CheckSignature
-from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.signature import ALGORITHM, Signature
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.record.tournaments import StoredLog

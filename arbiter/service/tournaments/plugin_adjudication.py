@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from arbiter.errors import Refusal
+from arbiter.matches.canonical import MalformedRecordError
 from arbiter.matches.commands import Adjudicate, ResultKind
 from arbiter.matches.comments import unseal
 from arbiter.matches.match import Match, Phase
-from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.log import Logger
 from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, AdjudicatorFailed, Adjudicators, Case

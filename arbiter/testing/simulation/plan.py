@@ -12,8 +12,8 @@ from random import Random
 from typing import Final, NamedTuple
 
 from arbiter.games import registry
+from arbiter.matches.clock import CreditRules
 from arbiter.matches.commands import Create
-from arbiter.matches.credit import CreditRules
 from arbiter.matches.policy import ClockStart, NoShow, Policy
 from arbiter.testing.clock import NOON_MS
 from arbiter.tournaments.formats import PAIRERS

@@ -8,9 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.keys.key_ring import SigningKey, holds
 from arbiter.matches import transcript
-from arbiter.matches.canonical import decode, digest, encode
+from arbiter.matches.canonical import MalformedRecordError, decode, digest, encode
 from arbiter.matches.public_keys import PublicKey, checking, read_keys, write_keys
-from arbiter.matches.record_errors import MalformedRecordError
 from arbiter.matches.signature import Signature, Statement
 from arbiter.testing import transcripts as golden
 from arbiter.testing.vectors.forgeries import FORGERIES, forged

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from arbiter.bootstrap import Store
-from arbiter.matches.clock import Ledger
-from arbiter.matches.credit import CreditRules, credit
+from arbiter.matches.clock import CreditRules, Ledger, credit
 from arbiter.matches.events import Moved
 from arbiter.matches.match import Match
 from arbiter.matches.policy import ClockStart, Policy

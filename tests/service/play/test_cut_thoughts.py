@@ -20,7 +20,7 @@ import pytest
 
 from arbiter.bootstrap import Store
 from arbiter.matches import Receipt
-from arbiter.matches.credit import CreditRules
+from arbiter.matches.clock import CreditRules
 from arbiter.matches.events import Moved
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain

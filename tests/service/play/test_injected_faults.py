@@ -11,8 +11,8 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import transitions
+from arbiter.matches.canonical import RecordError
 from arbiter.matches.match import Phase
-from arbiter.matches.record_errors import RecordError
 from arbiter.service.matches import live
 from arbiter.service.matches.elsewhere import MatchesElsewhere
 from arbiter.service.matches.live import LiveMatches

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arbiter.matches import evolution
-from arbiter.matches.canonical import digest
+from arbiter.matches.canonical import RecordError, digest
 from arbiter.matches.match import Match
 from arbiter.matches.record import check_chain
-from arbiter.matches.record_errors import RecordError
 from arbiter.matches.verification import Verification
 from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
 
