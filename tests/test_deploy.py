@@ -17,10 +17,10 @@ def test_the_configuration_to_start_from_is_valid() -> None:
 
 
 def test_systemd_and_docker_wait_as_long_as_a_stop_may_take() -> None:
-    unit, runbook = (DEPLOY / "arbiter.service").read_text(), (DEPLOY / "README.md").read_text()
+    unit, page = (DEPLOY / "arbiter.service").read_text(), (DEPLOY / "OPERATING.md").read_text()
     [systemd], [docker] = (
         re.findall(r"^TimeoutStopSec=(\d+)$", unit, re.M),
-        re.findall(r"--stop-timeout (\d+)", runbook),
+        re.findall(r"--stop-timeout (\d+)", page),
     )
     assert min(int(systemd), int(docker)) * 1_000 > Limits().stop_ms
 

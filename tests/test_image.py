@@ -1,4 +1,4 @@
-"""The image of `deploy/Dockerfile`: built as the runbook says, started as its user starts it, and used for a match.
+"""The image of `deploy/Dockerfile`: built as its page says, started as its user starts it, and used for a match.
 
 The servers of `deploy/compose.yaml` are started from it too.
 """

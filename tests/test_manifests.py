@@ -252,12 +252,12 @@ fi
 case "$*" in
   *"create secret generic arbiter-keys --from-file=arbiter.keys --dry-run=client"*) cat arbiter.keys ;;
   "replace --filename -") cat > secret ;;
-  *) echo "not a call of the runbook: $*"; exit 1 ;;
+  *) echo "not a call of the page: $*"; exit 1 ;;
 esac
 """
 
 
-def test_the_commands_of_the_runbook_give_every_pod_and_the_secret_new_keys(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_give_every_pod_and_the_secret_new_keys(tmp_path: Path) -> None:
     """In place of kubectl, a script runs a pod's command with the pod's folder."""
     (tmp_path / "kubectl").write_text(KUBECTL)
     (tmp_path / "kubectl").chmod(0o755)
@@ -266,7 +266,7 @@ def test_the_commands_of_the_runbook_give_every_pod_and_the_secret_new_keys(tmp_
     for folder in folders:
         folder.mkdir()
         (folder / "arbiter.keys").write_text("the keys")
-    script = block("deploy/README.md", "kubectl replace").replace("/var/lib/arbiter", f"{tmp_path}/$POD")
+    script = block("deploy/SERVERS.md", "kubectl replace").replace("/var/lib/arbiter", f"{tmp_path}/$POD")
     path = f"{tmp_path}:/usr/bin:/bin"
     subprocess.run(["bash", "-euc", script], cwd=tmp_path, env={"PATH": path}, check=True, timeout=60)
     for folder in folders:

@@ -246,5 +246,5 @@ async def started(arbiter: Arbiter) -> tuple[str | None, int]:
             f"{damage.why}: `arbiter store check` names all that is damaged; put a copy of the store in its place"
         ) from None
     except StoreFailed as failure:
-        raise OperatorError(f"the store can't be used: {failure.why}; see the runbook") from None
+        raise OperatorError(f"the store can't be used: {failure.why}; see deploy/STORE.md") from None
     return admin_token, matches

@@ -129,7 +129,7 @@ async def _following(store: Store) -> FollowingClock:
     try:
         clock = FollowingClock(await store.time.readings())
     except StoreFailed as failure:
-        raise OperatorError(f"the store can't be used: {failure.why}; see the runbook") from None
+        raise OperatorError(f"the store can't be used: {failure.why}; see deploy/STORE.md") from None
     ahead_ms = await _last_instant(store.journal) - clock.now_ms()
     if ahead_ms > MOST_AHEAD_MS:
         raise OperatorError(

@@ -27,7 +27,7 @@ SLOW_COMMIT_S: Final = 0.1
 SLOW_MOVE_S: Final = 0.25
 LATE_S: Final = 0.1
 APART_S: Final = 1.0  #: between two looks at what servers have read of the log: one that follows it needs less
-LOOK_AT_LOG: Final = "look at its log; deploy/README.md says what each line means"
+LOOK_AT_LOG: Final = "look at its log; deploy/LOG.md says what each line means"
 
 
 def doctor(

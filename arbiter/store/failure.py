@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 
 DAMAGED_ADVICE: Final = (
-    "stop the server, keep the file, and see the runbook: a copy, or what is left of the file, takes its place"
+    "stop the server, keep the file, and see deploy/STORE.md: a copy, or what is left of the file, takes its place"
 )
 _DAMAGED: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "XX001", "XX002")
 

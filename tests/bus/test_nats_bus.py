@@ -224,8 +224,8 @@ def test_an_authority_that_can_not_be_read_is_named(tmp_path: Path) -> None:
         make_bus(load(None, bus="tls://a", bus_authority=tmp_path / "empty"), None)
 
 
-async def test_the_commands_of_the_runbook() -> None:
-    start, serve = (shlex.split(command) for command in commands(block("deploy/README.md", "nats-server")))
+async def test_the_commands_of_the_page() -> None:
+    start, serve = (shlex.split(command) for command in commands(block("deploy/SERVERS.md", "nats-server")))
     assert start[:3] == ["nats-server", "--addr", "10.0.0.5"]
     setting = next(word.removeprefix("ARBITER_BUS=") for word in serve if word.startswith("ARBITER_BUS="))
     with Nats(*start[3:]) as server:

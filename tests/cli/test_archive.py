@@ -67,14 +67,12 @@ def test_a_store_or_keys_that_are_not_there_are_named(arbiter: Arbiter, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_command_of_the_runbook(
-    arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_the_page(arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "arbiter.toml").write_text(f'store = "{store}"')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(archive, "time_ns", lambda: (NOON + 400 * DAY_MS) * 1_000_000)
     there = old(store)
-    for line in block("deploy/README.md", "arbiter archive").strip().splitlines():
+    for line in block("deploy/STORE.md", "arbiter archive").strip().splitlines():
         program, *words = shlex.split(line, comments=True)
         assert program == "arbiter"
         ran = arbiter(*words)

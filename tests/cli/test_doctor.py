@@ -443,12 +443,12 @@ def test_this_machine_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert machine.clock_is_synchronised() in (True, False, None)
 
 
-def test_the_command_of_the_runbook(
+def test_the_command_of_the_page(
     arbiter: Arbiter, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "arbiter.toml").write_text(f'store = "{settings.store}"')
     monkeypatch.chdir(tmp_path)
-    program, *words = shlex.split(block("deploy/README.md", "arbiter doctor"), comments=True)
+    program, *words = shlex.split(block("deploy/OPERATING.md", "arbiter doctor"), comments=True)
     assert program == "arbiter"
     ran = arbiter(*words)
     assert (ran.code, ran.err) == (0, "")

@@ -90,12 +90,10 @@ def test_a_missing_store_or_missing_keys_are_named_and_not_made(arbiter: Arbiter
     assert not folder.exists()
 
 
-def test_the_command_of_the_runbook(
-    arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_the_page(arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "arbiter.toml").write_text(f'store = "{store}"')
     monkeypatch.chdir(tmp_path)
-    program, *words = shlex.split(block("deploy/README.md", "arbiter export /exports/2026"), comments=True)
+    program, *words = shlex.split(block("deploy/STORE.md", "arbiter export /exports/2026"), comments=True)
     assert program == "arbiter"
     ran = arbiter(*(word.replace("/exports", str(tmp_path)) for word in words))
     assert ran.code == 0, ran.err

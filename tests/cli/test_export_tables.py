@@ -238,12 +238,10 @@ def test_without_the_extra_it_says_what_to_install(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_command_of_the_runbook(
-    arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_the_page(arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "arbiter.toml").write_text(f'store = "{store}"')
     monkeypatch.chdir(tmp_path)
-    program, *words = shlex.split(block("deploy/README.md", "--parquet"), comments=True)
+    program, *words = shlex.split(block("deploy/STORE.md", "--parquet"), comments=True)
     assert program == "arbiter"
     ran = arbiter(*(word.replace("/exports", str(tmp_path)) for word in words))
     assert ran.code == 0, ran.err

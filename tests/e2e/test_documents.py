@@ -102,12 +102,12 @@ def shell(tmp_path: Path) -> Shell:
 
 def test_an_operators_day(shell: Shell) -> None:
     (shell.folder / "arbiter.toml").write_text('registration = "invitation"\n')
-    runbook = "deploy/README.md"
+    page, store = "deploy/OPERATING.md", "deploy/STORE.md"
     backups = {"/backups/2026-11-23": str(shell.folder / "backup")}
-    check, rebuild = commands(block(runbook, "arbiter store check"))
-    backup, restore = commands(block(runbook, "arbiter backup"))
-    with shell.running(block(runbook, "arbiter serve --config arbiter.toml").strip(), "Next:"):
-        invite, create, revoke, suspend = commands(block(runbook, "arbiter player invite"))
+    check, rebuild = commands(block(store, "arbiter store check"))
+    backup, restore = commands(block(store, "arbiter backup"))
+    with shell.running(block(page, "arbiter serve --config arbiter.toml").strip(), "Next:"):
+        invite, create, revoke, suspend = commands(block(page, "arbiter player invite"))
         assert shell.typed(invite).strip()
         assert shell.typed(create, NAME="ann").strip()
         token_id = re.findall(r"^\S+", shell.typed("arbiter token list ann"), re.MULTILINE)[-1]
@@ -134,7 +134,7 @@ def test_an_organisers_day(shell: Shell) -> None:
     (shell.folder / "cup.toml").write_text(block(tournaments, 'name = "Cup"'))
     create, enter, start, watch, pause, cancel = commands(block(tournaments, "arbiter tournament create"))
     with (
-        shell.running(block("deploy/README.md", "--web-proxy").strip(), "Next:", **ports),
+        shell.running(block("deploy/OPERATING.md", "--web-proxy").strip(), "Next:", **ports),
         contextlib.ExitStack() as bots,
     ):
         asked = block("protos/README.md", "curl").strip()

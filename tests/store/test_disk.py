@@ -256,7 +256,9 @@ def test_a_damaged_page_is_named_and_never_served(sqlite: str, record: Path) -> 
 
 async def test_a_store_without_its_last_pages_is_not_served(sqlite: str, record: Path) -> None:
     _halve(record)
-    with pytest.raises(OperatorError, match=r"it is damaged .*: stop the server, keep the file, and see the runbook"):
+    with pytest.raises(
+        OperatorError, match=r"it is damaged .*: stop the server, keep the file, and see deploy/STORE.md"
+    ):
         async with serving(load(None, store=sqlite, listen="127.0.0.1:0", rules_workers=1)):
             pass
 

@@ -56,7 +56,7 @@ def own_postgres(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.timeout(4 * WAIT_S)
 async def test_play_goes_on_whichever_process_is_killed(own_postgres: None, folder: Path) -> None:
-    program, *words = block("deploy/README.md", "serve --processes").split()
+    program, *words = block("deploy/SERVERS.md", "serve --processes").split()
     options = (*words[1:], "--postgres", str(folder / "pg"), "--metrics", "127.0.0.1:0")
     server = Server(folder, free_port(), store=None, options=options, command=(BIN / program, words[0]))
     await asyncio.to_thread(server.start)

@@ -1,4 +1,4 @@
-"""The commands and statements of the runbook for a PostgreSQL: a database is made, and its tables are moved."""
+"""The commands and statements of deploy/STORE.md for a PostgreSQL: a database is made, and its tables are moved."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from tests.store.test_seals import fill
 pytestmark = pytest.mark.long
 
 
-def test_a_database_is_made_as_the_runbook_says(tmp_path: Path) -> None:
+def test_a_database_is_made_as_the_page_says(tmp_path: Path) -> None:
     cluster = Cluster("postgres")
     try:
-        create, serve = commands(block("deploy/README.md", "createuser"))
+        create, serve = commands(block("deploy/STORE.md", "createuser"))
         path = os.pathsep.join((str(cluster.programs), os.environ["PATH"]))
         there = {**os.environ, "PATH": path, "PGHOST": str(cluster.folder), "PGUSER": "postgres"}
         subprocess.run(["bash", "-euc", create], env=there, check=True)
@@ -46,14 +46,14 @@ def test_a_database_is_made_as_the_runbook_says(tmp_path: Path) -> None:
         cluster.remove()
 
 
-def test_the_log_and_the_archive_are_moved_to_other_disks_as_the_runbook_says(
+def test_the_log_and_the_archive_are_moved_to_other_disks_as_the_page_says(
     cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url, ring = cluster.fresh(), tmp_path / "arbiter.keys"
     database = url.partition("?")[0].rpartition("/")[2]
     Watermark(ring, shown(url)).reached(asyncio.run(fill(url, ring)))
     assert archive_store(url, ring, 2 * NOON, 2 * NOON, silent).matches > 1
-    page = " ".join((ROOT / "deploy" / "README.md").read_text().split())
+    page = " ".join((ROOT / "deploy" / "STORE.md").read_text().split())
     statements = re.findall(r"`((?:ALTER TABLE|VACUUM FULL) [^`]+)`", page)
     assert sorted(each.split()[2] for each in statements) == ["archived_match", "event", "event_3", "event_3"]
     disks = re.findall(r"SET TABLESPACE (\w+)", page)
