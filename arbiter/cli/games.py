@@ -37,7 +37,7 @@ def games(game: str | None = None, /) -> None:
     for name, kind in registry.classes().items():
         facts = kind.facts
         parameters = ", ".join(f"{item.name}={value_text(item.default)}" for item in facts.parameters)
-        rows.append((name, facts.name, facts.designer, parameters))
+        rows.append((name, facts.name, facts.designer or facts.byline, parameters))
     table(("game", "name", "designer", "parameters"), rows, "There are no games.")
     if on_terminal():
         say(
@@ -49,7 +49,7 @@ def games(game: str | None = None, /) -> None:
 def _describe(game: AnyGame) -> None:
     facts = game.facts
     out = console()
-    out.print(f"{facts.name}, by {facts.designer}", style="bold")
+    out.print(f"{facts.name}, {facts.byline}", style="bold")
     out.print(facts.summary)
     out.print(f"Variant {game.variant}; {game.board.title}; at most {game.bound} plies.")
     seats = " and ".join(facts.seat_name(seat) for seat in (1, 2))

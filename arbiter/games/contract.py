@@ -13,6 +13,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -22,8 +23,8 @@ from arbiter.errors import Reason, Refusal, shortened, with_article
 Seat = Literal[1, 2]
 """Seat 1 moves first. Whose turn it is comes from the position, never from the parity of the ply."""
 
-Value = int | bool | str
-"""The value of a game's parameter."""
+Value = int | bool | str | Decimal
+"""The value of a game's parameter. Decimals are exact: `7.5` is seven and a half."""
 
 
 class Basis(StrEnum):
@@ -134,6 +135,25 @@ def number_parameter(name: str, default: int, minimum: int, maximum: int, text: 
     return Parameter(name, default, text, f"a number from {minimum} to {maximum}", read, minimum, maximum)
 
 
+_DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,8}(?:\.[0-9]{0,5}[1-9])?|-?0\.[0-9]{0,5}[1-9]", re.ASCII)
+
+
+def decimal_parameter(name: str, default: str, minimum: str, maximum: str, text: str, step: str = "0.5") -> Parameter:
+    """Return a parameter that is a decimal number between two inclusive bounds, a multiple of `step`.
+
+    A value has one text: `7.5`, `-0.5`, `7`, and not `7.50`, `.5`, `+7`, `7e0` or `-0`.
+    """
+    low, high, unit = Decimal(minimum), Decimal(maximum), Decimal(step)
+
+    def read(word: str) -> Decimal:
+        if not _DECIMAL.fullmatch(word) or not low <= (value := Decimal(word)) <= high or value % unit:
+            raise ValueError(word)
+        return value
+
+    allowed = f"a number from {minimum} to {maximum} in steps of {step}, without needless zeros"
+    return Parameter(name, read(default), text, allowed, read)
+
+
 def flag_parameter(name: str, default: bool, text: str) -> Parameter:
     """Return a parameter that is `true` or `false`."""
 
@@ -167,7 +187,11 @@ def _refuse(word: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts that hold for every variant of a game. `seats` names the players of seat 1 and seat 2, as the rules do."""
+    """Facts that hold for every variant of a game. `seats` names the players of seat 1 and seat 2, as the rules do.
+
+    `designer` is '' for a traditional game, and 'unknown' where nobody knows. `aliases` has examples of texts that
+    `Game.canonical` reads as moves, each with the move.
+    """
 
     id: str
     name: str
@@ -180,7 +204,15 @@ class Facts:
     draw_offers: bool = False
     letters: Mapping[str, str] | None = None  #: piece letter (upper case) to the piece's name
     material: str = ""  #: what `Game.material` counts, in words; '' if a count does not show who is ahead
+    aliases: tuple[tuple[str, str], ...] = ()
     faces: str = ""  #: letters of the pieces whose `facing` is a face, written as its number, instead of a direction
+
+    @property
+    def byline(self) -> str:
+        """Who made the game, for a heading: `by Dale Walton`, `traditional`, `designer unknown`."""
+        if not self.designer:
+            return "traditional"
+        return "designer unknown" if self.designer == "unknown" else f"by {self.designer}"
 
     def seat_name(self, seat: int) -> str:
         """Return the name of a seat for a sentence: `Orca`, or `seat 1` if the rules only number the players."""
@@ -262,6 +294,25 @@ class Game(ABC, Generic[P]):
     @abstractmethod
     def steps(self, position: P, move: str) -> Sequence[Step]:
         """Return the visible parts of a legal move. Raises the same as `play` for a text that is not a move."""
+
+    def canonical(self, move: str) -> str:
+        """Return the move for a text that people or engines also use for it; any other text as it is.
+
+        A move has one text in the record. What arrives is resolved before it is judged, and whatever the position is:
+        an alias can't depend on where the pieces stand, or a request could not be repeated after its move.
+        """
+        return move
+
+    def notation(self, position: P, move: str) -> str:
+        """Return a legal move as people write it, such as `Nf6` in chess. Raises the same as `play`."""
+        return move
+
+    def number(self, position: P, ply: int) -> str:
+        """Return the number of the move to be played, as the game's players count: `12.`, or `12…` for Black's.
+
+        `ply` is the number of moves played in the match; most games count them.
+        """
+        return f"{ply + 1}."
 
     def actor(self, move: str) -> str:
         """Return the cell of the piece that a move names as the one that acts, or '' where the steps show it.

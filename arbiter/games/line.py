@@ -40,13 +40,15 @@ def replay(variant: str, start: str | None, moves: Sequence[str], most: int) -> 
 def follow(game: AnyGame, start: Any, moves: Sequence[str], first_ply: int = 0) -> Line:
     """Return the line of play from an existing position of a game. For the moves it raises the same as `replay`.
 
-    `first_ply` is the ply of `start` in a longer line; refusals count plies from the beginning of that line.
+    Aliases of moves are resolved. `first_ply` is the ply of `start` in a longer line; refusals count plies from the
+    beginning of that line.
     """
-    positions = [start]
+    positions, played = [start], list[str]()
     for ply, move in enumerate(moves, first_ply):
         try:
-            positions.append(game.play(positions[-1], move))
+            played.append(game.canonical(move))
+            positions.append(game.play(positions[-1], played[-1]))
         except Refusal as refusal:
             facts = {**refusal.facts, "ply": str(ply)}
             raise Refusal(refusal.reason, f"move {ply + 1} of the line: {refusal.message}", **facts) from None
-    return Line(game, tuple(moves), tuple(positions))
+    return Line(game, tuple(played), tuple(positions))

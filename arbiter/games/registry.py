@@ -25,7 +25,7 @@ BUNDLED = {
 GROUP = "arbiter.games"
 LONGEST_VARIANT = 200  #: maximum characters of a variant's name
 
-_CALL = re.compile(r"([a-z0-9-]+)(?:\(([a-zA-Z0-9=,-]*)\))?", re.ASCII)
+_CALL = re.compile(r"([a-z0-9_-]+)(?:\(([a-zA-Z0-9=,._-]*)\))?", re.ASCII)
 
 
 @cache

@@ -34,7 +34,8 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
     if command.rated and controls[0] != controls[1]:
         raise argument_invalid("true", "rated", "false for a match with time odds")
     game = games(command.game)
-    opening_played(game, command.opening)
+    first = tuple(map(game.canonical, command.opening))
+    opening_played(game, first)
     if command.adjudication:
         adjudication.check(command.adjudication, game)
     created = Created(
@@ -48,7 +49,7 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         label=command.label,
         creator=command.creator,
         request=command.request,
-        opening=command.opening,
+        opening=first,
         adjudication=command.adjudication or None,
     )
     receipt = Receipt(1, EventKind.CREATED, len(command.opening))

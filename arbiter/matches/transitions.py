@@ -78,10 +78,13 @@ from arbiter.matches.requests import Receipt, shown
 def decide(match: Match, command: Command, now: int) -> Decision:
     """Return what a command does to a match at an instant (UTC epoch milliseconds).
 
-    It never raises a refusal: a refusal is part of the decision. Events get the instant `now`, or that of the last
-    event if the system clock has been set back since.
+    A move that is given by an alias is resolved first: the record holds the game's own text of it, and so does what a
+    repeated request is compared with. It never raises a refusal: a refusal is part of the decision. Events get the
+    instant `now`, or that of the last event if the system clock has been set back since.
     """
     at = max(now, match.at)
+    if isinstance(command, Play) and (move := match.game.canonical(command.move)) != command.move:
+        command = replace(command, move=move)
     try:
         if isinstance(command, Request):
             answer = earlier_answer(match, command)

@@ -13,18 +13,21 @@ variant, the position and the move in the message. `check(game, choose)` checks 
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
-from arbiter.games.contract import AnyGame, value_text
+from arbiter.games.contract import AnyGame, Parameter, value_text
 
 Choose = Callable[[int], int]
 """Returns a number from 0 to n − 1 for n."""
 
 WALK: Final = 60  #: plies of a random game, unless a law needs a whole game
 SAMPLE: Final = 16  #: the maximum number of moves that are tried in one position
+NEAR: Final = 300  #: the maximum number of texts near a move that are tried
 ACTIONS: Final = frozenset({"place", "move", "hop", "dig", "hatch", "pay", "pass"})
 
 HOSTILE_TEXTS: Final = (
@@ -32,6 +35,8 @@ HOSTILE_TEXTS: Final = (
     "a" * 100_000, "/" * 100_000, " " * 100_000, "9" * 100_000, "." * 100_000, ("." * 100 + "/") * 1_000, "(" * 100_000,
 )  # fmt: skip
 """Texts that are no position and no move of any game."""
+
+_PART: Final = re.compile(r"[a-zA-Z][0-9]+|.", re.DOTALL)
 
 HOSTILE_CHARACTERS: Final = " ./,-:=x_0123456789SsPpTtFfNnZz\t\n\r\0é٣²\ud800"
 """What mutations put into texts."""
@@ -64,12 +69,29 @@ def names_and_parameters_read_back(game: AnyGame, choose: Choose) -> None:
     for parameter in facts.parameters:
         value = parameter.read(value_text(parameter.default))
         assert value == parameter.default, f"{facts.id}: the default of {parameter.name} reads back as {value!r}"
+        _check_parameter(game, parameter)
     reasons = [reason.name for reason in facts.reasons]
     assert reasons, f"{facts.id} gives no end reason"
     assert len(set(reasons)) == len(reasons), f"{facts.id} gives an end reason twice"
     assert facts.letters, f"{facts.id} names no pieces"
     assert all(letter.isupper() for letter in facts.letters), f"{facts.id}: letters of pieces are in upper case"
     assert set(facts.faces) <= set(facts.letters), f"{facts.id}: faces names a letter that is no piece"
+
+
+def _check_parameter(game: AnyGame, parameter: Parameter) -> None:
+    """Check that each bound and choice of a parameter can be written into a variant's name, and is read from it."""
+    bounds = (str(bound) for bound in (parameter.minimum, parameter.maximum) if bound is not None)
+    for word in (*parameter.choices, *bounds, value_text(parameter.default)):
+        value = parameter.read(word)
+        assert value_text(value) == word, f"{game.facts.id}: {parameter.name}={word} is written as {value_text(value)}"
+        name = f"{game.facts.id}({parameter.name}={word})"
+        try:
+            again = registry.game(name)
+        except Refusal as refusal:
+            if refusal.facts.get("what") != word:  # it is not that the value does not go with the others
+                raise AssertionError(f"{name}: {refusal}") from None
+        else:
+            assert again.values[parameter.name] == value, f"{name} has {again.values[parameter.name]!r}"
 
 
 def texts_round_trip(game: AnyGame, choose: Choose) -> None:
@@ -107,6 +129,69 @@ def unlisted_moves_are_refused(game: AnyGame, choose: Choose) -> None:
             where = f"{game.variant} | {game.text(position)}: {text[:60]!r}"
             assert (reason is None) == (text in legal), f"{where} is {reason or 'played'}, listed: {text in legal}"
             assert reason in (None, Reason.MOVE_ILLEGAL, Reason.MOVE_MALFORMED), f"{where} is refused as {reason}"
+
+
+def moves_have_one_text(game: AnyGame, choose: Choose) -> None:
+    """Check that no other text plays a move: not one with other cells or parts, nor a move of another position.
+
+    Each kind of move, as its steps show, is tried the 1st, 2nd, 4th, 8th … time that it comes up: each of its parts is
+    replaced by every cell or by every such part that was seen, left out, or put in another order.
+    """
+    tried = defaultdict[tuple[object, ...], int](int)
+    seen: dict[str, None] = {}
+    parts: dict[str, None] = {}
+    for position, moves in walk(game, choose):
+        legal, kinds = set(moves), list[str]()
+        for move in _some(moves, choose):
+            kind = tuple((step.action, step.piece, bool(step.source)) for step in game.steps(position, move))
+            tried[kind] += 1
+            kinds += [move] * (tried[kind].bit_count() == 1)
+            parts.update(dict.fromkeys(part for part in _parts(move) if part not in game.board.index))
+        others = {text for move in kinds for text in near(move, game.board.names, tuple(parts), choose)}
+        for text in [*sorted(others), *(_some(list(seen), choose) if kinds else ())]:
+            if text not in legal and _refusal(game, position, text) is None:
+                where = f"{game.variant} | {game.text(position)}"
+                raise AssertionError(f"{where}: {text!r} is played, and not listed: a move has one text")
+        seen.update(dict.fromkeys(moves))
+
+
+def near(move: str, cells: Sequence[str], others: Sequence[str], choose: Choose) -> list[str]:
+    """Return texts near a move: one part is another cell or another part, left out, or swapped with the next one.
+
+    Of more than NEAR texts it is a random choice.
+    """
+    parts = _parts(move)
+    found = set[str]()
+    for at, part in enumerate(parts):
+        before, after = parts[:at], parts[at + 1 :]
+        for word in ["", *(cells if part in cells else others)]:
+            found.add("".join((*before, word, *after)))
+        found.add("".join((*before, *after[:1], part, *after[1:])))
+    found |= {move.upper(), move.lower(), *(move + word for word in others)}
+    texts = sorted(found - {move})
+    return texts if len(texts) <= NEAR else [texts[choose(len(texts))] for _ in range(NEAR)]
+
+
+def _parts(move: str) -> list[str]:
+    """Return the parts of a move: names of cells, letters with a number, and single characters."""
+    return _PART.findall(move)
+
+
+def aliases_are_resolved(game: AnyGame, choose: Choose) -> None:
+    """Check that a move's own text stays, that an alias becomes a move's text at once, and that hostile texts may."""
+    for alias, move in game.facts.aliases:
+        assert alias != move, f"{game.facts.id}: {alias!r} is an alias of itself"
+        assert game.canonical(alias) == move, f"{game.facts.id}: {alias!r} becomes {game.canonical(alias)!r}"
+    for position, moves in walk(game, choose, 20):
+        where = f"{game.variant} | {game.text(position)}"
+        for move in _some(moves, choose):
+            assert game.canonical(move) == move, f"{where}: {move!r} becomes {game.canonical(move)!r}"
+            text = mutated(move, choose)
+            once = game.canonical(text)
+            assert game.canonical(once) == once, f"{where}: {text!r} becomes {once!r}, and that something else"
+    for text in HOSTILE_TEXTS:
+        once = game.canonical(text)
+        assert game.canonical(once) == once, f"{game.variant}: {text[:60]!r} becomes {once[:60]!r}, and that another"
 
 
 def positions_are_values(game: AnyGame, choose: Choose) -> None:
@@ -255,6 +340,8 @@ LAWS: Final[tuple[Callable[[AnyGame, Choose], None], ...]] = (
     texts_round_trip,
     listed_moves_play,
     unlisted_moves_are_refused,
+    moves_have_one_text,
+    aliases_are_resolved,
     positions_are_values,
     games_end,
     pieces_and_steps_are_well_formed,

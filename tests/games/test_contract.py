@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from decimal import Decimal
 
 import pytest
 
@@ -13,6 +14,7 @@ from arbiter.games.contract import (
     Outcome,
     Parameter,
     choice_parameter,
+    decimal_parameter,
     flag_parameter,
     number_parameter,
     value_text,
@@ -22,6 +24,7 @@ from arbiter.games.contract import (
 NUMBER = number_parameter("size", 7, 3, 10, "cells on a side")
 FLAG = flag_parameter("eel", False, "an eel each")
 CHOICE = choice_parameter("duty", ("player", "frog"), "who must hop")
+KOMI = decimal_parameter("komi", "7.5", "-20", "20", "points for White")
 WORD = word_parameter("start", "ab", "a and b", lambda word: sorted(word) == ["a", "b"], "the order")
 
 
@@ -38,6 +41,20 @@ def test_parameters_read_what_they_allow(parameter: Parameter, word: str, value:
 def test_numbers_outside_their_bounds_are_refused(word: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(word)}$"):
         NUMBER.read(word)
+
+
+@pytest.mark.parametrize("word", ["7.5", "-0.5", "0", "0.5", "-20", "20", "7"])
+def test_decimals_are_exact_and_have_one_text(word: str) -> None:
+    assert KOMI.read(word) == Decimal(word)
+    assert value_text(KOMI.read(word)) == word
+
+
+@pytest.mark.parametrize(
+    "word", ["", "7.50", "7.0", ".5", "7.", "07", "+7", "-0", "-0.0", "7,5", "7e0", "20.5", "-20.5", "7.25", "nan", "٧"]
+)
+def test_decimals_of_another_form_are_refused(word: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(word)}$"):
+        KOMI.read(word)
 
 
 @pytest.mark.parametrize(("parameter", "word"), [(FLAG, "True"), (FLAG, "1"), (CHOICE, "none"), (WORD, "aa")])

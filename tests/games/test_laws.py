@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -90,6 +91,23 @@ class PlaysAnything(CircleOfLife):
             return position
 
 
+class PlaysAnAlias(CircleOfLife):
+    def play(self, position: Any, move: str) -> Any:
+        return super().play(position, move.lower())
+
+
+class ResolvesTwice(CircleOfLife):
+    def canonical(self, move: str) -> str:
+        return move[1:] if move.startswith("x") else move
+
+    facts = replace(CircleOfLife.facts, aliases=(("xxa1", "a1"),))
+
+
+class ChangesAMove(CircleOfLife):
+    def canonical(self, move: str) -> str:
+        return move.replace("1", "2")
+
+
 class ReadsAnything(CircleOfLife):
     def parse(self, text: str) -> Any:
         try:
@@ -113,6 +131,10 @@ class StepsOffTheBoard(CircleOfLife):
         (NeverEnds, laws.games_end),
         (PlaysAnything, laws.unlisted_moves_are_refused),
         (PlaysAnything, laws.games_end),
+        (PlaysAnything, laws.moves_have_one_text),
+        (PlaysAnAlias, laws.moves_have_one_text),
+        (ResolvesTwice, laws.aliases_are_resolved),
+        (ChangesAMove, laws.aliases_are_resolved),
         (ReadsAnything, laws.hostile_texts_are_refused),
         (StepsOffTheBoard, laws.pieces_and_steps_are_well_formed),
     ],

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from importlib import resources
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -14,6 +16,9 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from arbiter.games.circle_of_life import CircleOfLife
+from arbiter.games.contract import Game, Value, decimal_parameter, number_parameter
+from arbiter.testing import laws
 from tests.documents import block, install
 
 
@@ -53,6 +58,33 @@ def test_a_package_can_add_a_game_and_replace_none(monkeypatch: pytest.MonkeyPat
     assert list(registry.classes()) == [*registry.BUNDLED, "ants", "zebra"]
     assert registry.game("zebra(size=4)").values == {"size": 4}
     assert registry.game("hop-it").facts.id == "hop-it"
+
+
+class WithKomi(CircleOfLife):
+    facts = replace(
+        CircleOfLife.facts,
+        id="go_like",
+        parameters=(
+            number_parameter("board_size", 9, 2, 19, "cells on a side"),
+            decimal_parameter("komi", "7.5", "-20", "20", "points for White"),
+        ),
+    )
+
+    def __init__(self, **values: Value) -> None:
+        Game.__init__(self, **values)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_names_have_underscores_and_values_are_decimals(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = [EntryPoint("go_like", f"{__name__}:WithKomi", registry.GROUP)]
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: installed)
+    game = registry.game("go_like(komi=-0.5,board_size=13)")
+    assert game.values == {"board_size": 13, "komi": Decimal("-0.5")}
+    assert game.variant == "go_like(board_size=13,komi=-0.5)"
+    assert registry.game("go_like(komi=7.5)").variant == "go_like"
+    laws.names_and_parameters_read_back(game, lambda most: 0)
+    with pytest.raises(Refusal, match=r"'7\.50' is not allowed in go_like"):
+        registry.game("go_like(komi=7.50)")
 
 
 MY_GAME = """

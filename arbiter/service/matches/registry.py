@@ -438,13 +438,14 @@ class MatchRegistry:
 
 def _is_of(made: Created, command: Create) -> bool:
     """Return whether a match has the values of a command."""
+    game = registry.game(command.game)
     return (made.game, made.players, made.time, made.rated, made.label, made.opening, made.adjudication) == (
-        registry.game(command.game).variant,
+        game.variant,
         command.players,
         time_control.pair_text(time_control.parse_pair(command.time)),
         command.rated,
         command.label,
-        command.opening,
+        tuple(map(game.canonical, command.opening)),
         command.adjudication or None,
     ) and all(getattr(made.policy, name) == getattr(command.policy, name) for name in command.chosen)
 

@@ -254,7 +254,7 @@ type GameSummary struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The name, such as "Hop It!".
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The designer.
+	// The designer; empty for a traditional game, "unknown" where nobody knows.
 	Designer string `protobuf:"bytes,3,opt,name=designer,proto3" json:"designer,omitempty"`
 	// The game in a sentence.
 	Summary       string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`

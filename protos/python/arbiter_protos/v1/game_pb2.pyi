@@ -144,7 +144,7 @@ class GameSummary(_message.Message):
     name: _builtins.str
     """The name, such as "Hop It!"."""
     designer: _builtins.str
-    """The designer."""
+    """The designer; empty for a traditional game, "unknown" where nobody knows."""
     summary: _builtins.str
     """The game in a sentence."""
     def __init__(

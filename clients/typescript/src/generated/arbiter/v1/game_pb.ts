@@ -91,7 +91,7 @@ export type GameSummary = Message<"arbiter.v1.GameSummary"> & {
   name: string;
 
   /**
-   * The designer.
+   * The designer; empty for a traditional game, "unknown" where nobody knows.
    *
    * @generated from field: string designer = 3;
    */
