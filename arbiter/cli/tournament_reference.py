@@ -67,6 +67,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "tie_breaks": "What orders players who are level, in this order. Without any: those of the format.",
     "time_odds": 'Other time controls for some players: `[time_odds]`, then `player = "30s"`.',
     "options.cycles": "Round robin, gauntlet: how often each pair meets.",
+    "options.keep_early_leavers": "Round robin: the games of who leaves before half of them count for the others.",
     "options.heads": "Gauntlet: how many of the first entrants run it.",
     "options.same_openings": "Gauntlet: all opponents play the same openings; if not, others while there are any.",
     "options.rounds": "Swiss: how many rounds, at least 1.",

@@ -22,6 +22,8 @@ GAMES_SHOWN: Final = 12  #: maximum games under way in a picture
 _FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by violation", "walkovers": "by walkover"}
 """What a player lost by its own doing, and the headings of these columns."""
 
+LEFT_EARLY: Final = "* left before half of its games: the points of the others are without the games against it."
+
 RATING_HEADINGS: Final = ("rating", "95 % interval")
 
 GAME_HEADINGS: Final = ("game", "round", "match", "variant", "player 1", "player 2")
@@ -129,7 +131,8 @@ def lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tupl
 
     brief: for people. Columns of faults are left out if nobody has any, and ratings, if there are any, stand beside the
     players. `?` stands behind a provisional rating. `≈` stands between two rows if ratings order the players (as in a
-    ladder) and the order of these two is not established. A player who has withdrawn is in brackets.
+    ladder) and the order of these two is not established. A player who has withdrawn is in brackets, with `*` if its
+    games do not count for the points of the others.
     Not brief: for programs, with all columns, those of the ratings at the end.
     """
     knockout = any(row.reached for row in stand.rows)
@@ -140,30 +143,35 @@ def lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tupl
         *("place", "player", *(RATING_HEADINGS if rated else ()), *(("reached",) if knockout else ()), "points"),
         *(word(tie_break) for tie_break in stand.tie_breaks),
         *("games", "won", "drawn", "lost", *(_FAULTS[name] for name in faults)),
-        *(() if brief else ("rating", "low", "high", "provisional", "group")),
+        *(() if brief else ("left early", "rating", "low", "high", "provisional", "group")),
     )
     rows = [
         (
-            *(str(row.place), f"({row.player})" if row.withdrawn else row.player),
+            *(str(row.place), _name(row)),
             *(_rating(row.rating, doubt) if rated else ()),
             *((row.reached,) if knockout else ()),
             points(row),
             *(quarters_text(value) for value in row.tie_break_quarters),
             *(str(number) for number in (row.games, row.wins, row.draws, row.losses)),
             *(str(getattr(row.faults, name)) for name in faults),
-            *(() if brief else _rating_fields(row.rating)),
+            *(() if brief else ("yes" if row.left_early else "no", *_rating_fields(row.rating))),
         )
         for row, doubt in zip(stand.rows, unsure, strict=True)
     ]
     return headings, rows
 
 
+def _name(row: arb.StandingsRow) -> str:
+    return f"({row.player}){'*' if row.left_early else ''}" if row.withdrawn else row.player
+
+
 def legend(stand: arb.Standings) -> list[str]:
-    """Return sentences that explain the ratings and marks of standings for people; none if nobody is rated."""
+    """Return sentences that explain the ratings and marks of standings for people; none if there are none."""
+    said = [LEFT_EARLY] if any(row.left_early for row in stand.rows) else []
     ratings = [row.rating for row in stand.rows if row.rating is not None]
     if not ratings:
-        return []
-    said = ["Ratings: in Elo, by the games of this tournament alone; 0 is the mean of its players."]
+        return said
+    said += ["Ratings: in Elo, by the games of this tournament alone; 0 is the mean of its players."]
     if any(rating.provisional for rating in ratings):
         said.append("? provisional: the player has met fewer than three others.")
     if any(_order_is_unsure(stand.rows)):

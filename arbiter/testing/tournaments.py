@@ -175,8 +175,9 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
     format_ = lots.choice(list(Format))
     pairer = formats.PAIRERS[format_]
     double = lots.random() < 0.5
+    cycles = lots.randint(1, 3)
     options = Options(
-        cycles=lots.randint(1, 3),
+        cycles=cycles,
         heads=lots.randint(1, 3),
         rounds=lots.randint(1, 7),
         accelerated=lots.random() < 0.3,
@@ -187,6 +188,7 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
         validation=lots.random() < 0.8,
         most_meetings=lots.randint(1, 20),
         same_openings=lots.random() < 0.5,
+        keep_early_leavers=cycles == 2,
     )
     players = pairer.most_players or lots.randint(2, 17)
     names = [f"p{number:03}" for number in range(players)]

@@ -60,7 +60,8 @@ class Options:
     meetings of a knockout tie. double: elimination after two lost ties. third_place: the losers of the semi-finals play
     for it. duration_ms: of an arena or ladder, 0 for a ladder without end. validation: a ladder's newcomers first play
     a game against themselves. elo0, elo1, alpha, beta: the hypotheses of a trial (Elo) and the error rates of its test
-    (permille). most_meetings: when a trial ends undecided.
+    (permille). most_meetings: when a trial ends undecided. keep_early_leavers: the results of who leaves a round robin
+    before half of its games count for the others all the same.
     """
 
     cycles: int = 1
@@ -78,6 +79,7 @@ class Options:
     beta: int = 50
     most_meetings: int = 10_000
     same_openings: bool = True
+    keep_early_leavers: bool = False
 
 
 @dataclass(frozen=True, slots=True)

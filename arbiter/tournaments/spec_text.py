@@ -237,7 +237,7 @@ class _Reader:
 
 
 def _options(reader: _Reader) -> Options:
-    default = Options()
+    default = Options(keep_early_leavers=reader.stored)  # tournaments of older servers kept them
     values: dict[str, Any] = {}
     for field in dataclasses.fields(Options):
         if field.name == "duration_ms":

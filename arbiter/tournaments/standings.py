@@ -6,6 +6,7 @@
 | arena | games | arena points (`arbiter.tournaments.formats.arena`), tie-breaks |
 | ladder | games | rating by the games of this ladder, provisional players apart, at the end (`formats/ladder.py`) |
 | knockout | games | how far a player got (those still in it, then by the round in which they went out), tie-breaks |
+| round robin | games, without those against who has left early (`arbiter.tournaments.early_leavers`) | points, tie-breaks |
 | all others | games | points, tie-breaks |
 
 A won meeting or game counts one point, a drawn one half a point; `arbiter.tournaments.game_ends` says what the end of a
@@ -15,7 +16,7 @@ meeting is a forfeit if none of its games was played.
 
 A ladder's validation games, of a player against itself, do not count. This module does not compute the fit that rates
 the players; the caller passes it in. Players that are level in everything share a place and appear in seed order.
-"""
+"""  # noqa: E501 - a row of a table is one line
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from arbiter.tournaments import formats
+from arbiter.tournaments.early_leavers import early_leavers
 from arbiter.tournaments.formats.pairer import Merit, Rating
 from arbiter.tournaments.game_ends import DRAW, LOSS, WIN, GameResult, Winner
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
@@ -49,10 +51,11 @@ class StandingsRow(NamedTuple):
     """One player's row of the standings.
 
     place: from 1; players that are level in everything share a place. values: one for each tie-break of the table, in
-    quarters. points: half points of what the format counts. meeting_points, game_points: half points of the ended
+    quarters. points: half points of what the format counts. meeting_points, game_points: half points of all ended
     meetings and games; only the former include byes. games: number of ended games, split into wins, draws, losses.
     arena_points: in an arena, else None. reached: how far the player got in a knockout, else ''. rating: by the games
-    of this tournament; None without a played game, or if ratings were not requested.
+    of this tournament; None without a played game, or if ratings were not requested. left_early: its games do not count
+    for the points of the others.
     """
 
     place: int
@@ -70,6 +73,7 @@ class StandingsRow(NamedTuple):
     arena_points: int | None = None
     reached: str = ""
     rating: Rating | None = None
+    left_early: bool = False
 
 
 class Table(NamedTuple):
@@ -95,11 +99,14 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
     counted = meetings
     if not pairer.in_rounds:
         counted = {player: [each.encounter(tournament) for each in games[player]] for player in players}
+    left_early = early_leavers(tournament)
+    for player in set(players) - left_early:
+        counted[player] = [each for each in counted[player] if each.opponent not in left_early]
     scores = Scores(counted, tournament.rounds, swiss=pairer.in_rounds)
     merits = pairer.merits(tournament, players, ratings) or {
         player: Merit((points,)) for player, points in scores.points.items()
     }
-    ranking = scores.rank(order, {player: merits[player].order for player in players})
+    ranking = scores.rank(order, {player: (player not in left_early, *merits[player].order) for player in players})
     rows: list[StandingsRow] = []
     for group in ranking.groups:
         place = len(rows) + 1
@@ -121,6 +128,7 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
                 arena_points=merits[player].arena_points,
                 reached=merits[player].reached,
                 rating=ratings.get(player),
+                left_early=player in left_early,
             )
             rows.append(row)
     return Table(tournament.revision, order, tuple(rows))

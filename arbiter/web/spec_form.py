@@ -51,6 +51,7 @@ class FormSection(NamedTuple):
 
 _LABELS: Final[Mapping[str, tuple[str, str]]] = {
     "cycles": ("Cycles", "how often each pair meets"),
+    "keep_early_leavers": ("Games of who leaves early count", "with less than half of them completed"),
     "heads": ("Heads", "how many of the first to enter run the gauntlet"),
     "same_openings": ("Every opponent plays the same openings", "as Openings says"),
     "rounds": ("Rounds", "about log₂ of the number of players find one leader"),

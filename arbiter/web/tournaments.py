@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.tournaments import formats
+from arbiter.tournaments.early_leavers import early_leavers
 from arbiter.tournaments.game_ends import GameResult
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Tournament
@@ -30,10 +31,14 @@ TIE_BREAKS: Final = {
 
 
 class PairScore(NamedTuple):
-    """The games of two players so far: the points of the first (a half for a draw), and the number of games."""
+    """The games of two players so far: the points of the first (a half for a draw), and the number of games.
+
+    counts: whether they count for the points of the first; not if the other has left early.
+    """
 
     points: str
     games: int
+    counts: bool = True
 
 
 class ListedGame(NamedTuple):
@@ -79,9 +84,10 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
         scores[game.seat2, game.seat1].append(second)
     if all(one == other for one, other in scores):
         return []
+    left_early = early_leavers(tournament)
     return [
         [
-            PairScore(points(sum(scores[one, other])), len(scores[one, other]))
+            PairScore(points(sum(scores[one, other])), len(scores[one, other]), other not in left_early)
             if one != other and (one, other) in scores
             else None
             for other in players

@@ -260,6 +260,7 @@ def _row_message(row: StandingsRow) -> pb.StandingsRow:
         arena_points=row.arena_points,
         reached=row.reached,
         rating=None if row.rating is None else _rating_message(row.rating),
+        left_early=row.left_early,
     )
 
 

@@ -72,8 +72,8 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
     assert out.endswith(f"\n{standings}")
     heading, *rows = (line.split("\t") for line in standings.splitlines())
     assert heading[:3] == ["place", "player", "points"]
-    assert heading[-10:-5] == ["lost", "on time", "absent", "by violation", "by walkover"]
-    assert heading[-5:] == ["rating", "low", "high", "provisional", "group"]
+    assert heading[-11:-6] == ["lost", "on time", "absent", "by violation", "by walkover"]
+    assert heading[-6:] == ["left early", "rating", "low", "high", "provisional", "group"]
     assert {row[-2] for row in rows} == {"no"}, "each player has met all others"
     assert {row[1] for row in rows} == set(names)
     assert sorted(row[2] for row in rows) in (["0", "1"], ["½", "½"])
@@ -305,6 +305,13 @@ def test_ratings_are_shown_beside_players_and_their_marks_are_explained() -> Non
     assert [sentence[:2] for sentence in view.legend(of_all)] == ["Ra", "? ", "≈ "]
     assert len(view.legend(standing(replace(ann, rating=rated(40, 1)), replace(ben, rating=rated(30, 2))))) == 1
     assert view.legend(standing(row(1, "ann", 5))) == []
+
+
+def test_who_has_left_early_is_marked() -> None:
+    gone = standing(row(1, "ann", 5), row(2, "ben", 4, withdrawn=True, left_early=True))
+    assert re.search(r"2 +\(ben\)\* ", drawn(SWISS, gone))
+    assert view.legend(gone) == [view.LEFT_EARLY]
+    assert view.lines(gone, brief=False)[1][1][-6] == "yes"
 
 
 PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}

@@ -13,11 +13,21 @@ from arbiter.testing.tournaments import TournamentRun, restless
 from arbiter.tournaments import codec
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.checker import violations
 from arbiter.tournaments.formats.arena import arena_scores
 from arbiter.tournaments.game_ends import NO_SHOW, Winner
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
-from arbiter.tournaments.standings import Faults, StandingsRow, Table, points_text, quarters_text, standings
+from arbiter.tournaments.spec_text import read_spec, write_spec
+from arbiter.tournaments.standings import (
+    Faults,
+    StandingsRow,
+    Table,
+    points_text,
+    quarters_text,
+    rated_games,
+    standings,
+)
 from arbiter.tournaments.tournament import Tournament, replay
 
 
@@ -102,7 +112,8 @@ def check(tournament: Tournament, table: Table) -> None:
     for each in rows:
         assert each.games == each.wins + each.draws + each.losses
         assert each.game_points == 2 * each.wins + each.draws
-        assert each.points == (each.meeting_points if spec.format is Format.SWISS else each.game_points)
+        lost = points_not_counted(tournament, each.player)
+        assert each.points == (each.meeting_points if spec.format is Format.SWISS else each.game_points - lost)
         assert len(each.values) == len(table.tie_breaks)
         assert each.withdrawn == tournament.entrants[each.player].withdrawn
     decided = [m for m in tournament.meetings if m.first != m.second and tournament.decided(m)]
@@ -116,13 +127,35 @@ def check(tournament: Tournament, table: Table) -> None:
     if spec.format is Format.ARENA:
         scores = arena_scores(tournament)
         assert [each.arena_points for each in rows] == [scores.get(each.player, 0) for each in rows]
-        keys = [(each.arena_points or 0, each.values) for each in rows]
+        keys = [(1, each.arena_points or 0, each.values) for each in rows]
     elif spec.format is Format.KNOCKOUT:
         return
     else:
-        keys = [(each.points, each.values) for each in rows]
+        keys = [(int(not each.left_early), each.points, each.values) for each in rows]
     assert keys == sorted(keys, reverse=True)
     assert [each.place for each in rows] == [keys.index(key) + 1 for key in keys]
+
+
+def points_not_counted(tournament: Tournament, player: str) -> int:
+    """Return the points of a player's games in a round robin against those who left early, unless it is one of them.
+
+    It is written from the rule: who has withdrawn, and has not completed half of the games of the tables.
+    """
+    if tournament.spec.format is not Format.ROUND_ROBIN or tournament.spec.options.keep_early_leavers:
+        return 0
+    total = (len(tournament.seeds) - 1) * tournament.spec.options.cycles * tournament.spec.games_a_meeting
+    theirs: dict[str, list[tuple[str, int, bool]]] = {name: [] for name in tournament.seeds}
+    for number, result in tournament.results.items():
+        game = tournament.games[number - 1]
+        for seat, name, other in ((1, game.seat1, game.seat2), (2, game.seat2, game.seat1)):
+            completed = result.played or result.winner == seat
+            theirs[name].append((other, result.half_points(seat), completed))
+    early = {
+        name
+        for name, games in theirs.items()
+        if tournament.entrants[name].withdrawn and sum(completed for *_, completed in games) < total / 2
+    }
+    return 0 if player in early else sum(points for other, points, _ in theirs.get(player, []) if other in early)
 
 
 @pytest.mark.long
@@ -184,6 +217,64 @@ def test_a_round_robin_counts_games_and_breaks_ties_in_the_order_of_the_specific
     ]
     other = spec_of(Format.ROUND_ROBIN, order=(TieBreak.WINS,))
     assert places(run_of(other, 4, result).play())[:2] == [(1, "p001"), (1, "p002")]
+
+
+def leaving(games: int, *, keep: bool = False) -> tuple[Tournament, list[ev.Event]]:
+    """Return a round robin of five in which p000 leaves after so many of its four games, all of which it has won.
+
+    Of the others, the one of the higher number wins.
+    """
+
+    def result(game: ScheduledGame) -> Winner:
+        best = "p000" if "p000" in game else max(game.seat1, game.seat2)
+        return 1 if game.seat1 == best else 2
+
+    tournament_run = run_of(spec_of(Format.ROUND_ROBIN, keep_early_leavers=keep), 5, result)
+    tournament_run.pair()
+    of = [game.number for game in tournament_run.tournament.games if "p000" in game]
+    for number in of[:games]:
+        end(tournament_run, number, result(tournament_run.tournament.games[number - 1]))
+    tournament_run.withdraw("p000")
+    tournament_run.play()
+    return tournament_run.tournament, tournament_run.log
+
+
+def test_the_games_of_who_leaves_a_round_robin_early_do_not_count_for_the_others() -> None:
+    tournament, log = leaving(1)
+    rows = standings(tournament).rows
+    assert [(each.player, each.points, each.left_early) for each in rows] == [
+        ("p004", 6, False), ("p003", 4, False), ("p002", 2, False), ("p001", 0, False), ("p000", 2, True),
+    ]  # fmt: skip
+    met = next(game for game in tournament.games if "p000" in game)
+    beaten = met.seat2 if met.seat1 == "p000" else met.seat1
+    for each in rows[:-1]:
+        assert each.games == 4, "the counts have every game"
+        assert each.game_points == each.points + (0 if each.player == beaten else 2)
+    # Sonneborn–Berger and direct encounter have nothing of it either.
+    assert rows[0].values[1] == 2 * 4 + 2 * 2
+    assert len(rated_games(tournament)) == 7, "ratings have every game that was played"
+    assert violations(log) == []
+
+
+def test_who_has_completed_half_of_its_games_has_not_left_early() -> None:
+    rows = standings(leaving(2)[0]).rows
+    assert not [each for each in rows if each.left_early]
+    assert [each.points for each in rows] == [each.game_points for each in rows]
+    assert {each.player: each.points for each in rows}["p000"] == 4
+
+
+def test_an_option_keeps_the_games_of_who_leaves_early() -> None:
+    rows = standings(leaving(1, keep=True)[0]).rows
+    assert not [each for each in rows if each.left_early]
+    assert [each.points for each in rows] == [each.game_points for each in rows]
+
+
+def test_a_round_robin_that_was_stored_without_the_option_keeps_them() -> None:
+    written = write_spec(spec_of(Format.ROUND_ROBIN))
+    assert not read_spec(written, str, stored=True).options.keep_early_leavers
+    del written["options"]["keep_early_leavers"]
+    assert read_spec(written, str, stored=True).options.keep_early_leavers
+    assert not read_spec(written, str).options.keep_early_leavers
 
 
 def test_a_swiss_counts_a_meeting_as_won_by_more_points_in_its_games() -> None:

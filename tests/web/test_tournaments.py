@@ -16,7 +16,7 @@ from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
 from arbiter.web.tournament_pages import PHASES
-from arbiter.web.tournaments import MOST_GAMES, MOST_IN_CROSSTABLE, TIE_BREAKS, crosstable, game_list, points
+from arbiter.web.tournaments import MOST_GAMES, MOST_IN_CROSSTABLE, TIE_BREAKS, PairScore, crosstable, game_list, points
 from tests.rpc.servers import ONE_OR_TWO
 from tests.web.site import Elements, Site, site
 
@@ -35,7 +35,7 @@ def test_a_crosstable_has_every_result_twice() -> None:
     games = len(tournament.results) // 10  # for each pair
     for row, line in enumerate(cross):
         for column, pairing in enumerate(line):
-            expected = None if row == column else (str(games) if row < column else "0", games)
+            expected = None if row == column else PairScore(str(games) if row < column else "0", games)
             assert pairing == expected
     assert crosstable(tournament, [f"p{n}" for n in range(MOST_IN_CROSSTABLE + 1)]) == []
 
@@ -48,6 +48,24 @@ def test_points_of_the_crosstable_are_those_of_the_standings(seed: int) -> None:
     for row, line in zip(rows, crosstable(tournament, [row.player for row in rows]), strict=True):
         halves = sum(2 * int(p.points.rstrip("½") or 0) + p.points.endswith("½") for p in line if p)
         assert halves == row.game_points
+
+
+async def test_the_crosstable_shows_the_games_of_who_left_early_in_brackets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = TournamentRun(Spec("all", Format.ROUND_ROBIN, ("hop-it",), "1s"), 3, random.Random(1), lambda game: 1)
+    run.pair()
+    run.withdraw("p000")
+    tournament = run.play()
+    assert crosstable(tournament, ["p001", "p000"]) == [
+        [None, PairScore("2", 2, counts=False)],
+        [PairScore("0", 2), None],
+    ]
+    async with site(tmp_path) as served:
+        page = await shown(served, tournament, monkeypatch)
+    assert page.count(">(2/2)<") == 2
+    assert "(left early)" in page
+    assert "In brackets: games that do not count" in page
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -51,6 +51,7 @@ rounds = 5
 accelerated = true
 best_of = 3
 third_place = true
+keep_early_leavers = true
 duration = "60s"
 validation = false
 elo0 = -5

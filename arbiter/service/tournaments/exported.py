@@ -104,7 +104,7 @@ def standings_line(tournament: str, revision: int, previous: str, table: Table) 
 
 def _row(values: Mapping[str, Any]) -> dict[str, Json]:
     """Return a row as JSON. Ratings are in thousandths of an Elo point: a canonical text has whole numbers only."""
-    row = {name: value for name, value in values.items() if value is not None}
+    row = {name: value for name, value in values.items() if value is not None and (value or name != "left_early")}
     row["values"], row["faults"] = list(values["values"]), dict(values["faults"]._asdict())
     rating = values["rating"]
     if rating is not None:

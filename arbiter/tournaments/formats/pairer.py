@@ -89,6 +89,7 @@ class Pairer(ABC):
     )
     pairs_whoever_is_free: ClassVar[bool] = False  #: pairs at any time, without waiting for other games (`FreePlayers`)
     pairs_by_strength: ClassVar[bool] = False  #: `FreePlayers.strengths` is used
+    drops_early_leavers: ClassVar[bool] = False  #: `arbiter.tournaments.early_leavers` applies
     ends_by_test: ClassVar[bool] = False  #: a sequential test of the two players' games ends it
     rules: ClassVar[str] = ""  #: the published pairing rules, with their edition, for the record
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: default tie-breaks, in order

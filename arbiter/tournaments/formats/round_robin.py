@@ -1,7 +1,8 @@
 """Round robin: everybody meets everybody in each cycle, by the Berger tables.
 
 All rounds are paired at the start, and a game begins as soon as both players are free, so a slow game delays only its
-own players. A withdrawn player loses its remaining games by walkover; nobody enters late.
+own players. A withdrawn player loses its remaining games by walkover; nobody enters late. The results of one that has
+left early do not count for the others (`arbiter.tournaments.early_leavers`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ class RoundRobin(Pairer):
     title = "Round robin"
     purpose = "Everybody meets everybody. For a small field: scores are comparable."
     by_round = True
-    options = ("cycles",)
+    drops_early_leavers = True
+    options = ("cycles", "keep_early_leavers")
     tie_breaks = (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:

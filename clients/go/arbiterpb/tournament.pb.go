@@ -691,9 +691,13 @@ type TournamentOptions struct {
 	MostMeetings *int32 `protobuf:"varint,14,opt,name=most_meetings,json=mostMeetings,proto3,oneof" json:"most_meetings,omitempty"`
 	// Gauntlet: whether every opponent of a head plays the same openings; absent: it does. If not, each pair begins in
 	// the book where the pair before it ends.
-	SameOpenings  *bool `protobuf:"varint,15,opt,name=same_openings,json=sameOpenings,proto3,oneof" json:"same_openings,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SameOpenings *bool `protobuf:"varint,15,opt,name=same_openings,json=sameOpenings,proto3,oneof" json:"same_openings,omitempty"`
+	// Round robin: whether the games of a player that leaves before it has completed half of them count for the others.
+	// If not, the others have no points from them, whether they have played them or not, and the player comes last. In
+	// tournaments from before this field, they count.
+	KeepEarlyLeavers bool `protobuf:"varint,16,opt,name=keep_early_leavers,json=keepEarlyLeavers,proto3" json:"keep_early_leavers,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *TournamentOptions) Reset() {
@@ -827,6 +831,13 @@ func (x *TournamentOptions) GetMostMeetings() int32 {
 func (x *TournamentOptions) GetSameOpenings() bool {
 	if x != nil && x.SameOpenings != nil {
 		return *x.SameOpenings
+	}
+	return false
+}
+
+func (x *TournamentOptions) GetKeepEarlyLeavers() bool {
+	if x != nil {
+		return x.KeepEarlyLeavers
 	}
 	return false
 }
@@ -3179,7 +3190,8 @@ type StandingsRow struct {
 	Place int32 `protobuf:"varint,1,opt,name=place,proto3" json:"place,omitempty"`
 	// The player.
 	Player string `protobuf:"bytes,2,opt,name=player,proto3" json:"player,omitempty"`
-	// Points, in halves: of meetings in a Swiss, of games in all other formats.
+	// Points, in halves: of meetings in a Swiss, of games in all other formats; in a round robin without those against
+	// players who have left early.
 	HalfPoints int32 `protobuf:"varint,3,opt,name=half_points,json=halfPoints,proto3" json:"half_points,omitempty"`
 	// The value of each tie-break, in quarters, in the order of GetStandingsResponse.tie_breaks; more is better.
 	TieBreakQuarters []int32 `protobuf:"varint,4,rep,packed,name=tie_break_quarters,json=tieBreakQuarters,proto3" json:"tie_break_quarters,omitempty"`
@@ -3205,7 +3217,10 @@ type StandingsRow struct {
 	Reached string `protobuf:"bytes,14,opt,name=reached,proto3" json:"reached,omitempty"`
 	// Its rating from the games of this tournament alone; absent for a player without a played game, and if the server
 	// could not compute it. A ladder is ordered by it; players with a provisional rating come last.
-	Rating        *StandingsRating `protobuf:"bytes,15,opt,name=rating,proto3" json:"rating,omitempty"`
+	Rating *StandingsRating `protobuf:"bytes,15,opt,name=rating,proto3" json:"rating,omitempty"`
+	// Round robin: whether it has withdrawn before it had completed half of its games, so that these do not count for the
+	// points of the others (TournamentOptions.keep_early_leavers).
+	LeftEarly     bool `protobuf:"varint,16,opt,name=left_early,json=leftEarly,proto3" json:"left_early,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3343,6 +3358,13 @@ func (x *StandingsRow) GetRating() *StandingsRating {
 		return x.Rating
 	}
 	return nil
+}
+
+func (x *StandingsRow) GetLeftEarly() bool {
+	if x != nil {
+		return x.LeftEarly
+	}
+	return false
 }
 
 // A rating by the games of one tournament.
@@ -3515,7 +3537,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\a_pairedB\n" +
 	"\n" +
 	"\b_at_onceB\v\n" +
-	"\t_attempts\"\xd5\x04\n" +
+	"\t_attempts\"\x83\x05\n" +
 	"\x11TournamentOptions\x12\x1b\n" +
 	"\x06cycles\x18\x01 \x01(\x05H\x00R\x06cycles\x88\x01\x01\x12\x19\n" +
 	"\x05heads\x18\x02 \x01(\x05H\x01R\x05heads\x88\x01\x01\x12\x16\n" +
@@ -3536,7 +3558,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x05alpha\x18\f \x01(\x05H\x06R\x05alpha\x88\x01\x01\x12\x17\n" +
 	"\x04beta\x18\r \x01(\x05H\aR\x04beta\x88\x01\x01\x12(\n" +
 	"\rmost_meetings\x18\x0e \x01(\x05H\bR\fmostMeetings\x88\x01\x01\x12(\n" +
-	"\rsame_openings\x18\x0f \x01(\bH\tR\fsameOpenings\x88\x01\x01B\t\n" +
+	"\rsame_openings\x18\x0f \x01(\bH\tR\fsameOpenings\x88\x01\x01\x12,\n" +
+	"\x12keep_early_leavers\x18\x10 \x01(\bR\x10keepEarlyLeaversB\t\n" +
 	"\a_cyclesB\b\n" +
 	"\x06_headsB\n" +
 	"\n" +
@@ -3744,7 +3767,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x123\n" +
 	"\n" +
 	"tie_breaks\x18\x03 \x03(\x0e2\x14.arbiter.v1.TieBreakR\ttieBreaks\x12,\n" +
-	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\"\x8f\x04\n" +
+	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\"\xae\x04\n" +
 	"\fStandingsRow\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\x05R\x05place\x12\x16\n" +
 	"\x06player\x18\x02 \x01(\tR\x06player\x12\x1f\n" +
@@ -3762,7 +3785,9 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\twithdrawn\x18\f \x01(\bR\twithdrawn\x12&\n" +
 	"\farena_points\x18\r \x01(\x05H\x00R\varenaPoints\x88\x01\x01\x12\x18\n" +
 	"\areached\x18\x0e \x01(\tR\areached\x123\n" +
-	"\x06rating\x18\x0f \x01(\v2\x1b.arbiter.v1.StandingsRatingR\x06ratingB\x0f\n" +
+	"\x06rating\x18\x0f \x01(\v2\x1b.arbiter.v1.StandingsRatingR\x06rating\x12\x1d\n" +
+	"\n" +
+	"left_early\x18\x10 \x01(\bR\tleftEarlyB\x0f\n" +
 	"\r_arena_points\"q\n" +
 	"\x0fStandingsRating\x12&\n" +
 	"\x03elo\x18\x01 \x01(\v2\x14.arbiter.v1.EstimateR\x03elo\x12 \n" +

@@ -98,7 +98,8 @@ class TournamentOptions:
     rounds, accelerated: of a Swiss. best_of, double, third_place: of a knockout. duration_ms: of an arena or ladder, 0
     for a ladder without end. validation: a ladder's newcomers first play against themselves. elo0, elo1, alpha, beta
     (permille), most_meetings: the hypotheses of a trial, the error rates of its test, and the meeting after which it
-    ends undecided. same_openings: all opponents of a gauntlet's head play the same openings.
+    ends undecided. same_openings: all opponents of a gauntlet's head play the same openings. keep_early_leavers: the
+    games of who leaves a round robin before half of them count for the others.
     """
 
     cycles: int = 1
@@ -116,6 +117,7 @@ class TournamentOptions:
     beta: int = 50
     most_meetings: int = 10_000
     same_openings: bool = True
+    keep_early_leavers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +339,8 @@ class StandingsRow:
     """The row of a player in the standings. Points are in halves, values of tie-breaks in quarters.
 
     half_points: of meetings in a Swiss, of games elsewhere. arena_points: None except in an arena; reached: '' except
-    in a knockout. rating: by the games of this tournament, None without one.
+    in a knockout. rating: by the games of this tournament, None without one. left_early: it has left a round robin
+    before half of its games, which do not count for the points of the others.
     """
 
     place: int
@@ -355,6 +358,7 @@ class StandingsRow:
     arena_points: int | None
     reached: str
     rating: StandingsRating | None = None
+    left_early: bool = False
 
     @property
     def points(self) -> float:

@@ -445,6 +445,7 @@ class TournamentOptions(_message.Message):
     BETA_FIELD_NUMBER: _builtins.int
     MOST_MEETINGS_FIELD_NUMBER: _builtins.int
     SAME_OPENINGS_FIELD_NUMBER: _builtins.int
+    KEEP_EARLY_LEAVERS_FIELD_NUMBER: _builtins.int
     cycles: _builtins.int
     """Round robin, gauntlet: how often each pair meets, 1 to 1000; absent: once."""
     heads: _builtins.int
@@ -477,6 +478,11 @@ class TournamentOptions(_message.Message):
     """Gauntlet: whether every opponent of a head plays the same openings; absent: it does. If not, each pair begins in
     the book where the pair before it ends.
     """
+    keep_early_leavers: _builtins.bool
+    """Round robin: whether the games of a player that leaves before it has completed half of them count for the others.
+    If not, the others have no points from them, whether they have played them or not, and the player comes last. In
+    tournaments from before this field, they count.
+    """
     def __init__(
         self,
         *,
@@ -495,10 +501,11 @@ class TournamentOptions(_message.Message):
         beta: _builtins.int | None = ...,
         most_meetings: _builtins.int | None = ...,
         same_openings: _builtins.bool | None = ...,
+        keep_early_leavers: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "elo0", b"elo0", "elo1", b"elo1", "heads", b"heads", "most_meetings", b"most_meetings", "same_openings", b"same_openings", "validation", b"validation"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "accelerated", b"accelerated", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "double", b"double", "duration_ms", b"duration_ms", "elo0", b"elo0", "elo1", b"elo1", "heads", b"heads", "most_meetings", b"most_meetings", "rounds", b"rounds", "same_openings", b"same_openings", "third_place", b"third_place", "validation", b"validation"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "accelerated", b"accelerated", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "double", b"double", "duration_ms", b"duration_ms", "elo0", b"elo0", "elo1", b"elo1", "heads", b"heads", "keep_early_leavers", b"keep_early_leavers", "most_meetings", b"most_meetings", "rounds", b"rounds", "same_openings", b"same_openings", "third_place", b"third_place", "validation", b"validation"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__alpha: _TypeAlias = _typing.Literal["alpha"]  # noqa: Y015
     _WhichOneofArgType__alpha: _TypeAlias = _typing.Literal["_alpha", b"_alpha"]  # noqa: Y015
@@ -1762,12 +1769,15 @@ class StandingsRow(_message.Message):
     ARENA_POINTS_FIELD_NUMBER: _builtins.int
     REACHED_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
+    LEFT_EARLY_FIELD_NUMBER: _builtins.int
     place: _builtins.int
     """From 1; players who are equal in everything share a place."""
     player: _builtins.str
     """The player."""
     half_points: _builtins.int
-    """Points, in halves: of meetings in a Swiss, of games in all other formats."""
+    """Points, in halves: of meetings in a Swiss, of games in all other formats; in a round robin without those against
+    players who have left early.
+    """
     meeting_half_points: _builtins.int
     """Points of the meetings that have ended, in halves; only here byes count."""
     game_half_points: _builtins.int
@@ -1786,6 +1796,10 @@ class StandingsRow(_message.Message):
     """Arena: its arena points, by which the standings are ordered; absent in other formats."""
     reached: _builtins.str
     """Knockout: how far it got, such as "round 2", "final" or "winner"; empty in other formats."""
+    left_early: _builtins.bool
+    """Round robin: whether it has withdrawn before it had completed half of its games, so that these do not count for the
+    points of the others (TournamentOptions.keep_early_leavers).
+    """
     @_builtins.property
     def tie_break_quarters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The value of each tie-break, in quarters, in the order of GetStandingsResponse.tie_breaks; more is better."""
@@ -1818,10 +1832,11 @@ class StandingsRow(_message.Message):
         arena_points: _builtins.int | None = ...,
         reached: _builtins.str = ...,
         rating: Global___StandingsRating | None = ...,
+        left_early: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "faults", b"faults", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "rating", b"rating", "reached", b"reached", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "left_early", b"left_early", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "rating", b"rating", "reached", b"reached", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__arena_points: _TypeAlias = _typing.Literal["arena_points"]  # noqa: Y015
     _WhichOneofArgType__arena_points: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points"]  # noqa: Y015

@@ -1,0 +1,36 @@
+"""Who has left a round robin early, so that its results do not count for the places of the others.
+
+This is the usual rule of federations for over-the-board chess. The games of who has completed less than half of them
+stay in the table, for ratings and the record, but the others have no points from them; of who has completed half or
+more, the games that are left are lost, and all count. Otherwise the players whom it had met while it was there would
+be compared with those who won without play. A player has completed a game that it has played, or has won because the
+other was not there. Who does not come to its games, and does not withdraw, has not left.
+
+Points, tie-breaks and places follow this rule. Ratings and the counts of games have every game. The player itself comes
+after all who have stayed or completed half of their games, in the order of what it has scored.
+"""
+
+from __future__ import annotations
+
+from arbiter.tournaments import formats
+from arbiter.tournaments.game_ends import LOSS
+from arbiter.tournaments.tournament import Tournament
+
+
+def early_leavers(tournament: Tournament) -> frozenset[str]:
+    """Return the players who have withdrawn with less than half of their games completed, where that matters.
+
+    It is empty in other formats, and if the specification keeps their results (`Options.keep_early_leavers`).
+    """
+    spec = tournament.spec
+    if not formats.of(spec).drops_early_leavers or spec.options.keep_early_leavers:
+        return frozenset()
+    gone = {player for player in tournament.seeds if tournament.entrants[player].withdrawn}
+    games = (len(tournament.seeds) - 1) * spec.options.cycles * spec.games_a_meeting
+    return frozenset(player for player in gone if 2 * _completed(tournament, player) < games)
+
+
+def _completed(tournament: Tournament, player: str) -> int:
+    games = (game for meeting in tournament.meetings_of[player] for game in meeting.games)
+    ended = [(game, tournament.results[game.number]) for game in games if game.number in tournament.results]
+    return sum(each.played or each.half_points(1 if game.seat1 == player else 2) != LOSS for game, each in ended)
