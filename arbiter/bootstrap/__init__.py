@@ -2,8 +2,9 @@
 
 from arbiter.bootstrap.archiving import Archived, archive_store, count_archivable
 from arbiter.bootstrap.backup import Copied, backup_store, restore_store
-from arbiter.bootstrap.examination import Finding, Grade, examine
+from arbiter.bootstrap.examination import examine
 from arbiter.bootstrap.exporting import Exporting, open_export
+from arbiter.bootstrap.findings import Finding, Grade
 from arbiter.bootstrap.serving import RunningServer, api_servers, gate_of, serving, sharing_duties, started
 from arbiter.bootstrap.store import (
     Store,

@@ -10,8 +10,6 @@ import asyncio
 import platform
 import socket
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -21,13 +19,14 @@ from google.protobuf.internal import api_implementation
 
 from arbiter import __version__
 from arbiter.bootstrap.bus import make_bus
+from arbiter.bootstrap.certificates import as_served, in_files
+from arbiter.bootstrap.findings import Finding, Grade
 from arbiter.bootstrap.tracing import tracing
 from arbiter.bus.addresses import shown as shown_bus
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.keys.key_ring import KeyRing
 from arbiter.keys.watermark import SUFFIX, Watermark
-from arbiter.rpc.server import credentials_of
 from arbiter.runtime import machine
 from arbiter.runtime.build import is_compiled
 from arbiter.runtime.own_postgres import OwnPostgres
@@ -36,7 +35,6 @@ from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.store.database import may_be_shared, shown
 from arbiter.store.looking import StoreState, look
 
-SOON_DAYS: Final = 30  #: a certificate that expires in less is noted
 LEAST_BYTES: Final = 256 << 20  #: free space, below which a disk is as good as full
 FEW_BYTES: Final = 2 << 30  #: free space, below which it is noted
 SLOW_FLUSH_MS: Final = 10.0
@@ -45,23 +43,6 @@ CLOCKS_APART_MS: Final = 1_000.0
 FEW_CONNECTIONS: Final = 10  #: that a database still takes; a server needs about as many
 COLLECTOR_S: Final = 2.0  #: for a connection to the collector of traces
 OTHER_FILES: Final = 300  #: open files that a server needs beside its connections
-
-
-class Grade(StrEnum):
-    """How a finding is to be taken."""
-
-    GOOD = "good"
-    NOTE = "note"
-    WRONG = "wrong"
-
-
-class Finding(NamedTuple):
-    """What was found of one thing. advice: what to do; '' where nothing is to be done."""
-
-    subject: str
-    grade: Grade
-    text: str
-    advice: str = ""
 
 
 class Examination(NamedTuple):
@@ -74,7 +55,7 @@ class Examination(NamedTuple):
 
 def examine(settings: Settings) -> Examination:
     """Look at the programs, the addresses, the certificate, the bus, the store, the keys and the machine."""
-    found = [_programs(), *_addresses(settings), *_certificate(settings), *_traces(settings), *_bus(settings)]
+    found = [_programs(), *_addresses(settings), *in_files(settings), *_traces(settings), *_bus(settings)]
     served, newest, own = False, 0, list(_own_postgres(settings))
     found += own
     if own and not any(each.grade is Grade.GOOD for each in own):
@@ -85,6 +66,7 @@ def examine(settings: Settings) -> Examination:
         found.append(Finding("store", Grade.WRONG, str(error)))
     else:
         served, newest = state.served, state.records
+        found += [*as_served(settings)] if served else []
         found += [*_store(settings, state), *_keys(settings, state)]
     found += [*_permissions(settings), *_disk(settings), _open_files(settings), _clock()]
     return Examination(tuple(found), served, newest)
@@ -119,37 +101,6 @@ def _addresses(settings: Settings) -> Iterator[Finding]:
             yield Finding(subject, Grade.NOTE, text, "let only a proxy with TLS, or a network of your own, reach it")
         else:
             yield Finding(subject, Grade.GOOD, f"{address}, with TLS")
-
-
-def _certificate(settings: Settings) -> Iterator[Finding]:
-    if not any((settings.tls_certificate, settings.tls_key, settings.tls_client_authority)):
-        return
-    from cryptography import x509  # a server starts without it
-
-    try:
-        credentials_of(settings)
-        assert settings.tls_certificate is not None
-        chain = x509.load_pem_x509_certificates(settings.tls_certificate.read_bytes())
-        own, authority = len(chain), settings.tls_client_authority
-        chain += x509.load_pem_x509_certificates(authority.read_bytes()) if authority is not None else []
-    except (OperatorError, ValueError) as error:
-        yield Finding("certificate", Grade.WRONG, str(error))
-        return
-    first = min(chain, key=lambda each: each.not_valid_after_utc)
-    until, now = first.not_valid_after_utc, datetime.now(UTC)
-    days = (until - now).days
-    file = settings.tls_certificate if first in chain[:own] else settings.tls_client_authority
-    name = f"{file}, of {first.subject.rfc4514_string() or 'nobody'}"
-    advice = "have it renewed, and start the server again: it reads its certificate at the start"
-    if until < now:
-        yield Finding("certificate", Grade.WRONG, f"{name}, has expired on {until:%Y-%m-%d}", advice)
-    elif first.not_valid_before_utc > now:
-        text = f"{name}, is valid from {first.not_valid_before_utc:%Y-%m-%d} on"
-        yield Finding("certificate", Grade.WRONG, text, "look at the clock of this machine, or wait")
-    elif days < SOON_DAYS:
-        yield Finding("certificate", Grade.NOTE, f"{name}, expires in {days} days", advice)
-    else:
-        yield Finding("certificate", Grade.GOOD, f"{name}, expires on {until:%Y-%m-%d}")
 
 
 def _traces(settings: Settings) -> Iterator[Finding]:

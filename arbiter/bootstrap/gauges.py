@@ -5,6 +5,7 @@ So each of these takes one look at a number, or a copy of a collection in one st
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -15,11 +16,19 @@ from arbiter.bootstrap.world import World
 from arbiter.observability.metrics import Metrics
 from arbiter.rpc.unread import Unread
 from arbiter.runtime.build import is_compiled
+from arbiter.runtime.certificates import ServedCertificate
 from arbiter.service.gate.gate import Gate
 from arbiter.workers.rules_pool import RulesPool
 
 
-def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unread: Unread) -> None:
+def add_gauges(
+    metrics: Metrics,
+    world: World,
+    certificate: ServedCertificate | None,
+    arbiter: Arbiter,
+    gate: Gate,
+    unread: Unread,
+) -> None:
     """Add the gauges of a server to its metrics."""
     metrics.info(
         "build_info",
@@ -42,6 +51,11 @@ def add_gauges(metrics: Metrics, world: World, arbiter: Arbiter, gate: Gate, unr
         "clock_offset_seconds",
         "How far the server's clock is ahead of the system's; where servers share a store, they follow the database's.",
         lambda: world.clock.now_ms() / 1_000 - time.time(),
+    )
+    metrics.gauge(
+        "certificate_expires_seconds",
+        "When the first of the served TLS certificates expires, in seconds since 1970; infinite without TLS.",
+        lambda: certificate.first_to_expire.ends.timestamp() if certificate is not None else math.inf,
     )
     metrics.gauges("rules_jobs", "Requests for rules, by whether they wait or run.", "state", lambda: _jobs(world))
     _add_gauges_of_sharing(metrics, world, arbiter)

@@ -30,6 +30,7 @@ from arbiter.rpc.tournament_service import TournamentServicer
 from arbiter.rpc.unread import Unread
 from arbiter.runtime.addresses import alone_at
 from arbiter.runtime.build import is_compiled
+from arbiter.runtime.certificates import ServedCertificate
 from arbiter.runtime.sockets import close_soon
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.live import DRAINING
@@ -48,7 +49,7 @@ DRAIN_GRACE_S = 2.0  #: time for streams to finish
 class RunningServer(NamedTuple):
     """A server that accepts calls. `admin_token` is set only at the first start.
 
-    reading: done once all matches that continue are live.
+    reading: done once all matches that continue are live. certificate: None without TLS.
     """
 
     port: int
@@ -58,6 +59,7 @@ class RunningServer(NamedTuple):
     admin_token: str | None
     arbiter: Arbiter
     reading: asyncio.Task[None]
+    certificate: ServedCertificate | None
 
 
 def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
@@ -87,7 +89,9 @@ class ApiServers(NamedTuple):
     web: WebServer | None
 
 
-def api_servers(settings: Settings, world: World, arbiter: Arbiter) -> ApiServers:
+def api_servers(
+    settings: Settings, certificate: ServedCertificate | None, world: World, arbiter: Arbiter
+) -> ApiServers:
     """Return the use cases' servers, bound to their addresses. Raises OperatorError."""
     gate, limits = gate_of(settings, world, arbiter), settings.limits
     messages: Messages = PlayMessages(arbiter.acts, arbiter.delivery, arbiter.sessions.acknowledge, world.clock)
@@ -104,21 +108,23 @@ def api_servers(settings: Settings, world: World, arbiter: Arbiter) -> ApiServer
         TournamentServicer(gate.tournaments),
         RatingServicer(gate.ratings),
     )
-    rpc = RpcServer(servicers, settings, gate, unread, log, meter)
+    rpc = RpcServer(servicers, settings, certificate, gate, unread, log, meter)
     if world.metrics is not None:
         from arbiter.bootstrap.gauges import add_gauges
 
-        add_gauges(world.metrics, world, arbiter, gate, unread)
-    return ApiServers(rpc, _web(gate, servicers, settings, meter) if settings.web else None)
+        add_gauges(world.metrics, world, certificate, arbiter, gate, unread)
+    return ApiServers(rpc, _web(gate, servicers, settings, certificate, meter) if settings.web else None)
 
 
-def _web(gate: Gate, servicers: Servicers, settings: Settings, meter: Meter) -> WebServer:
+def _web(
+    gate: Gate, servicers: Servicers, settings: Settings, certificate: ServedCertificate | None, meter: Meter
+) -> WebServer:
     # Their libraries take a third of a second to load, which a server without a page saves.
     from arbiter.rpc.connect import connect_application
     from arbiter.web.server import WebServer
 
     calls = connect_application(servicers, settings.limits, structlog.get_logger("arbiter.rpc"), meter, gate.waiting)
-    return WebServer(gate, settings, calls, meter)
+    return WebServer(gate, settings, certificate, calls, meter)
 
 
 @asynccontextmanager
@@ -136,10 +142,11 @@ async def serving(
             world = partial(open_world, new=new, shared=may_be_shared(settings.store))
         opened_world: World = await stack.enter_async_context(world(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, opened_world)
+        certificate = ServedCertificate.of(settings)
         if not settings.supervised:  # else its parent has done so
             stack.enter_context(alone_at(settings.listen, "listen"))
             stack.enter_context(alone_at(settings.web, "web"))
-        server, web = api_servers(settings, opened_world, arbiter)
+        server, web = api_servers(settings, certificate, opened_world, arbiter)
         sharing = [asyncio.create_task(arbiter.news.run())] if arbiter.news is not None else []
         stack.callback(_cancel, sharing)
         admin_token, matches = await started(arbiter)
@@ -152,7 +159,7 @@ async def serving(
         if opened_world.metrics is not None:
             from arbiter.observability.metrics import shown
 
-            metrics_port = stack.enter_context(shown(opened_world.metrics, settings))
+            metrics_port = stack.enter_context(shown(opened_world.metrics, settings, certificate))
             metrics = f"{_scheme(settings)}://{settings.metrics.rpartition(':')[0]}:{metrics_port}/metrics"
         reading = asyncio.create_task(arbiter.matches.revive_rest())
         meter, stalls_log = opened_world.metrics or NO_METER, structlog.get_logger("arbiter.stalls")
@@ -160,6 +167,8 @@ async def serving(
             watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, settings.limits, stalls_log, meter)
         )
         completing = asyncio.create_task(arbiter.challenges.complete_always())
+        if certificate is not None:
+            sharing.append(asyncio.create_task(certificate.watch(structlog.get_logger("arbiter.certificate"))))
         sharing += [asyncio.create_task(duty) for duty in sharing_duties(arbiter, opened_world)]
         for player in await unknown_anchors(arbiter):
             log.warning(
@@ -167,7 +176,7 @@ async def serving(
             )
         log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
-            yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter, reading)
+            yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter, reading, certificate)
         finally:
             log.info("draining")
             _cancel((stall_detector, completing, reading))

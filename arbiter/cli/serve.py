@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -121,6 +122,8 @@ def serve(
 ) -> int:
     """Run an arbiter until Ctrl-C or SIGTERM. Matches stop with it, and continue when it is started again.
 
+    New files of its TLS certificate are taken within a minute, and at once after SIGHUP, which never ends it.
+
     The first start on a store creates the player `admin`, shows its token only this once, and saves it in the
     credentials file, so that `arbiter match create` works in the next terminal. Settings that are not given here come
     from the environment (ARBITER_LISTEN, ARBITER_STORE, …), then from the configuration file.
@@ -133,6 +136,7 @@ def serve(
     :param new: Accept a store that is empty, or that holds less than the arbiter has stored with these keys before. Use
         it for one start after a store was lost, or was replaced by an older copy.
     """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves
     settings = load(config, **vars(given or ServerSettings()))
     bots = tuple(dict.fromkeys(bot or ()))
     _check_bots(bots)

@@ -22,7 +22,10 @@ from arbiter.runtime.loop import keep
 async def serve_until_signal(
     settings: Settings, new: bool, bots: tuple[str, ...], serves: Callable[[Serving], None], stops: Callable[[], None]
 ) -> None:
-    """Run a server until SIGINT or SIGTERM. serves: called once it does; stops: once it has stopped its clocks."""
+    """Run a server until SIGINT or SIGTERM. serves: called once it does; stops: once it has stopped its clocks.
+
+    After SIGHUP it looks at the files of its certificate at once.
+    """
     _check_protobuf()
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -38,10 +41,21 @@ async def serve_until_signal(
         loop.add_signal_handler(number, stop)
     async with serving(settings, new=new) as running:
         running.reading.add_done_callback(keep)
+        loop.add_signal_handler(signal.SIGHUP, _renew, running)
         serves(_described(settings, running))
         async with _with_bots(settings, running, bots):
             await stopped.wait()
+        loop.remove_signal_handler(signal.SIGHUP)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         stops()
+
+
+def _renew(running: RunningServer) -> None:
+    log = structlog.get_logger("arbiter.certificate")
+    if running.certificate is None:
+        log.info("nothing_to_renew", why="the server has no TLS certificate")
+    elif not running.certificate.renew(log):
+        log.info("nothing_to_renew", why="the certificate is the same, or can't be used")
 
 
 def _end_after(most_ms: int) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import gc
 import json
+import signal
 import sys
 from functools import partial
 
 
 def main() -> None:
     """Run a server until it is told to stop."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves
     gc.disable()  # it would run hundreds of times during the imports; `run_process` runs it instead
     plan = json.loads(sys.stdin.readline())
 

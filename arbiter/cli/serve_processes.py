@@ -64,8 +64,11 @@ async def _serve(settings: Settings, save_token: bool, options: dict[str, Any]) 
         except EndedEarly as ended:
             return 0 if stopped.is_set() else max(FAILED, ended.code)
         keeping = [asyncio.create_task(each.keep()) for each in kept]
+        loop.add_signal_handler(signal.SIGHUP, _tell_all, kept, signal.SIGHUP)
         _announce(settings, servers, save_token)
         await stopped.wait()
+        loop.remove_signal_handler(signal.SIGHUP)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         say("Stopping: each server stops its clocks, and stores every event.")
         # The last one stops all clocks that are left.
         *others, last = kept
@@ -74,6 +77,11 @@ async def _serve(settings: Settings, save_token: bool, options: dict[str, Any]) 
         await asyncio.gather(*keeping)
     say("Stopped.")
     return 0
+
+
+def _tell_all(kept: Sequence[KeptProcess], number: signal.Signals) -> None:
+    for each in kept:
+        each.tell(number)
 
 
 def _announce(settings: Settings, servers: Sequence[_Server], save_token: bool) -> None:

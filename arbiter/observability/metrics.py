@@ -7,6 +7,7 @@ apart.
 
 from __future__ import annotations
 
+import ssl
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,7 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError, Reason, Refusal
 from arbiter.matches.events import Cause
 from arbiter.observability.counts import LONG_SECONDS, SIZES, Distribution, MatchCounter
+from arbiter.runtime.certificates import ServedCertificate
 from arbiter.service.gate.addresses import host_and_port
 from arbiter.service.matches.live_match import MatchListener
 from arbiter.service.ports.environment import Clock
@@ -140,7 +142,7 @@ class _Counter(Collector):
 
 
 @contextmanager
-def shown(metrics: Metrics, settings: Settings) -> Iterator[int]:
+def shown(metrics: Metrics, settings: Settings, served: ServedCertificate | None = None) -> Iterator[int]:
     """Show metrics over HTTP at `settings.metrics` (HTTPS where the server has a certificate); give the port.
 
     Raises OperatorError if the address can't be bound.
@@ -155,6 +157,8 @@ def shown(metrics: Metrics, settings: Settings) -> Iterator[int]:
         raise OperatorError(
             f"can't show metrics on {settings.metrics}: the port is taken, or the address is not this machine's"
         ) from None
+    if served is not None and isinstance(server.socket, ssl.SSLSocket):
+        served.follow(server.socket.context)
     try:
         yield server.server_port
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from typing import NamedTuple
 
 import grpc
@@ -30,6 +29,7 @@ from arbiter.errors import OperatorError, Refusal
 from arbiter.rpc.health import Health
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.rpc.unread import Unread
+from arbiter.runtime.certificates import Pems, ServedCertificate
 from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.log import Logger
@@ -73,13 +73,21 @@ class RpcServer:
     """A gRPC server that is bound to its address and not yet started."""
 
     def __init__(
-        self, servicers: Servicers, settings: Settings, gate: Gate, unread: Unread, log: Logger, meter: Meter
+        self,
+        servicers: Servicers,
+        settings: Settings,
+        certificate: ServedCertificate | None,
+        gate: Gate,
+        unread: Unread,
+        log: Logger,
+        meter: Meter,
     ) -> None:
         """Bind to the address. Raises OperatorError if that fails, or if the address needs TLS and there is none.
 
         A server that shares its address binds at its start: from then on it gets a part of all connections.
         """
         self._settings = settings
+        self._certificate = certificate
         self._gate = gate
         self._server = grpc.aio.server(
             interceptors=[RefusalInterceptor(settings.limits, unread, gate.waiting, log, meter)],
@@ -99,15 +107,14 @@ class RpcServer:
     def _bind(self) -> int:
         settings = self._settings
         host, _ = host_and_port(settings.listen, "to listen on", "127.0.0.1:7400")
-        secured = any((settings.tls_certificate, settings.tls_key, settings.tls_client_authority))
-        if not secured and not is_loopback(host) and not settings.insecure:
+        if self._certificate is None and not is_loopback(host) and not settings.insecure:
             raise OperatorError(
                 f"listening on {settings.listen} without TLS would send tokens in the clear: "
                 "give --tls-certificate and --tls-key, or say --insecure"
             )
         try:
-            if secured:
-                return self._server.add_secure_port(settings.listen, credentials_of(settings))
+            if self._certificate is not None:
+                return self._server.add_secure_port(settings.listen, _credentials(self._certificate))
             return self._server.add_insecure_port(settings.listen)
         except RuntimeError:
             raise OperatorError(
@@ -161,25 +168,23 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
     ]
 
 
-def credentials_of(settings: Settings) -> grpc.ServerCredentials:
-    """Return the server's certificate and key. Raises OperatorError if they are not there, or don't belong together."""
-    certificate, key, authority_file = settings.tls_certificate, settings.tls_key, settings.tls_client_authority
-    if certificate is None or key is None:
-        raise OperatorError("TLS needs both a certificate and its key: give --tls-certificate and --tls-key")
-    try:
-        pair = (key.read_bytes(), certificate.read_bytes())
-        authority = authority_file.read_bytes() if authority_file else None
-    except OSError as error:
-        raise OperatorError(f"can't read {error.filename}: {error.strerror}") from None
-    # gRPC would only report that it cannot listen: try the addresses here, to name the cause.
-    trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        trial.load_cert_chain(certificate, key, password="")
-    except ssl.SSLError:
-        raise OperatorError(f"{certificate} and {key} are no certificate and its unencrypted key, as PEM") from None
-    try:
-        if authority_file is not None:
-            trial.load_verify_locations(authority_file)
-    except ssl.SSLError:
-        raise OperatorError(f"{authority_file} holds no certificate, as PEM") from None
-    return grpc.ssl_server_credentials([pair], root_certificates=authority, require_client_auth=authority is not None)
+def _credentials(certificate: ServedCertificate) -> grpc.ServerCredentials:
+    """Return credentials that ask for the newest certificate in each new handshake."""
+    taken = certificate.pems
+
+    def newest() -> grpc.ServerCertificateConfiguration | None:  # called in gRPC's threads
+        nonlocal taken
+        if taken is certificate.pems:
+            return None
+        taken = certificate.pems
+        return _configuration(taken)
+
+    return grpc.dynamic_ssl_server_credentials(
+        _configuration(taken),
+        newest,  # type: ignore[arg-type]  # None: the same as before
+        require_client_authentication=taken.authority is not None,
+    )
+
+
+def _configuration(pems: Pems) -> grpc.ServerCertificateConfiguration:
+    return grpc.ssl_server_certificate_configuration([(pems.key, pems.certificate)], pems.authority)

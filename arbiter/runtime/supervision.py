@@ -83,13 +83,18 @@ class KeptProcess:
     def _is_stopping(self) -> bool:
         return self._stopping
 
+    def tell(self, number: signal.Signals) -> None:
+        """Send it a signal, if it runs."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(number)
+
     async def stop(self, number: signal.Signals) -> int:
         """Send it a signal to end, and wait until it has ended; return its exit code."""
         self._stopping = True
         if self._process is None:
             return 0
-        with suppress(ProcessLookupError):
-            self._process.send_signal(number)
+        self.tell(number)
         return await self._process.wait()
 
     def kill(self) -> None:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
+from arbiter.runtime.certificates import ServedCertificate
 from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import Meter
@@ -33,7 +34,14 @@ class _Uvicorn(uvicorn.Server):
 class WebServer:
     """The HTTP server. Its constructor binds the address."""
 
-    def __init__(self, gate: Gate, settings: Settings, calls: ASGIApp, meter: Meter) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        settings: Settings,
+        certificate: ServedCertificate | None,
+        calls: ASGIApp,
+        meter: Meter,
+    ) -> None:
         """Bind the address. Raises OperatorError if that fails, or if it needs TLS and there is no certificate."""
         app = application(gate, settings, calls, meter)
         self._socket = _bound(settings)
@@ -59,6 +67,9 @@ class WebServer:
             ssl_certfile=settings.tls_certificate,
             ssl_keyfile=settings.tls_key,
         )
+        config.load()
+        if certificate is not None and config.ssl is not None:
+            certificate.follow(config.ssl)
         self._server = _Uvicorn(config)
         self._serving: asyncio.Task[None] | None = None
 

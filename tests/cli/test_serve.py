@@ -6,7 +6,9 @@ import re
 import signal
 import socket
 import sqlite3
+import ssl
 import subprocess
+import time
 import tomllib
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +17,8 @@ import pytest
 
 from arbiter.cli.announcing import client_address
 from arbiter.runtime.loopback import free_port
-from tests.cli.command import COMMAND, Arbiter, Server, clean_environment
+from tests.certificates import Identity
+from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
 
 pytestmark = pytest.mark.long
 
@@ -57,6 +60,28 @@ def test_a_server_starts_serves_and_stops(folder: Path) -> None:
     assert again.stop(signal.SIGTERM) == 0
     log = again.log.read_text().splitlines()
     assert all(line.startswith('{"event": ') for line in log)
+
+
+def test_a_hangup_ends_no_server_and_renews_its_certificate(folder: Path) -> None:
+    first, second = Identity(folder, "first"), Identity(folder, "second")
+    certificate, key = folder / "server.pem", folder / "server.key"
+    for served in (first, second):
+        certificate.write_bytes(served.certificate)
+        key.write_bytes(served.key)
+        if served is first:
+            server = Server(folder, "--tls-certificate", str(certificate), "--tls-key", str(key))
+        else:
+            server.process.send_signal(signal.SIGHUP)
+    host, port = server.address.split(":")
+    until = time.monotonic() + WAIT_S
+    while ssl.get_server_certificate((host, int(port))).encode() != second.certificate:
+        assert time.monotonic() < until
+    assert server.stop() == 0
+    assert '"event": "certificate_taken"' in server.log.read_text()
+
+    plain = Server(folder)
+    plain.process.send_signal(signal.SIGHUP)
+    assert plain.stop() == 0, "it was stopped, and not killed by the hangup"
 
 
 def test_the_token_can_be_kept_out_of_the_credentials_file(folder: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from arbiter.bootstrap import examination, open_record
-from arbiter.bootstrap.examination import Finding, Grade, examine
+from arbiter.bootstrap import Finding, Grade, examination, open_record
+from arbiter.bootstrap.examination import examine
 from arbiter.config import Settings, load
 from arbiter.store import looking
 from tests.store.postgres import Cluster

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import backup_store, open_record, restore_store
-from arbiter.bootstrap.examination import Finding, Grade, examine
+from arbiter.bootstrap import Finding, Grade, backup_store, open_record, restore_store
+from arbiter.bootstrap.examination import examine
 from arbiter.cli.transcript_files import write_whole
 from arbiter.config import Settings, load
 
