@@ -60,7 +60,6 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "tests/service/play/test_sessions.py": ONE_SUBJECT,
     "tests/service/players/test_accounts.py": ONE_SUBJECT,
     "tests/simulation/test_invariants.py": ONE_SUBJECT,
-    "tests/store/test_database.py": ONE_CONTRACT,
     "tests/store/test_failover.py": "one test, with all that happens in it",
     "tests/store/test_journal.py": ONE_CONTRACT,
     "tests/store/test_postgres.py": ONE_SUBJECT,

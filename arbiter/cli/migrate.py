@@ -23,7 +23,7 @@ def migrate(
 
     No server may be using it, unless it is PostgreSQL and the migrations can run beside servers.
 
-    `arbiter serve` does the same as it starts. Tables of every earlier version are brought up to date; there is no way
+    `arbiter serve` does the same as it starts. Tables of every earlier release are brought up to date; there is no way
     back, so make a backup first (`arbiter backup`).
 
     :param check: Change nothing; the exit code is 1 if the tables are of an earlier version.

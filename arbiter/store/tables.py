@@ -1,4 +1,4 @@
-"""The tables of a new store. A test compares them with the tables that the migrations build."""
+"""The tables of a new store. A test compares them with those of the first version, brought up to date."""
 
 from __future__ import annotations
 

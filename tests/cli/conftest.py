@@ -11,6 +11,7 @@ import pytest
 from arbiter.cli.app import run
 from tests.cli.command import Arbiter, Ran, Server
 from tests.processes import empty_store
+from tests.store.steps import steps as steps
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,7 @@ from tests.bus.nats import Nats
 from tests.cli.command import Arbiter
 from tests.documents import block
 from tests.store.records import appends
+from tests.store.steps import add_steps
 
 Rows = dict[str, tuple[str, str, str]]
 
@@ -114,9 +115,10 @@ def on_store(statement: str) -> Callable[[Path], None]:
         (on_store("DELETE FROM event WHERE sequence > 20"), "keys", "has held", ""),
         (on_store("UPDATE event SET seal = zeroblob(24)"), "keys", "sealed by key 0000000000000000", "the right file"),
         (on_store("UPDATE alembic_version SET version_num = '9999'"), "store", "of a newer version (9999)", ""),
+        (on_store("UPDATE alembic_version SET version_num = '0007'"), "store", "is of version 0007, from before", ""),
         (lambda folder: (folder / "arbiter.db").write_bytes(b"no database" * 999), "store", "can't be used", ""),
     ],
-    ids=["keys for all", "no keys", "bad mark", "records gone", "other keys", "too new", "no database"],
+    ids=["keys for all", "no keys", "bad mark", "records gone", "other keys", "too new", "too old", "no database"],
 )
 def test_each_fault_of_a_store_is_named(
     arbiter: Arbiter,
@@ -135,8 +137,8 @@ def test_each_fault_of_a_store_is_named(
     assert advice in rows[subject][2]
 
 
-def test_older_tables_are_a_note(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
-    on_store("UPDATE alembic_version SET version_num = '0007'")(tmp_path)
+def test_older_tables_are_a_note(arbiter: Arbiter, settings: Settings, steps: Path) -> None:
+    add_steps(steps, True)
     code, rows = found(arbiter, "--store", settings.store)
     assert (code, rows["store"][0]) == (0, "note")
     assert "back it up" in rows["store"][2]

@@ -5,19 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.store.database import engine_of, newest, opened, place_of
-from arbiter.store.dialects import SQLITE
-from arbiter.store.migrations.run import upgrade
+from arbiter.store.database import newest, opened
 from tests.cli.command import Arbiter
+from tests.store.steps import add_steps
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> str:
-    """Return a store with tables of an earlier version."""
+def store(tmp_path: Path, steps: Path) -> str:
+    """Return a store whose tables are a version older than the newest."""
     url = f"sqlite:///{tmp_path}/arbiter.db"
-    engine = engine_of(place_of(url))
-    upgrade(engine, SQLITE.begin, "0005")
-    engine.dispose()
+    with opened(url):
+        pass
+    add_steps(steps, True)
     return url
 
 
@@ -31,11 +30,11 @@ def version(store: str) -> str:
 def test_tables_are_migrated(arbiter: Arbiter, store: str) -> None:
     asked = arbiter("migrate", "--store", store, "--check")
     assert asked.code == 1
-    assert asked.complaint.startswith(f"the tables of {store} are of version 0005, and this arbiter's are of version")
-    assert version(store) == "0005"
+    assert asked.complaint.startswith(f"the tables of {store} are of version 0016, and this arbiter's are of version")
+    assert version(store) == "0016"
     ran = arbiter("migrate", "--store", store)
     assert ran.code == 0, ran.err
-    assert ran.out == f"The tables of {store} were brought from version 0005 to version {newest()}.\n"
+    assert ran.out == f"The tables of {store} were brought from version 0016 to version {newest()}.\n"
     assert version(store) == newest()
     for options in ((), ("--check",)):
         again = arbiter("migrate", "--store", store, *options)
@@ -45,12 +44,20 @@ def test_tables_are_migrated(arbiter: Arbiter, store: str) -> None:
         )
 
 
-def test_tables_in_use_by_a_server_are_not_migrated(arbiter: Arbiter, store: str) -> None:
+def test_tables_in_use_by_a_server_are_not_migrated(arbiter: Arbiter, store: str, steps: Path) -> None:
     with opened(store, alone=True):
-        with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
-            raw.execute("UPDATE alembic_version SET version_num = '0007'")
-        raw.close()
+        add_steps(steps, True)
         assert "another arbiter serves the store" in arbiter("migrate", "--store", store).complaint
+
+
+def test_tables_from_before_the_first_release_are_refused(arbiter: Arbiter, store: str) -> None:
+    with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
+        raw.execute("UPDATE alembic_version SET version_num = '0007'")
+    raw.close()
+    for options in ((), ("--check",)):
+        ran = arbiter("migrate", "--store", store, *options)
+        assert (ran.code, "use the arbiter that wrote it" in ran.complaint) == (2, True)
+    assert version(store) == "0007"
 
 
 def test_a_missing_store_is_not_made(arbiter: Arbiter, tmp_path: Path) -> None:

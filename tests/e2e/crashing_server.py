@@ -92,7 +92,7 @@ async def crashing_server(
     """Prepare runs on a store, by default a file in a folder; none has started yet.
 
     `shared`: the server is one of several, each with its own name and all with the same keys. clock_ahead_ms: how wrong
-    the clock of its machine is. address: a free one by default. code: a folder with the code of another version.
+    the clock of its machine is. address: a free one by default. code: a folder with another version of the package.
     given: further settings of it.
     """
     address, log = address or f"127.0.0.1:{free_port()}", folder / f"{name}.log"
@@ -100,7 +100,7 @@ async def crashing_server(
     settings = {f"ARBITER_{setting.upper()}": text for setting, text in given.items()}
     environment = {**os.environ, "ARBITER_KEYS": str(keys), **settings}
     if code is not None:
-        environment["PYTHONPATH"] = os.pathsep.join(map(str, (code, code / "protos/python", code / "clients/python")))
+        environment["PYTHONPATH"] = str(code)
     with log.open("w") as stderr:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "arbiter.testing.crashing"),

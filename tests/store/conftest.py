@@ -11,8 +11,10 @@ from arbiter.bootstrap import Store, open_store
 from arbiter.store.database import opened
 from arbiter.store.tables import metadata
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from tests.cli.conftest import arbiter as arbiter
 from tests.store import commit_thread
 from tests.store.postgres import Cluster
+from tests.store.steps import steps as steps
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,9 +10,7 @@ from pathlib import Path
 import alembic.op
 import pytest
 import structlog
-from alembic.autogenerate import compare_metadata
 from alembic.config import Config
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 from structlog.testing import capture_logs
@@ -22,16 +19,15 @@ from arbiter.bootstrap import open_store, serving
 from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports.directory import Player
-from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew, Subject, Tally
+from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew
 from arbiter.store import database, migrations, tables
-from arbiter.store.database import newest, opened, shown
-from arbiter.store.dialects import POSTGRES, dialect_of, postgres_locks
-from arbiter.store.migrations.run import upgrade
+from arbiter.store.database import engine_of, newest, opened, place_of, shown
+from arbiter.store.dialects import POSTGRES, postgres_locks
 from arbiter.store.reader import Reader
-from arbiter.store.summaries import end_columns, row_columns
 from tests.store.postgres import Cluster
 from tests.store.records import appends
-from tests.store.test_journal import END, opening, records, row
+from tests.store.steps import add_steps, first_store
+from tests.store.test_journal import opening, records
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -43,28 +39,13 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return cluster.fresh()
 
 
-def test_the_migrations_build_the_tables(empty: str) -> None:
-    engine = _at_version(empty, "head")
-    with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "include_name": _is_no_part})
-        found = compare_metadata(context, tables.metadata)
-    if engine.dialect.name == "sqlite":  # where this index is the primary key
-        found = [each for each in found if not (each[0] == "add_index" and each[1].name == "event_by_sequence")]
-    assert found == []
-    engine.dispose()
-
-
-def _is_no_part(name: str | None, *_: object) -> bool:
-    """Say whether a name is not that of a partition of `event`: they are no tables of the metadata."""
-    return not re.fullmatch(r"event_\d+", name or "")
-
-
-def test_a_new_store_has_the_tables_that_the_migrations_build(empty: str) -> None:
+def test_tables_of_the_first_version_are_brought_up_to_those_of_a_new_store(empty: str) -> None:
     with opened(empty) as engine:
         new = _described(engine)
-    migrated = _at_version(empty, "head")
-    assert _described(migrated) == new
-    migrated.dispose()
+        _emptied(engine)
+    first_store(empty).dispose()
+    with opened(empty) as engine:
+        assert _described(engine) == new, "tables have changed without a step that changes them (see CONTRIBUTING.md)"
 
 
 def _described(engine: Engine) -> dict[str, object]:
@@ -83,40 +64,10 @@ def _described(engine: Engine) -> dict[str, object]:
     return found
 
 
-OLD, NEW = "0012", "0016"  #: all migrations between the two can run beside servers
-
-#: the logs of an old store after the migrations
-LOGS = {
-    "a": Subject.MATCH,
-    "b": Subject.MATCH,
-    "c": Subject.MATCH,
-    "t1": Subject.TOURNAMENT,
-    "T2": Subject.MATCH,  # ids of tournaments began with a lower-case letter
-    "m-t": Subject.MATCH,
-}
-
-
-def test_a_store_of_the_first_version_is_migrated_with_its_content(empty: str) -> None:
-    engine = _at_version(empty, "0001")
+def _emptied(engine: Engine) -> None:
     with engine.begin() as connection:
-        for number, name in enumerate("abc", 1):
-            values = row_columns(row(name), number) | (end_columns(END, 10 + number) if name != "c" else {})
-            there = {column: value for column, value in values.items() if not column.startswith("version")}
-            connection.execute(tables.match.insert(), there)
-        for number, name in enumerate(LOGS, 1):
-            connection.execute(
-                tables.event.insert(), {"sequence": number, "match_id": name, "revision": 1, "body": b"{}"}
-            )
-    engine.dispose()
-    with opened(empty) as engine, engine.connect() as connection:
-        tallies = [Tally(*found) for found in connection.execute(tables.tally.select())]
-        matches = connection.execute(text('SELECT count(*) FROM "match"')).scalar()
-        bodies = connection.execute(tables.event.select().order_by(tables.event.c.sequence)).all()
-    assert tallies == [Tally("cup", "pods", True, "alice", "bob", "win", 1, "rules", 2)]
-    assert matches == 3
-    assert [tuple(body) for body in bodies] == [
-        (n, name, 1, b"{}", subject, None) for n, (name, subject) in enumerate(LOGS.items(), 1)
-    ]
+        tables.metadata.drop_all(connection)
+        connection.execute(text("DROP TABLE alembic_version"))
 
 
 def test_the_log_is_in_partitions_on_postgresql(postgres: str) -> None:
@@ -129,18 +80,6 @@ def test_the_log_is_in_partitions_on_postgresql(postgres: str) -> None:
         last = connection.execute(text("EXPLAIN SELECT max(sequence) FROM event")).scalars().all()
     assert sorted(parts) == [f"event_{part}" for part in range(tables.PARTITIONS)]
     assert not [line for line in last if "Seq Scan" in line], last
-
-
-def _at_version(url: str, version: str) -> Engine:
-    with opened(url) as engine:
-        pass
-    dialect = dialect_of(engine)
-    made = dialect.engine(engine.url)
-    with made.begin() as connection:
-        tables.metadata.drop_all(connection)
-        connection.execute(text("DROP TABLE alembic_version"))
-    upgrade(made, dialect.begin, version)
-    return made
 
 
 def test_lists_are_sorted_by_bytes_on_every_database(database: str) -> None:
@@ -181,17 +120,23 @@ def test_opening_again_changes_nothing(sqlite: str, tmp_path: Path) -> None:
     assert (tmp_path / "arbiter.db").read_bytes() == before
 
 
-def test_a_migration_happens_whole_or_not_at_all(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_happens_whole_or_not_at_all(empty: str, steps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("the plug was pulled")
 
-    _at_version(empty, "0001").dispose()
+    with opened(empty) as engine:
+        before = _described(engine)
+    version = add_steps(steps, True, True)
     with monkeypatch.context() as patch:
         patch.setattr(alembic.op, "create_index", fail)
-        with pytest.raises(RuntimeError, match="plug"), opened(empty) as engine:
+        with pytest.raises(RuntimeError, match="plug"), opened(empty):
             pass
-    with opened(empty) as engine, engine.connect() as connection:
-        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == newest()
+    engine = engine_of(place_of(empty))
+    assert _described(engine) == before
+    engine.dispose()
+    with opened(empty) as engine:
+        assert database.version_of(engine) == version == newest()
+        assert {"more_17", "more_18"} <= _described(engine).keys()
 
 
 def test_a_new_store_has_all_tables_or_none(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +155,20 @@ def test_a_database_of_a_newer_version_is_not_changed(empty: str) -> None:
         pass
     with pytest.raises(StoreTooNew, match="9999"), opened(empty, alone=True):
         pass
+
+
+def test_a_store_from_before_the_first_release_is_refused_and_not_changed(empty: str) -> None:
+    with opened(empty) as engine:
+        with engine.begin() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = '0012'"))
+        before = _described(engine)
+    says = r"is of version 0012, from before the first release \(0016\), .*: use the arbiter that wrote it, or begin a"
+    for options in ({}, {"alone": True}, {"existing": True}):
+        with pytest.raises(OperatorError, match=says), opened(empty, **options):
+            pass
+    engine = engine_of(place_of(empty))
+    assert _described(engine) == before
+    engine.dispose()
 
 
 def test_a_database_of_another_program_is_not_changed(empty: str) -> None:
@@ -319,45 +278,39 @@ def test_a_store_is_locked_by_one_server_at_a_time(url: str) -> None:
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_a_store_in_use_by_a_server_is_not_migrated(empty: str) -> None:
-    _at_version(empty, "0001").dispose()
-    with opened(empty, alone=True) as engine:
-        with engine.begin() as connection:
-            connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+def test_a_store_in_use_by_a_server_is_not_migrated(empty: str, steps: Path) -> None:
+    with opened(empty, alone=True):
+        add_steps(steps, False)
         with pytest.raises(OperatorError, match="another arbiter serves the store"), opened(empty):
             pass
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_some_migrations_run_beside_servers(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_migrations_run_beside_servers(cluster: Cluster, steps: Path) -> None:
     url = cluster.fresh()
-    monkeypatch.setattr(database, "newest", lambda: NEW)
-    engine = _at_version(url, OLD)
+    engine = first_store(url)
     with POSTGRES.held(engine, shared=True):  # as a server of that version does
+        version = add_steps(steps, True, True)
         with opened(url, shared=True) as beside:
-            assert database.version_of(beside) == NEW
-        with engine.begin() as connection:
-            connection.execute(text("DROP TABLE left_replica"))
-            connection.execute(text("UPDATE alembic_version SET version_num = '0011'"))
+            assert database.version_of(beside) == version
+        add_steps(steps, True, False, True)
         with pytest.raises(OperatorError, match="another arbiter serves the store"), opened(url, shared=True):
             pass
     engine.dispose()
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_servers_that_start_at_once_migrate_once_beside_another(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_that_start_at_once_migrate_once_beside_another(cluster: Cluster, steps: Path) -> None:
     url = cluster.fresh()
-    monkeypatch.setattr(database, "newest", lambda: NEW)
-    engine = _at_version(url, OLD)
+    engine = first_store(url)
+    version = add_steps(steps, True, True)
 
     def start() -> str | None:
         with opened(url, shared=True) as beside:
             return database.version_of(beside)
 
     with POSTGRES.held(engine, shared=True), ThreadPoolExecutor(4) as threads:
-        assert {each.result() for each in [threads.submit(start) for _ in range(4)]} == {NEW}
+        assert {each.result() for each in [threads.submit(start) for _ in range(4)]} == {version}
     engine.dispose()
 
 

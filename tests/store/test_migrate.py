@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -14,23 +15,20 @@ from sqlalchemy import inspect, text
 from sqlalchemy.engine import make_url
 
 from arbiter.store.database import engine_of, newest, opened, place_of, shown, version_of
-from arbiter.store.dialects import POSTGRES, dialect_of
-from arbiter.store.migrations.run import upgrade
-from tests.cli.command import COMMAND, WAIT_S, clean_environment
+from arbiter.store.dialects import POSTGRES
+from tests.cli.command import Arbiter, clean_environment
 from tests.store.postgres import Cluster
+from tests.store.steps import FIRST, add_steps, first_store
 
 pytestmark = pytest.mark.long
 
-BESIDE = "0012"  #: from here on, migrations can run beside servers
-ALONE = "0011"
 RECORDS = 20
 
 
 @contextmanager
-def old(url: str, version: str) -> Iterator[None]:
-    """Make a store of an earlier version, with records. Servers hold it during the context, where several can."""
-    engine = engine_of(place_of(url))
-    upgrade(engine, dialect_of(engine).begin, version)
+def served(url: str) -> Iterator[None]:
+    """Make a store of the first version, with records. Servers hold it during the context, where several can."""
+    engine = first_store(url)
     with engine.begin() as connection:
         for number in range(1, RECORDS + 1):
             values = {"n": number, "match": f"m{number % 3}", "revision": 1 + number // 3}
@@ -54,99 +52,88 @@ def state(url: str) -> tuple[str | None, list[str], list[tuple[object, ...]]]:
     return found
 
 
-def migrate(url: str, *options: str) -> tuple[int, str]:
-    """Run the command; return its exit code, and what it says."""
-    command = [*COMMAND, "migrate", "--store", url, *options]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_S, env=clean_environment())
-    return ran.returncode, ran.stdout + ran.stderr
-
-
-def test_tables_are_migrated_beside_servers(cluster: Cluster) -> None:
+def test_tables_are_migrated_beside_servers(cluster: Cluster, steps: Path, arbiter: Arbiter) -> None:
     url = cluster.fresh()
-    with old(url, BESIDE):
+    add_steps(steps, True, True)
+    with served(url):
         _, _, log = state(url)
-        assert migrate(url, "--check")[0] == 1
-        said = f"The tables of {shown(url)} were brought from version {BESIDE} to version {newest()}.\n"
-        assert migrate(url) == (0, said)
+        assert arbiter("migrate", "--store", url, "--check").code == 1
+        said = f"The tables of {shown(url)} were brought from version {FIRST} to version {newest()}.\n"
+        assert arbiter("migrate", "--store", url).out == said
         assert (state(url)[0], state(url)[2]) == (newest(), log)
-        assert migrate(url) == (0, f"The tables of {shown(url)} are of version {newest()}, which is the newest.\n")
 
 
-def test_a_migration_that_needs_the_store_alone_is_refused_beside_servers(cluster: Cluster) -> None:
+def test_a_migration_that_needs_the_store_alone_is_refused_beside_servers(
+    cluster: Cluster, steps: Path, arbiter: Arbiter
+) -> None:
     url = cluster.fresh()
-    with old(url, ALONE):
+    add_steps(steps, False, True)
+    with served(url):
         before = state(url)
-        code, said = migrate(url)
-        assert code == 2
-        assert f"another arbiter serves the store {shown(url)}: stop it first" in said
+        ran = arbiter("migrate", "--store", url)
+        assert ran.code == 2
+        assert f"another arbiter serves the store {shown(url)}: stop it first" in ran.complaint
         assert state(url) == before
-    assert migrate(url)[0] == 0
+    assert arbiter("migrate", "--store", url).code == 0
     assert (state(url)[0], state(url)[2]) == (newest(), before[2])
 
 
-def test_a_migration_that_would_keep_servers_waiting_gives_up(cluster: Cluster) -> None:
+def test_a_migration_that_would_keep_servers_waiting_gives_up(cluster: Cluster, steps: Path, arbiter: Arbiter) -> None:
     url = cluster.fresh()
-    with old(url, BESIDE):
+    add_steps(steps, True)
+    with served(url):
         before = state(url)
         with psycopg.connect(cluster.url(str(make_url(url).database))) as reading:
             reading.execute("LOCK TABLE event IN ACCESS SHARE MODE")  # as a long query does
-            code, said = migrate(url)
-            assert code == 2
-            assert "lock timeout" in said
+            ran = arbiter("migrate", "--store", url)
+            assert ran.code == 2
+            assert "lock timeout" in ran.complaint
             assert state(url) == before
-        assert migrate(url)[0] == 0
+        assert arbiter("migrate", "--store", url).code == 0
         assert (state(url)[0], state(url)[2]) == (newest(), before[2])
 
 
 KILLED = """
 import os, sys
+from pathlib import Path
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from arbiter.cli.app import run
+from arbiter.store import migrations
+from arbiter.store.database import opened
 
-start, nth, *words = sys.argv[1:]
-left = int(nth)
+start, steps, url, before = sys.argv[1:]
+migrations.STEPS = Path(steps)
 
 def executed(connection, cursor, statement, *_):
-    global left
-    left -= statement.lstrip().startswith(start)
-    if not left:
+    if statement.lstrip().startswith(start):
         os.kill(os.getpid(), 9)
 
 def committed(connection):
-    if connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() != words[-1]:
+    if connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() != before:
         os.kill(os.getpid(), 9)
 
 if start == "COMMIT":
     event.listen(Engine, "commit", committed)
 else:
     event.listen(Engine, "after_cursor_execute", executed)
-sys.exit(run(words[:-1]))
+with opened(url):
+    pass
 """
 
-POINTS = [
-    ("sqlite", "ALTER TABLE", 1),
-    ("sqlite", "UPDATE alembic_version", 4),
-    ("sqlite", "COMMIT", 1),
-    ("postgres", "INSERT INTO event", 1),
-    ("postgres", "UPDATE alembic_version", 3),
-    ("postgres", "COMMIT", 1),
-]
 
-
-@pytest.mark.parametrize(("kind", "statement", "nth"), POINTS)
+@pytest.mark.parametrize(
+    ("kind", "statement"), [("sqlite", "ALTER TABLE"), ("sqlite", "COMMIT"), ("postgres", "COMMIT")]
+)
 def test_a_migration_that_is_killed_has_changed_nothing_and_is_done_again(
-    kind: str, statement: str, nth: int, request: pytest.FixtureRequest
+    kind: str, statement: str, request: pytest.FixtureRequest, steps: Path
 ) -> None:
-    version = "0005" if kind == "sqlite" else BESIDE
     url = request.getfixturevalue("sqlite") if kind == "sqlite" else request.getfixturevalue("cluster").fresh()
-    with old(url, version):
+    add_steps(steps, True, True)
+    with served(url):
         before = state(url)
-        command = [sys.executable, "-c", KILLED, statement, str(nth), "migrate", "--store", url, version]
+        command = [sys.executable, "-c", KILLED, statement, str(steps), url, FIRST]
         ran = subprocess.run(command, capture_output=True, text=True, check=False, env=clean_environment())
         assert ran.returncode == -signal.SIGKILL, ran.stderr
         assert state(url) == before
-        assert migrate(url)[0] == 0
-        assert (state(url)[0], state(url)[2]) == (newest(), before[2])
-    with opened(url, existing=True, shared=kind != "sqlite", alone=kind == "sqlite"):
-        pass
+        with opened(url, existing=True, shared=kind != "sqlite", alone=kind == "sqlite"):
+            assert (state(url)[0], state(url)[2]) == (newest(), before[2])

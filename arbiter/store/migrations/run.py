@@ -11,6 +11,8 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError as CommandError
 from sqlalchemy import Engine
 
+from arbiter.store import migrations
+
 
 def upgrade(engine: Engine, begin: Sequence[str] = (), version: str = "head") -> None:
     """Run the migrations that a database lacks up to a version, all of them or none.
@@ -39,4 +41,6 @@ def run_beside_servers(version: str, newest: str) -> bool:
 def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
+    config.set_main_option("version_locations", str(migrations.STEPS))
+    config.set_main_option("path_separator", "newline")
     return config

@@ -1,0 +1,191 @@
+CREATE TABLE event (
+    sequence BIGINT NOT NULL,
+    match_id VARCHAR(40) COLLATE "C" NOT NULL,
+    revision BIGINT NOT NULL,
+    body BYTEA NOT NULL,
+    subject VARCHAR(10) DEFAULT 'match' NOT NULL,
+    seal BYTEA,
+    CONSTRAINT event_once UNIQUE (match_id, revision)
+)
+ PARTITION BY HASH (match_id);
+CREATE INDEX event_by_sequence ON event (sequence);
+CREATE TABLE event_0 PARTITION OF event FOR VALUES WITH (MODULUS 8, REMAINDER 0);
+CREATE TABLE event_1 PARTITION OF event FOR VALUES WITH (MODULUS 8, REMAINDER 1);
+CREATE TABLE event_2 PARTITION OF event FOR VALUES WITH (MODULUS 8, REMAINDER 2);
+CREATE TABLE event_3 PARTITION OF event FOR VALUES WITH (MODULUS 8, REMAINDER 3);
+CREATE TABLE event_4 PARTITION OF event FOR VALUES WITH (MODULUS 8, REMAINDER 4);
+CREATE TABLE event_5 PARTITION OF event FOR VALUES WITH (MODULUS 8, REMAINDER 5);
+CREATE TABLE event_6 PARTITION OF event FOR VALUES WITH (MODULUS 8, REMAINDER 6);
+CREATE TABLE event_7 PARTITION OF event FOR VALUES WITH (MODULUS 8, REMAINDER 7);
+CREATE TABLE archived_match (
+    match_id VARCHAR(40) COLLATE "C" NOT NULL,
+    first_sequence BIGINT NOT NULL,
+    span BIGINT NOT NULL,
+    size INTEGER NOT NULL,
+    entry BYTEA NOT NULL,
+    seal BYTEA,
+    records BYTEA NOT NULL,
+    PRIMARY KEY (match_id)
+);
+CREATE INDEX archived_match_by_span ON archived_match (span);
+CREATE INDEX archived_match_by_sequence ON archived_match (first_sequence);
+CREATE TABLE match (
+    match_id VARCHAR(40) COLLATE "C" NOT NULL,
+    game VARCHAR(200) COLLATE "C" NOT NULL,
+    player_1 VARCHAR(40) COLLATE "C" NOT NULL,
+    player_2 VARCHAR(40) COLLATE "C" NOT NULL,
+    time_control VARCHAR(40) NOT NULL,
+    rated BOOLEAN NOT NULL,
+    label VARCHAR(100) COLLATE "C" NOT NULL,
+    creator VARCHAR(40) COLLATE "C" NOT NULL,
+    request_id VARCHAR(100) NOT NULL,
+    created_ms BIGINT NOT NULL,
+    sequence BIGINT NOT NULL,
+    ended_sequence BIGINT DEFAULT '0' NOT NULL,
+    result VARCHAR(10) DEFAULT '' NOT NULL,
+    winner INTEGER DEFAULT '0' NOT NULL,
+    reason VARCHAR(40) DEFAULT '' NOT NULL,
+    cause VARCHAR(20) DEFAULT '' NOT NULL,
+    party VARCHAR(20) DEFAULT '' NOT NULL,
+    seat INTEGER DEFAULT '0' NOT NULL,
+    note TEXT DEFAULT '' NOT NULL,
+    ended_ms BIGINT DEFAULT '0' NOT NULL,
+    position TEXT DEFAULT '' NOT NULL,
+    ply INTEGER DEFAULT '0' NOT NULL,
+    version_1 VARCHAR(100) COLLATE "C" DEFAULT '' NOT NULL,
+    version_2 VARCHAR(100) COLLATE "C" DEFAULT '' NOT NULL,
+    PRIMARY KEY (match_id),
+    CONSTRAINT match_of_request UNIQUE (creator, request_id)
+);
+CREATE INDEX match_by_player_2 ON match (player_2, ended_sequence);
+CREATE INDEX match_by_player_1 ON match (player_1, ended_sequence);
+CREATE INDEX match_by_sequence ON match (sequence);
+CREATE INDEX match_by_label ON match (label, sequence);
+CREATE TABLE tally (
+    label VARCHAR(100) COLLATE "C" NOT NULL,
+    game VARCHAR(200) COLLATE "C" NOT NULL,
+    rated BOOLEAN NOT NULL,
+    player_1 VARCHAR(40) COLLATE "C" NOT NULL,
+    player_2 VARCHAR(40) COLLATE "C" NOT NULL,
+    result VARCHAR(10) NOT NULL,
+    winner INTEGER NOT NULL,
+    cause VARCHAR(20) NOT NULL,
+    games BIGINT NOT NULL,
+    version_1 VARCHAR(100) COLLATE "C" NOT NULL,
+    version_2 VARCHAR(100) COLLATE "C" NOT NULL,
+    PRIMARY KEY (label, game, rated, player_1, player_2, result, winner, cause, version_1, version_2)
+);
+CREATE INDEX tally_by_game ON tally (game, rated);
+CREATE TABLE tournament (
+    tournament_id VARCHAR(40) COLLATE "C" NOT NULL,
+    name VARCHAR(100) NOT NULL,
+    format VARCHAR(20) NOT NULL,
+    phase VARCHAR(10) NOT NULL,
+    creator VARCHAR(40) COLLATE "C" NOT NULL,
+    request_id VARCHAR(100) NOT NULL,
+    created_ms BIGINT NOT NULL,
+    started_ms BIGINT NOT NULL,
+    ended_ms BIGINT NOT NULL,
+    sequence BIGINT NOT NULL,
+    ended_sequence BIGINT NOT NULL,
+    PRIMARY KEY (tournament_id),
+    CONSTRAINT tournament_of_request UNIQUE (creator, request_id)
+);
+CREATE INDEX tournament_by_sequence ON tournament (sequence);
+CREATE TABLE player (
+    name VARCHAR(40) COLLATE "C" NOT NULL,
+    created_ms BIGINT NOT NULL,
+    about TEXT NOT NULL,
+    bot_name VARCHAR(100) NOT NULL,
+    bot_version VARCHAR(100) NOT NULL,
+    games TEXT NOT NULL,
+    most_matches INTEGER NOT NULL,
+    suspended BOOLEAN NOT NULL,
+    acknowledged BIGINT NOT NULL,
+    badge_version VARCHAR(100) DEFAULT '' NOT NULL,
+    badge_ms BIGINT DEFAULT '0' NOT NULL,
+    likeness VARCHAR(80) DEFAULT '' NOT NULL,
+    PRIMARY KEY (name)
+);
+CREATE INDEX player_by_likeness ON player (likeness);
+CREATE TABLE token (
+    token_id VARCHAR(40) COLLATE "C" NOT NULL,
+    player VARCHAR(40) COLLATE "C" NOT NULL,
+    digest VARCHAR(64) NOT NULL,
+    scopes VARCHAR(100) NOT NULL,
+    note VARCHAR(100) NOT NULL,
+    created_ms BIGINT NOT NULL,
+    revoked BOOLEAN NOT NULL,
+    PRIMARY KEY (token_id),
+    UNIQUE (digest)
+);
+CREATE INDEX token_by_player ON token (player, token_id);
+CREATE TABLE invitation (
+    digest VARCHAR(64) NOT NULL,
+    PRIMARY KEY (digest)
+);
+CREATE TABLE challenge (
+    challenge_id VARCHAR(40) COLLATE "C" NOT NULL,
+    challenger VARCHAR(40) COLLATE "C" NOT NULL,
+    opponent VARCHAR(40) COLLATE "C" NOT NULL,
+    game VARCHAR(200) COLLATE "C" NOT NULL,
+    time_control VARCHAR(40) NOT NULL,
+    rated BOOLEAN NOT NULL,
+    seat INTEGER NOT NULL,
+    request_id VARCHAR(100) NOT NULL,
+    created_ms BIGINT NOT NULL,
+    state VARCHAR(10) NOT NULL,
+    match_id VARCHAR(40) COLLATE "C" NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (challenge_id),
+    CONSTRAINT challenge_of_request UNIQUE (challenger, request_id)
+);
+CREATE INDEX challenge_open ON challenge (state, opponent);
+CREATE TABLE replica (
+    replica VARCHAR(40) COLLATE "C" NOT NULL,
+    seen_ms BIGINT NOT NULL,
+    heir VARCHAR(40) COLLATE "C" NOT NULL,
+    session INTEGER DEFAULT '0' NOT NULL,
+    PRIMARY KEY (replica)
+);
+CREATE TABLE play_session (
+    player VARCHAR(40) COLLATE "C" NOT NULL,
+    replica VARCHAR(40) COLLATE "C" NOT NULL,
+    epoch BIGINT NOT NULL,
+    bot_version VARCHAR(100) NOT NULL,
+    most_matches INTEGER NOT NULL,
+    taken_ms BIGINT NOT NULL,
+    previous VARCHAR(40) COLLATE "C" NOT NULL,
+    PRIMARY KEY (player)
+);
+CREATE TABLE left_replica (
+    player VARCHAR(40) COLLATE "C" NOT NULL,
+    replica VARCHAR(40) COLLATE "C" NOT NULL,
+    left_ms BIGINT NOT NULL,
+    taken_ms BIGINT NOT NULL,
+    PRIMARY KEY (player, replica)
+);
+CREATE TABLE hand_over (
+    player VARCHAR(40) COLLATE "C" NOT NULL,
+    match_id VARCHAR(40) COLLATE "C" NOT NULL,
+    ply INTEGER NOT NULL,
+    started_ms BIGINT NOT NULL,
+    at_ms BIGINT NOT NULL,
+    PRIMARY KEY (player, match_id)
+);
+CREATE TABLE signing_key (
+    key_id VARCHAR(40) COLLATE "C" NOT NULL,
+    PRIMARY KEY (key_id)
+);
+CREATE TABLE notice (
+    number BIGINT NOT NULL,
+    kind VARCHAR(20) NOT NULL,
+    subject VARCHAR(40) COLLATE "C" NOT NULL,
+    receiver VARCHAR(40) COLLATE "C" NOT NULL,
+    detail VARCHAR(40) COLLATE "C" NOT NULL,
+    PRIMARY KEY (number)
+);
+CREATE TABLE alembic_version (
+    version_num VARCHAR(32) NOT NULL,
+    CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
