@@ -90,7 +90,7 @@ def test_a_wrong_field_is_found() -> None:
 def test_the_kustomization_names_every_file() -> None:
     named = kustomization()
     files = [*named["resources"], *(file for made in named["configMapGenerator"] for file in made["files"])]
-    assert sorted([*files, "kustomization.yaml"]) == sorted(
+    assert sorted([*files, "README.md", "kustomization.yaml"]) == sorted(
         file.name for file in KUBERNETES.iterdir() if file.is_file()
     )
 
@@ -266,7 +266,7 @@ def test_the_commands_of_the_page_give_every_pod_and_the_secret_new_keys(tmp_pat
     for folder in folders:
         folder.mkdir()
         (folder / "arbiter.keys").write_text("the keys")
-    script = block("deploy/SERVERS.md", "kubectl replace").replace("/var/lib/arbiter", f"{tmp_path}/$POD")
+    script = block("deploy/kubernetes/README.md", "kubectl replace").replace("/var/lib/arbiter", f"{tmp_path}/$POD")
     path = f"{tmp_path}:/usr/bin:/bin"
     subprocess.run(["bash", "-euc", script], cwd=tmp_path, env={"PATH": path}, check=True, timeout=60)
     for folder in folders:

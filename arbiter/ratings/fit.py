@@ -18,7 +18,7 @@ Only differences of ratings have a meaning, so each interval is relative to some
 of all players (a single player is that mean: 0, without width); with anchors it is the anchors' scale. Two players'
 intervals are not independent: for "is a stronger than b" use `Ratings.difference`.
 
-How often the intervals contain the truth, in per cent and by condition, is in deploy/CHOOSING.md, in a table that
+How often the intervals contain the truth, in per cent and by condition, is in deploy/RESULTS.md, in a table that
 `python -m arbiter.bench coverage 100` makes (tests/ratings/test_coverage.py runs fewer records). Two limits are not the
 fit's to remove:
 

@@ -1,4 +1,4 @@
-"""One command prints all tables of the page for organisers, in the form that they have there."""
+"""One command prints all tables of the two pages for organisers, in the form that they have there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from arbiter.bench.choosing import bench_choosing
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 
-PAGE = (Path(__file__).parents[2] / "deploy" / "CHOOSING.md").read_text(encoding="utf-8").splitlines()
+DEPLOY = Path(__file__).parents[2] / "deploy"
+PAGE = [line for name in ("CHOOSING", "RESULTS") for line in (DEPLOY / f"{name}.md").read_text().splitlines()]
 
 
 def rows(lines: list[str], header: str) -> list[list[str]]:

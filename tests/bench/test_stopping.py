@@ -31,7 +31,7 @@ from arbiter.ratings.difference import difference
 from arbiter.ratings.pairs import SCORES, Pairs, expected_score
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-PAGE = (DEPLOY / "CHOOSING.md").read_text(encoding="utf-8")
+PAGE = "".join((DEPLOY / f"{name}.md").read_text(encoding="utf-8") for name in ("CHOOSING", "RESULTS"))
 
 
 def _cells(name: str) -> list[str]:
