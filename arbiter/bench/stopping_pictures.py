@@ -1,4 +1,4 @@
-"""The pictures of deploy/CHOOSING.md and RESULTS.md: `python -m arbiter.bench stopping --svg deploy/pictures` writes them."""
+"""The pictures of deploy/CHOOSING.md and RESULTS.md: `… stopping --svg deploy/pictures` writes them."""
 
 from __future__ import annotations
 
