@@ -174,7 +174,7 @@ class Testbed:
             "ARBITER_SERVER": ",".join(network.address for network in (self.network, *self.other_networks)),
             "ARBITER_TOKEN": self.token,
             "ARBITER_NAME": self.player,
-            "ARBITER_CREDENTIALS": str(self._launch.log.with_suffix(".credentials.toml")),
+            "ARBITER_CREDENTIALS": str(self._launch.log.with_suffix(".credentials.json")),
         }
         if self._root is not None:
             environment["ARBITER_ROOT_CERTIFICATE"] = str(self._root)

@@ -47,7 +47,7 @@ class Server:
 
     def __init__(self, folder: Path, *options: str, port: int | None = None) -> None:
         self.address = f"127.0.0.1:{port or free_port()}"
-        self.environment = clean_environment(ARBITER_CREDENTIALS=str(folder / "credentials.toml"))
+        self.environment = clean_environment(ARBITER_CREDENTIALS=str(folder / "credentials.json"))
         self.log = folder / "server.log"
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

@@ -33,7 +33,7 @@ def arbiter(
     for name in list(os.environ):
         if name.startswith("ARBITER_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("ARBITER_CREDENTIALS", str(tmp_path / "credentials.toml"))
+    monkeypatch.setenv("ARBITER_CREDENTIALS", str(tmp_path / "credentials.json"))
     if "server" in request.fixturenames:
         running: Server = request.getfixturevalue("server")
         monkeypatch.setenv("ARBITER_CREDENTIALS", running.environment["ARBITER_CREDENTIALS"])

@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(place)
         for name in set(os.environ) - set(clean_environment()):
             patch.delenv(name)
-        patch.setenv("ARBITER_CREDENTIALS", str(place / "credentials.toml"))
+        patch.setenv("ARBITER_CREDENTIALS", str(place / "credentials.json"))
         patch.setenv("ARBITER_SERVER", NOWHERE)
         yield place
 

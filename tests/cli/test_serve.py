@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
@@ -9,7 +10,6 @@ import sqlite3
 import ssl
 import subprocess
 import time
-import tomllib
 from contextlib import closing
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_a_server_starts_serves_and_stops(folder: Path) -> None:
     first = Server(folder)
     assert f"listens on {first.address}" in first.said
     assert "There are no unfinished matches." in first.said
-    token = tomllib.loads((folder / "credentials.toml").read_text())[first.address]["admin"]
+    token = json.loads((folder / "credentials.json").read_text())[first.address]["admin"]
     assert f"shown only now: {token}\n" in first.said
     for name in ("alice", "bob"):
         with first.running("token", "create", name) as made:
@@ -87,7 +87,7 @@ def test_a_hangup_ends_no_server_and_renews_its_certificate(folder: Path) -> Non
 def test_the_token_can_be_kept_out_of_the_credentials_file(folder: Path) -> None:
     server = Server(folder, "--no-save-token", "--log-level", "error")
     assert "shown only now" in server.said
-    assert not (folder / "credentials.toml").exists()
+    assert not (folder / "credentials.json").exists()
     assert server.stop() == 0
     assert server.log.read_text() == ""
 

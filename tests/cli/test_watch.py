@@ -72,7 +72,7 @@ async def test_a_match_is_watched_at_the_next_address_when_its_server_stops(tmp_
             environment = clean_environment(
                 ARBITER_SERVER=f"{first.address},{other.address}",
                 ARBITER_TOKEN=stubs.org[0][1].removeprefix("Bearer "),
-                ARBITER_CREDENTIALS=str(tmp_path / "credentials.toml"),
+                ARBITER_CREDENTIALS=str(tmp_path / "credentials.json"),
             )
             watcher = await asyncio.create_subprocess_exec(
                 *COMMAND, "watch", match_id, env=environment, stdout=subprocess.PIPE

@@ -49,7 +49,7 @@ class Server:
         return {
             **os.environ,
             "ARBITER_SERVER": self.address,
-            "ARBITER_CREDENTIALS": str(self.folder / "credentials.toml"),
+            "ARBITER_CREDENTIALS": str(self.folder / "credentials.json"),
             "PYTHONUNBUFFERED": "1",
             "NO_COLOR": "1",
             **self.surroundings,

@@ -39,7 +39,7 @@ class Shell:
             "PATH": path,
             "ARBITER_LISTEN": self.address,
             "ARBITER_SERVER": self.address,
-            "ARBITER_CREDENTIALS": str(folder / "credentials.toml"),
+            "ARBITER_CREDENTIALS": str(folder / "credentials.json"),
             "PYTHONUNBUFFERED": "1",
             "NO_COLOR": "1",
         }

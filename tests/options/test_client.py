@@ -175,7 +175,7 @@ CONNECTING: Final[Mapping[str, Any]] = {
 def test_each_argument_of_a_client_is_one_of_its_connection(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, argument: str
 ) -> None:
-    monkeypatch.setenv("ARBITER_CREDENTIALS", str(tmp_path / "credentials.toml"))
+    monkeypatch.setenv("ARBITER_CREDENTIALS", str(tmp_path / "credentials.json"))
     credentials.save(("127.0.0.1:7400",), "ann", "of ann")
     monkeypatch.setattr("arbiter_client.client.Connection", lambda addresses, *given: (addresses, given))
     plain, changed = arb.Client(), arb.Client(**{argument: CONNECTING[argument]})
@@ -231,7 +231,7 @@ async def test_a_bot_registers_with_its_invitation(monkeypatch: pytest.MonkeyPat
     async def register(client: arb.Client, name: str, invitation: str) -> NoReturn:
         raise Taken({"name": name, "invitation": invitation})
 
-    monkeypatch.setenv("ARBITER_CREDENTIALS", str(tmp_path / "credentials.toml"))
+    monkeypatch.setenv("ARBITER_CREDENTIALS", str(tmp_path / "credentials.json"))
     monkeypatch.delenv("ARBITER_TOKEN", raising=False)
     monkeypatch.setattr("arbiter_client.playing._register", register)
     with pytest.raises(Taken) as taken:

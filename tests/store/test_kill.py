@@ -47,7 +47,7 @@ async def test_matches_go_on_when_their_database_is_back(cluster: Cluster, postg
     settings = load(
         None, store=postgres, keys=tmp_path / "arbiter.keys", listen=f"127.0.0.1:{free_port()}", rules_workers=1
     )
-    environment = {**os.environ, "ARBITER_CREDENTIALS": str(tmp_path / "credentials.toml")}
+    environment = {**os.environ, "ARBITER_CREDENTIALS": str(tmp_path / "credentials.json")}
     async with serving(settings) as running, AsyncExitStack() as bots:
         address = f"127.0.0.1:{running.port}"
         for name in ("anna", "ben"):

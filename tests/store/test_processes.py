@@ -75,7 +75,7 @@ async def test_play_goes_on_whichever_process_is_killed(own_postgres: None, fold
     log = server.log.read_text()
     assert re.search(r'"code": -9, "event": "process_ended".*"process": "server \d"', log)
     assert re.search(r'"code": -9, "event": "process_ended".*"process": "postgres"', log)
-    assert server.address in (folder / "credentials.toml").read_text()
+    assert server.address in (folder / "credentials.json").read_text()
 
 
 async def play_through(server: Server) -> None:

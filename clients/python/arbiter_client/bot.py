@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from arbiter_client.blocking import BlockingClient
 from arbiter_client.client import Client
@@ -13,6 +14,8 @@ from arbiter_client.time_control import same
 from arbiter_client.values.game import LegalMove, MatchPly
 from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, TournamentCall, Turn
 from arbiter_client.values.player import Challenge, ChallengeClosed, Terms
+
+SEATS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,10 @@ class Bot(ABC):
     games: Sequence[str] = ()  #: the games or variants that it plays; empty for all
     time_controls: Sequence[str] = ()  #: the time controls that it accepts; empty for all
     opponents: Sequence[str] = ()  #: the players whose challenges and seeks it accepts; empty for all
+    rated: bool | None = None  #: whether it plays only rated matches, or (False) only unrated ones; None for both
+    seat: int = 0  #: the seat that challenges and seeks must give it: 1 or 2; 0 for any, and for the lot
+    least_rating: float | None = None  #: the lowest rating of a challenger in the game; None for no limit
+    most_rating: float | None = None  #: the highest one
     most_matches: int = 0  #: how many matches it plays at once; 0 for no limit
     accept_challenges: bool = True  #: whether it accepts challenges for its games, time controls and opponents
     accept_seeks: bool = False  #: whether it accepts suitable open seeks of other players
@@ -131,11 +138,12 @@ class Bot(ABC):
         return not self.objection(seek)
 
     def called(self, call: TournamentCall) -> bool | Awaitable[bool]:
-        """Return whether to enter a tournament. By default, if the bot plays all its games, at its time control.
+        """Return whether to enter a tournament. By default, if its games, time control and `rated` suit the bot.
 
         Called only with `enter_tournaments`, and only for tournaments that it has not entered yet.
         """
-        return all(map(self.plays, call.games)) and self.plays_at(call.time_control)
+        suits = all(map(self.plays, call.games)) and self.plays_at(call.time_control)
+        return suits and self.rated in (None, call.rated)
 
     def challenge_closed(self, closed: ChallengeClosed) -> Awaitable[None] | None:
         """React to the end of one of the bot's own challenges or seeks, which is no longer open."""
@@ -160,8 +168,16 @@ class Bot(ABC):
             return f"this bot plays {', '.join(self.games)}"
         if not self.plays_at(terms.time_control):
             return f"this bot plays at {', '.join(self.time_controls)}"
+        if self.rated is not None and self.rated != terms.rated:
+            return f"this bot plays {'rated' if self.rated else 'unrated'} matches only"
+        if self.seat and terms.seat != SEATS + 1 - self.seat:
+            return f"this bot plays as seat {self.seat} only"
         if self.opponents and challenge.challenger not in self.opponents:
             return f"this bot plays against {', '.join(self.opponents)}"
+        if self.least_rating is not None and (challenge.rating is None or challenge.rating < self.least_rating):
+            return f"this bot plays against ratings of at least {self.least_rating:g}"
+        if self.most_rating is not None and (challenge.rating is None or challenge.rating > self.most_rating):
+            return f"this bot plays against ratings of at most {self.most_rating:g}"
         if 0 < self.most_matches <= self.playing:
             return f"this bot plays {self.most_matches} matches at once, and is playing them"
         if self.left == 0:

@@ -1,9 +1,10 @@
 """Tokens: from the environment, or from a file that only its owner may read.
 
-The file is `$ARBITER_CREDENTIALS`, or `arbiter/credentials.toml` in `$XDG_CONFIG_HOME` or `~/.config`:
+The file is `$ARBITER_CREDENTIALS`, or `arbiter/credentials.json` in `$XDG_CONFIG_HOME` or `~/.config`:
 
-    ["127.0.0.1:7400"]
-    alice = "TOKEN"
+    {"127.0.0.1:7400": {"alice": "TOKEN"}}
+
+Earlier versions wrote TOML, and `credentials.toml`: such a file is read, and rewritten.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from arbiter_client.errors import CredentialsError
 from arbiter_client.text_files import text_of
@@ -23,6 +25,8 @@ try:
     import fcntl
 except ImportError:  # a system without file locks: the last process to write wins
     fcntl = None  # type: ignore[assignment]
+
+FILE: Final = "credentials.json"
 
 Entries = dict[str, dict[str, str]]
 """Tokens by server address and player name."""
@@ -34,22 +38,41 @@ def path() -> Path:
     if given:
         return Path(given)
     home = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(home) if home else Path.home() / ".config") / "arbiter" / "credentials.toml"
+    return (Path(home) if home else Path.home() / ".config") / "arbiter" / FILE
 
 
 def entries() -> Entries:
     """Return the content of the file. Raises CredentialsError if it is unreadable or not a credentials file."""
-    file = path()
-    try:
-        content = tomllib.loads(text_of(file.read_bytes()))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise CredentialsError(f"can't use the credentials file {file}: {error}; mend it or move it away") from None
+    content, old = _read(path())
+    if old is not None:
+        with contextlib.suppress(CredentialsError), _change():
+            pass  # which writes it as JSON; a file that can't be written is only read
+    return content
+
+
+def parse(text: str) -> tuple[Entries, bool]:
+    """Return the entries of a text, and whether it is of the older kind, TOML. Raises ValueError."""
+    text = text.removeprefix("\ufeff")
+    old = bool(text.strip()) and not text.lstrip().startswith("{")
+    content = tomllib.loads(text) if old else json.loads(text if text.strip() else "{}")
     for players in content.values():
         if not isinstance(players, dict) or not all(isinstance(token, str) for token in players.values()):
-            raise CredentialsError(f"{file} is no credentials file: it holds tables of NAME = TOKEN by server address")
-    return content
+            raise ValueError('it is no credentials file: expected {"HOST:PORT": {"NAME": "TOKEN"}}')
+    return content, old
+
+
+def _read(file: Path) -> tuple[Entries, Path | None]:
+    """Return the content of the file, and the file of an earlier version that holds it, if one does."""
+    earlier = file.with_suffix(".toml")
+    if not file.exists() and file.name == FILE and not os.environ.get("ARBITER_CREDENTIALS") and earlier.exists():
+        file = earlier
+    try:
+        content, old = parse(text_of(file.read_bytes()))
+    except FileNotFoundError:
+        return {}, None
+    except (OSError, ValueError) as error:
+        raise CredentialsError(f"can't use the credentials file {file}: {error}; mend it or move it away") from None
+    return content, file if old else None
 
 
 def players(servers: str | Sequence[str]) -> dict[str, str]:
@@ -96,9 +119,11 @@ def _change() -> Iterator[Entries]:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Bots that start together register at the same time: each must see the entries of the others.
         with _lock(file):
-            content = entries()
+            content, old = _read(file)
             yield content
             _write(file, content)
+            if old is not None and old != file:
+                old.unlink()
     except OSError as error:
         raise CredentialsError(f"can't write the credentials file {file}: {error.strerror or error}") from None
 
@@ -116,15 +141,9 @@ def _lock(file: Path) -> Iterator[None]:
 
 def _write(file: Path, content: Entries) -> None:
     """Replace the file atomically: a reader sees the old one or the new one. `mkstemp` gives it mode 0600."""
-    lines = []
-    for server, players in content.items():
-        if players:
-            lines += [
-                f"[{json.dumps(server)}]",
-                *(f"{json.dumps(name)} = {json.dumps(players[name])}" for name in players),
-            ]
-            lines.append("")
+    kept = {server: players for server, players in content.items() if players}
     handle, draft = tempfile.mkstemp(dir=file.parent, prefix=file.name)
     with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write("\n".join(lines))
+        json.dump(kept, out, ensure_ascii=False, indent=1)
+        out.write("\n")
     Path(draft).replace(file)

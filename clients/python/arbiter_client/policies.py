@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from arbiter_protos.v1 import play_pb2, player_pb2
@@ -66,8 +67,10 @@ class Policies:
             self._caller.spawn(self._consider_challenge(challenge))
 
     async def _consider_challenge(self, challenge: Challenge) -> None:
-        verdict = await self._caller.callback(self._bot.challenged, challenge, default="the bot failed to consider it")
         try:
+            challenge = await self._rated(challenge)
+            failed = "the bot failed to consider it"
+            verdict = await self._caller.callback(self._bot.challenged, challenge, default=failed)
             if verdict is True:
                 await self._accept(challenge)
             else:
@@ -86,6 +89,7 @@ class Policies:
 
     async def _consider_seek(self, seek: Challenge) -> None:
         try:
+            seek = await self._rated(seek)
             if await self._caller.callback(self._bot.sought, seek, default=False) is True:
                 await self._accept(seek)
         except (ArbiterError, ConnectionFailed) as error:
@@ -94,6 +98,13 @@ class Policies:
             logger.log(level, "the seek of %s can't be accepted: %s", seek.challenger, error)
         finally:
             self._asked.discard(seek.challenge_id)
+
+    async def _rated(self, challenge: Challenge) -> Challenge:
+        """Return a challenge with its challenger's rating in the game, if the bot has limits for it."""
+        if self._bot.least_rating is None and self._bot.most_rating is None:
+            return challenge
+        rows = (await self._client.get_rating(challenge.challenger, challenge.terms.game)).versions
+        return replace(challenge, rating=rows[0].rating.value if rows else None)
 
     async def _accept(self, challenge: Challenge) -> None:
         with self._slots.agreeing():

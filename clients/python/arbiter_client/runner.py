@@ -124,8 +124,8 @@ class BotRunner:
         for number, player in enumerate(match.players, 1):
             if player == self.player:
                 seat = self._seat(match.match_id, match.game, number, match.players[2 - number])
-                own = match.time_controls[number - 1 : number] or [match.time_control]
-                seat.match.time_control = own[0]
+                seat.match.time_control = own_time_control(match, number)
+                seat.match.match_time_control = match.time_control
                 seat.match.rated = match.rated
                 seat.match.label = match.label
                 seat.match.opening_plies = match.opening_plies
@@ -363,6 +363,11 @@ class BotRunner:
 def _told(finished: FinishedMatch) -> str:
     words = {None: "it does not count", 1.0: "won", 0.5: "drawn", 0.0: "lost"}
     return f"{words[finished.score]}, by {finished.result.reason}"
+
+
+def own_time_control(match: match_pb2.Match, seat: int) -> str:
+    """Return the time control of a seat: the match's, unless the two differ."""
+    return match.time_controls[seat - 1] if len(match.time_controls) >= seat else match.time_control
 
 
 def joined(moves: tuple[str, ...], message: play_pb2.Turn) -> tuple[str, ...] | None:

@@ -22,6 +22,8 @@ from arbiter_protos.v1 import (
     play_pb2_grpc,
     player_pb2,
     player_pb2_grpc,
+    rating_pb2,
+    rating_pb2_grpc,
     refusal_pb2,
     server_pb2_grpc,
     tournament_pb2,
@@ -113,6 +115,7 @@ class Peer(
     game_pb2_grpc.GameServiceServicer,
     server_pb2_grpc.ServerServiceServicer,
     tournament_pb2_grpc.TournamentServiceServicer,
+    rating_pb2_grpc.RatingServiceServicer,
 ):
     """A server that answers as the test says.
 
@@ -129,6 +132,7 @@ class Peer(
         self.asked: list[tuple[str, Any, dict[str, str]]] = []
         self.seeks: dict[str, player_pb2.Challenge] = {}
         self.refusals: dict[str, list[refusal_pb2.Refusal]] = {}
+        self.ratings: dict[str, list[float]] = {}  # of versions, the newest first
         self._numbers = itertools.count(1)
         self._noted = asyncio.Condition()
 
@@ -264,6 +268,11 @@ class Peer(
         await self.answer("ListChallenges", request, context)
         return player_pb2.ListChallengesResponse(challenges=self.seeks.values())
 
+    async def GetRating(self, request: Any, context: Any) -> Any:  # noqa: N802
+        await self.answer("GetRating", request, context)
+        estimates = [rating_pb2.Estimate(value=value) for value in self.ratings[request.player]]
+        return rating_pb2.GetRatingResponse(versions=[rating_pb2.LeaderboardRow(rating=each) for each in estimates])
+
     async def EnterTournament(self, request: Any, context: Any) -> Any:  # noqa: N802
         await self.answer("EnterTournament", request, context)
         return tournament_pb2.EnterTournamentResponse(entrant=tournament_pb2.Entrant(player=PLAYER))
@@ -274,7 +283,7 @@ def no_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Hide the environment and the credentials file of the user who runs the tests."""
     for name in [name for name in os.environ if name.startswith("ARBITER_")] + ["XDG_CONFIG_HOME"]:
         monkeypatch.delenv(name, raising=False)
-    file = tmp_path / "credentials.toml"
+    file = tmp_path / "credentials.json"
     monkeypatch.setenv("ARBITER_CREDENTIALS", str(file))
     return file
 
@@ -289,6 +298,7 @@ async def listening() -> AsyncIterator[Peer]:
     player_pb2_grpc.add_PlayerServiceServicer_to_server(peer, server)
     game_pb2_grpc.add_GameServiceServicer_to_server(peer, server)
     server_pb2_grpc.add_ServerServiceServicer_to_server(peer, server)
+    rating_pb2_grpc.add_RatingServiceServicer_to_server(peer, server)
     tournament_pb2_grpc.add_TournamentServiceServicer_to_server(peer, server)
     peer.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     await server.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -47,10 +48,48 @@ def test_tokens_that_are_stored_simultaneously_are_all_kept() -> None:
 def test_the_environment_names_the_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ARBITER_CREDENTIALS")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    assert credentials.path() == tmp_path / "config" / "arbiter" / "credentials.toml"
+    assert credentials.path() == tmp_path / "config" / "arbiter" / "credentials.json"
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert credentials.path() == tmp_path / ".config" / "arbiter" / "credentials.toml"
+    assert credentials.path() == tmp_path / ".config" / "arbiter" / "credentials.json"
+
+
+TOML = '["here:1"]\nalice = "TOKEN"\n'
+
+
+def test_a_file_of_an_earlier_version_is_rewritten_as_soon_as_it_is_read(no_surroundings: Path) -> None:
+    no_surroundings.write_text(TOML)
+    assert credentials.find("here:1", "alice") == "TOKEN"
+    assert json.loads(no_surroundings.read_text()) == {"here:1": {"alice": "TOKEN"}}
+    assert stat.S_IMODE(no_surroundings.stat().st_mode) == 0o600
+    assert credentials.find("here:1", "alice") == "TOKEN"
+
+
+def test_a_file_with_the_name_of_an_earlier_version_moves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("ARBITER_CREDENTIALS")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "arbiter").mkdir()
+    earlier = tmp_path / "arbiter" / "credentials.toml"
+    earlier.write_text(TOML)
+    credentials.save("here:1", "bob", "SECOND")
+    assert credentials.entries() == {"here:1": {"alice": "TOKEN", "bob": "SECOND"}}
+    assert json.loads(credentials.path().read_text()) == credentials.entries()
+    assert not earlier.exists()
+    earlier.write_text('["here:1"]\ncarol = "LATER"\n')  # written by an older client: the new file counts
+    assert credentials.find("here:1", "carol") is None
+
+
+def test_an_earlier_file_that_can_not_be_written_is_only_read(
+    monkeypatch: pytest.MonkeyPatch, no_surroundings: Path
+) -> None:
+    no_surroundings.write_text(TOML)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkstemp", full)
+    assert credentials.find("here:1", "alice") == "TOKEN"
+    assert no_surroundings.read_text() == TOML
 
 
 def test_the_argument_overrides_the_environment_which_overrides_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from arbiter_client import engines
 from arbiter_client.bots.greedy import best_move
 from arbiter_client.bots.mcts import LONGEST_LINE, MctsBot, Search
 from arbiter_client.search.evaluation import WEIGHTS, Evaluation, Weights
-from arbiter_client.search.pace import each_move_ms, thought_ms
+from arbiter_client.think_time import each_move_ms, think_time_ms
 from arbiter_client.values.play import LiveMatch
 
 from arbiter.games import registry
@@ -225,15 +225,17 @@ CONTROLS = (
 )
 
 
+@pytest.mark.parametrize("expected_plies", [60, 400, 0])
 @pytest.mark.parametrize("notation", CONTROLS)
-def test_the_flag_never_falls(notation: str) -> None:
-    """A hundred moves; each also loses 8 ms on the network and elsewhere."""
+def test_the_flag_never_falls(notation: str, expected_plies: int) -> None:
+    """A hundred moves; each also loses 8 ms on the network and elsewhere. 0: the bot knows how many are left."""
     control = time_control.parse(notation)
     clock = clocks.start(control)
     spent_ms = 0.0
-    for _ in range(100):
+    for move in range(100):
         left_ms = clocks.available(control, clock)
-        thought = thought_ms(notation, left_ms, min(left_ms, clock.remaining_ms), clock.moves_left)
+        main_ms = min(left_ms, clock.remaining_ms)
+        thought = think_time_ms(notation, left_ms, main_ms, clock.moves_left, expected_plies or 200 - 2 * move)
         spent_ms += thought
         after = clocks.after_move(control, clock, round(thought) + 8)
         assert after is not None, f"the flag falls with {left_ms} ms left, after a thought of {thought} ms"
@@ -260,8 +262,8 @@ def test_the_time_for_a_move_with_each_control(notation: str, expected_ms: int) 
 
 
 def test_with_other_matches_in_the_process_a_search_ends_earlier() -> None:
-    assert thought_ms("50ms/move", 50, 0, matches=5) < thought_ms("50ms/move", 50, 0, matches=1)
-    assert thought_ms("50ms/move", 10, 0) == 0
+    assert think_time_ms("50ms/move", 50, 0, matches=5) < think_time_ms("50ms/move", 50, 0, matches=1)
+    assert think_time_ms("50ms/move", 10, 0) == 0
 
 
 def test_it_claims_a_draw_that_is_better_than_its_position() -> None:

@@ -99,6 +99,33 @@ async def test_challenges_are_accepted_by_policy(peer: Peer) -> None:
     }
 
 
+async def test_ratings_of_challengers_are_asked_for_and_limited(peer: Peer) -> None:
+    peer.ratings = {"bob": [1500.0, 1900.0], "carol": [1399.5], "dave": [1601.0], "erin": []}
+    bot = Sociable(least_rating=1400, most_rating=1600)
+    async with stream_of(peer, bot) as stream:
+        for player in ("bob", "carol", "dave", "erin"):
+            await stream.say(challenge=challenge(player, "pods(size=5)", by=player))
+        await peer.until(lambda: len(peer.asked) == 8)
+    assert {(request.player, request.game) for request in peer.requests("GetRating")} == {
+        (player, "pods(size=5)") for player in peer.ratings
+    }
+    assert [request.challenge_id for request in peer.requests("AcceptChallenge")] == ["bob"]
+    assert {request.challenge_id: request.reason for request in peer.requests("DeclineChallenge")} == {
+        "carol": "this bot plays against ratings of at least 1400",
+        "dave": "this bot plays against ratings of at most 1600",
+        "erin": "this bot plays against ratings of at least 1400",
+    }
+
+
+async def test_a_tournament_must_be_rated_if_the_bot_wants_that(peer: Peer) -> None:
+    async with stream_of(peer, Sociable(enter_tournaments=True, rated=True)) as stream:
+        await stream.say(tournament=call("t1"))
+        await stream.say(tournament=call("t2", rated=True))
+        assert (await peer.until_asked("EnterTournament")).tournament_id == "t2"
+        await quiet(stream)
+    assert len(peer.requests("EnterTournament")) == 1
+
+
 async def test_a_bot_may_take_no_challenges(peer: Peer) -> None:
     said = await verdicts(peer, Sociable(accept_challenges=False), challenge("c1"))
     assert said == {"c1": ("DeclineChallenge", "this bot accepts no challenges")}

@@ -59,7 +59,6 @@ PAIRS = [
     (arb.Token, player_pb2.Token),
     (arb.NewToken, player_pb2.CreateTokenResponse),
     (arb.Terms, player_pb2.Terms),
-    (arb.Challenge, player_pb2.Challenge),
     (arb.ChallengeClosed, play_pb2.ChallengeClosed),
     (arb.RecentMove, play_pb2.RecentMove),
     (arb.ServerInfo, server_pb2.GetServerInfoResponse),
@@ -134,6 +133,7 @@ def test_a_value_has_the_fields_of_its_message(value: type[Any], message: type[M
     [
         (arb.Turn, play_pb2.Turn, {"match_id"}),
         (arb.FinishedMatch, play_pb2.MatchEnded, {"cursor"}),
+        (arb.Challenge, player_pb2.Challenge, set()),
         (arb.Leaderboard, rating_pb2.GetLeaderboardResponse, {"next_page_token"}),
     ],
 )

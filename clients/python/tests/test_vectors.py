@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import arbiter_client as arb
 import grpc
 import pytest
+from arbiter_client import credentials
 from arbiter_client.engines import standing
 from arbiter_client.errors import from_refusal, from_rpc
-from arbiter_client.runner import joined
+from arbiter_client.runner import joined, own_time_control
+from arbiter_client.think_time import think_time_ms
 from arbiter_client.time_control import canonical, same
 from arbiter_client.values.reading import read
 from arbiter_protos.v1 import match_pb2, play_pb2, refusal_pb2
@@ -180,6 +182,71 @@ def test_time_controls_have_a_canonical_form(row: dict[str, Any]) -> None:
         assert canonical(row["text"]) == row["canonical"]
     assert same(row["text"], row["canonical"] or "5m") == (row["canonical"] is not None)
     assert same(row["text"], row["text"])
+
+
+@named(load("time_odds.json"))
+def test_each_seat_has_a_time_control_of_its_own(row: dict[str, Any]) -> None:
+    match = match_pb2.Match(time_control=row["time_control"], time_controls=row["time_controls"])
+    assert [own_time_control(match, seat) for seat in (1, 2)] == row["own"]
+
+
+@named(load("think_times.json"))
+def test_the_time_to_think(row: dict[str, Any]) -> None:
+    arguments = {name: value for name, value in row.items() if name not in ("name", "think_ms")}
+    assert think_time_ms(**arguments) == pytest.approx(row["think_ms"], abs=0.001)
+
+
+# What a bot is told of boards, openings and opponents
+
+
+@named(load("opening_books.json"))
+def test_opening_books(row: dict[str, Any]) -> None:
+    if row["moves"] is None:
+        with pytest.raises(arb.ArbiterError, match=f"line {row['line']} of the opening book") as refused:
+            arb.OpeningBook.parse(row["text"])
+        assert refused.value.reason == arb.Reason.PARAMETER_INVALID
+    else:
+        assert list(arb.OpeningBook.parse(row["text"]).moves(row["game"], row["played"])) == row["moves"]
+
+
+@named(load("board_arrays.json"))
+def test_boards_as_arrays(row: dict[str, Any]) -> None:
+    board = arb.Board("", arb.Tile.SQUARE, (), (), tuple(arb.CellLine(tuple(line)) for line in row["lines"]))
+    contents = [arb.CellContent(**told, facing=None, height=None, mark="") for told in row["contents"]]
+    found = [[None if cell is None else f"{cell.owner}{cell.piece}" for cell in line] for line in board.array(contents)]
+    assert found == row["array"]
+
+
+@named(load("filters.json"))
+def test_settings_exclude_challenges(row: dict[str, Any]) -> None:
+    bot = BotOf(row["settings"])
+    told = dict(row["challenge"])
+    challenger, rating = told.pop("challenger"), told.pop("rating")
+    assert bot.objection(arb.Challenge("c1", challenger, "alice", arb.Terms(**told), 0, rating)) == row["objection"]
+
+
+class BotOf(arb.Bot):
+    """A bot with settings of the vectors."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        for name, value in settings.items():
+            assert hasattr(self, name)
+            setattr(self, name, value)
+
+    def choose(self, turn: arb.Turn) -> str:
+        raise AssertionError(turn)
+
+
+# Credentials
+
+
+@named(load("credentials.json"))
+def test_credentials_files(row: dict[str, Any]) -> None:
+    if row["entries"] is None:
+        with pytest.raises(ValueError):  # noqa: PT011 - the text is the parser's
+            credentials.parse(row["text"])
+    else:
+        assert credentials.parse(row["text"])[0] == row["entries"]
 
 
 # Rules

@@ -41,7 +41,7 @@ SECRETS = (
     *(".ssh/id_ed25519", ".npmrc", ".pypirc", ".aws/credentials", ".netrc", ".vault-token", ".azure/tokens.json"),
     *(".cargo/credentials.toml", ".m2/settings.xml", ".my.cnf", ".bash_history", ".python_history", ".psql_history"),
     *(".git-credentials", ".docker/config.json", ".kube/config", ".config/gh/hosts.yml", ".gnupg/secring.gpg"),
-    *(".pgpass", ".config/arbiter/credentials.toml", ".gem/credentials", ".terraform.d/credentials.tfrc.json"),
+    *(".pgpass", ".config/arbiter/credentials.json", ".gem/credentials", ".terraform.d/credentials.tfrc.json"),
     *(".local/share/keyrings/login.keyring", ".mozilla/firefox/logins.json", "notes.txt"),
 )
 RECORD = ("arbiter.db", "arbiter.db-wal", "arbiter.keys", "tournament.toml", "bots/bob/start.log", "logs/server.log")

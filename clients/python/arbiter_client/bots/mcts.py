@@ -17,7 +17,6 @@ from arbiter_client import cli
 from arbiter_client.dice import Dice
 from arbiter_client.engines import standing
 from arbiter_client.search.evaluation import WEIGHTS, Evaluation, Weights
-from arbiter_client.search.pace import thought_ms
 from arbiter_client.search.tree import Tree
 
 MOST_THOUGHT_S: Final = 1.0
@@ -69,14 +68,8 @@ class MctsBot(arb.Bot):
 
     def _thought_s(self, turn: arb.Turn) -> float:
         """Return the time for a turn in seconds: by the clock, if there is one."""
-        left_ms = turn.time_left_ms
-        if left_ms is None:
-            return self._most_thought_s
-        clock = turn.clocks[turn.seat - 1] if turn.clocks else None
-        main_ms = min(left_ms, clock.remaining_ms) if clock else left_ms
-        moves_left = clock.moves_left if clock else 0
-        control = turn.match.time_control
-        return min(self._most_thought_s, thought_ms(control, left_ms, main_ms, moves_left, self.playing or 1) / 1000)
+        think_ms = turn.think_time_ms(matches=self.playing or 1)
+        return self._most_thought_s if think_ms is None else min(self._most_thought_s, think_ms / 1000)
 
 
 class Search:

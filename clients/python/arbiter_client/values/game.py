@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from arbiter_client.values.reading import OpenEnum
@@ -94,6 +94,11 @@ class Board:
     directions: tuple[str, ...]
     cells: tuple[Cell, ...]
     lines: tuple[CellLine, ...]
+
+    def array(self, contents: Iterable[CellContent]) -> list[list[CellContent | None]]:
+        """Return a board, such as that of a turn, as rows of cells in reading order; None for an empty cell."""
+        by_name = {content.cell: content for content in contents}
+        return [[by_name.get(cell) for cell in line.cells] for line in self.lines]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from arbiter_client.errors import ArbiterError
+from arbiter_client.think_time import EXPECTED_PLIES, think_time_ms
 from arbiter_client.values.game import CellContent, LegalMove, Line
 from arbiter_client.values.match import Clock, Result
 from arbiter_client.values.reading import ELSEWHERE
@@ -17,9 +18,10 @@ from arbiter_client.values.tournament import TournamentFormat, TournamentPhase
 class LiveMatch:
     """A match that the bot plays, from its first turn to its end.
 
-    A match of the bot against itself is two of these, one for each seat. `opening_plies`: how many of the first moves
-    nobody played. `moves` are those up to the bot's latest turn. `over` becomes true when the match ends or the bot
-    stops, so that a long search may end. `memory` is free for the bot's own data about the match.
+    A match of the bot against itself is two of these, one for each seat. `time_control`: the bot's own;
+    `match_time_control`: the match's, with a colon between two that differ. `opening_plies`: how many of the first
+    moves nobody played. `moves` are those up to the bot's latest turn. `over` becomes true when the match ends or the
+    bot stops, so that a long search may end. `memory` is free for the bot's own data about the match.
     """
 
     match_id: str
@@ -27,6 +29,7 @@ class LiveMatch:
     seat: int
     opponent: str
     time_control: str = ""
+    match_time_control: str = ""
     rated: bool = False
     label: str = ""
     opening_plies: int = 0
@@ -85,6 +88,20 @@ class Turn:
             return None
         thought_ms = (self.now_ms - self.started_ms) + (time.monotonic() - self.received_s) * 1000
         return max(0.0, self.available_ms - thought_ms)
+
+    def think_time_ms(self, expected_plies: int = EXPECTED_PLIES, matches: int = 1) -> float | None:
+        """Return how long to think for this move from now, in milliseconds; None without a time limit.
+
+        expected_plies: to the end of the game, of both players. matches: how many think in this process.
+        `clients/README.md` has the rules.
+        """
+        left_ms = self.time_left_ms
+        if left_ms is None:
+            return None
+        clock = self.clocks[self.seat - 1] if len(self.clocks) >= self.seat else None
+        main_ms = min(left_ms, clock.remaining_ms) if clock else left_ms
+        moves_left = clock.moves_left if clock else 0
+        return think_time_ms(self.match.time_control, left_ms, main_ms, moves_left, expected_plies, matches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from arbiter_client.values.reading import OpenEnum
+from arbiter_client.values.reading import ELSEWHERE, OpenEnum
 
 
 class Scope(OpenEnum):
@@ -86,13 +86,17 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """A challenge; a seek is a challenge whose `opponent` is ''."""
+    """A challenge; a seek is a challenge whose `opponent` is ''.
+
+    rating: of the challenger's newest version in the game; None if it has none, or the bot has no limits for it.
+    """
 
     challenge_id: str
     challenger: str
     opponent: str
     terms: Terms
     created_ms: int
+    rating: float | None = field(default=None, metadata=ELSEWHERE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,7 @@
-"""The time for one move: a share of the main time, and most of the time that the time control adds for every move.
+"""How long to think for a move: a share of the main time, and most of what the time control adds for every move.
 
-| control | for one move |
-| --- | --- |
-| main time, sessions | main time / moves to go |
-| increment, simple and Bronstein delay | main time / moves to go, and most of the increment or delay |
-| fixed time a move | most of it, and bank / moves to go |
-| byo-yomi | main time / moves to go, or most of a period if that is more |
-
-A part of the main time is reserved for the way to the server, which is paid again for every move of a long game. A
-choice ends well before the flag falls, the earlier the more matches share the process.
+The rules, the same in every client, and why, are in `clients/README.md`; `clients/vectors/think_times.json` has the
+numbers.
 """
 
 from __future__ import annotations
@@ -16,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-MOVES_TO_GO: Final = 30  #: expected number of moves to the end of a game, from any position
-HELD_BACK_MS: Final = 1_000.0  #: of the main time, but never more than half of it
+EXPECTED_PLIES: Final = 60  #: to the end of a game, from any position
+HELD_BACK_MS: Final = 1_000.0  #: of the main time, but never more than half of it: the way to the server in a long game
 MOST: Final = 0.7  #: share of the time that is added, or lost, after the move
 BEFORE_FLAG: Final = 0.6  #: share of the time until the flag falls, for one choice
 RESERVE_MS: Final = 15.0  #: reserve before the flag falls: the way to the server, and other load of the processor
@@ -39,14 +32,23 @@ def each_move_ms(time_control: str) -> int:
     return int(number) * _UNITS[unit]
 
 
-def thought_ms(time_control: str, left_ms: float, main_ms: float, moves_left: int = 0, matches: int = 1) -> float:
+def think_time_ms(
+    time_control: str,
+    left_ms: float,
+    main_ms: float,
+    moves_left: int = 0,
+    expected_plies: int = EXPECTED_PLIES,
+    matches: int = 1,
+) -> float:
     """Return the time for a move in milliseconds, never negative.
 
-    left_ms: until the flag falls. main_ms: main time left (with a fixed time a move: the bank). moves_left: moves to go
-    in the session, 0 if there is none. matches: the number of matches under way in this process.
+    time_control: the bot's own. left_ms: until the flag falls. main_ms: main time left (with a fixed time a move: the
+    bank). moves_left: moves to go in the session, 0 if there is none. expected_plies: to the end of the game, of both
+    players. matches: the number of matches under way in this process.
     """
     spendable_ms = main_ms - min(HELD_BACK_MS, main_ms / 2)
-    share_ms = spendable_ms / min(moves_left or MOVES_TO_GO, MOVES_TO_GO)
+    moves = max(1, (expected_plies + 1) // 2)
+    share_ms = spendable_ms / min(moves_left or moves, moves)
     each_ms = MOST * each_move_ms(time_control)
     wanted_ms = max(share_ms, each_ms) if "x" in time_control else share_ms + each_ms
     if left_ms > FAR_MS:
