@@ -30,7 +30,8 @@ public final class Playing {
     /**
      * Plays a bot, without end or until enough matches have ended; returns when it is done, or interrupted by Ctrl-C or
      * SIGTERM. Throws ArbiterException if the server refuses the bot (SESSION_SUPERSEDED: the same player plays
-     * elsewhere), ConnectionFailedException, CredentialsException, BotFailedException.
+     * elsewhere), or before anything is sent if one of its time controls is none (PARAMETER_INVALID);
+     * ConnectionFailedException, CredentialsException, BotFailedException.
      */
     public static void run(Bot bot, Options options) {
         Playing playing = start(bot, options);
@@ -72,6 +73,7 @@ public final class Playing {
     private void play() {
         try {
             Profile profile = options.profile != null ? options.profile : bot.profile();
+            profile.checkTimeControls();
             if (options.player().isEmpty()) {
                 options.name = profile.name();
             }

@@ -127,10 +127,7 @@ final class Policies {
     }
 
     private void onChallengeClosed(ChallengeClosed closed) {
-        if (!closed.getMatchId().isEmpty()) {
-            slots.expect(closed.getMatchId());
-        }
-        seeker.closed(closed.getChallengeId());
+        seeker.closed(closed.getChallengeId(), closed.getMatchId());
         Callable<Void> telling = () -> {
             caller.bot.challengeClosed(closed);
             return null;

@@ -3,7 +3,10 @@ package arbiter.client;
 import arbiter.v1.Challenge;
 import arbiter.v1.ClientHello;
 import arbiter.v1.Terms;
+import io.grpc.Status;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The profile of a bot; {@code Profile.named("my-bot").games("pods").build()} makes one.
@@ -11,7 +14,8 @@ import java.util.List;
  * @param name the bot's name, for people
  * @param version its version; rated apart from other versions
  * @param games the games or variants that it plays; empty for all
- * @param timeControls those that it accepts in challenges, seeks and tournaments; empty for all
+ * @param timeControls those that it accepts in challenges, seeks and tournaments, compared by meaning; empty for all. A
+ *     text that is none ends a run at its start (PARAMETER_INVALID)
  * @param opponents the players whose challenges and seeks it accepts; empty for all
  * @param mostMatches how many matches it plays at once; 0 for no limit
  * @param acceptChallenges whether it accepts challenges that suit
@@ -65,9 +69,23 @@ public record Profile(
         return games.isEmpty() || games.contains(game) || games.contains(game.split("\\(", 2)[0]);
     }
 
-    /** Returns whether the bot plays at a time control. */
+    /** Returns whether the bot plays at a time control: {@code 60s} among them stands for {@code 1m} too. */
     public boolean playsAt(String timeControl) {
-        return timeControls.isEmpty() || timeControls.contains(timeControl);
+        return timeControls.isEmpty() || timeControls.stream().anyMatch(own -> TimeControl.same(own, timeControl));
+    }
+
+    /** Throws the arbiter's refusal for what is no time control: with it, the bot would wait for a match in vain. */
+    void checkTimeControls() {
+        Stream<String> sought = seeks.stream().map(Terms::getTimeControl).filter(control -> !control.isEmpty());
+        Stream.concat(timeControls.stream(), sought).forEach(what -> {
+            try {
+                TimeControl.canonical(what);
+            } catch (IllegalArgumentException error) {
+                String message = (name.isEmpty() ? "the bot" : name) + ": " + error.getMessage();
+                Map<String, String> facts = Map.of("what", what, "where", "time", "allowed", TimeControl.ALLOWED);
+                throw new ArbiterException(Reason.PARAMETER_INVALID, message, Status.Code.INVALID_ARGUMENT, facts);
+            }
+        });
     }
 
     /** Returns why a bot with so many matches does not accept a challenge or seek; empty if it may. */

@@ -109,6 +109,8 @@ final class Runner {
             }
             Seat seat = sit(match.getMatchId(), match.getGame(), number, match.getPlayers(SEATS - number));
             seat.match.learn(match);
+            int played = match.getPly() - match.getOpeningPlies();
+            seat.goesOn = played > 1 || (played == 1 && match.getTurn() != number); // the bot has moved in it
             if (match.getPhase() == Phase.PHASE_ACTIVE || match.getPhase() == Phase.PHASE_PAUSED) {
                 begin(seat);
             }
@@ -135,7 +137,8 @@ final class Runner {
             CompletableFuture<Void> begun = new CompletableFuture<>();
             seat.begun = begun;
             LiveMatch match = seat.match;
-            LOG.log(Level.INFO, match.matchId() + " begins: " + match.game() + " as seat " + match.seat() + " against "
+            String how = seat.goesOn ? " goes on: " : " begins: ";
+            LOG.log(Level.INFO, match.matchId() + how + match.game() + " as seat " + match.seat() + " against "
                     + match.opponent());
             Callable<Void> telling = () -> {
                 caller.bot.started(seat.match);

@@ -25,6 +25,8 @@ final class Seat {
     int nextPly;
 
     boolean offerAnswered;
+    /** Whether the bot had moved in the match before this run knew of it. */
+    boolean goesOn;
 
     Seat(LiveMatch match) {
         this.match = match;

@@ -3,7 +3,6 @@ package arbiter.client;
 import arbiter.v1.Challenge;
 import arbiter.v1.Terms;
 import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -60,8 +59,11 @@ final class Seeker {
         look();
     }
 
-    /** Reacts to the end of a challenge or seek. */
-    synchronized void closed(String challengeId) {
+    /** Reacts to the end of a challenge or seek: it is no longer open, and at once counts as the match that it became. */
+    synchronized void closed(String challengeId, String matchId) {
+        if (!matchId.isEmpty()) {
+            slots.expect(matchId);
+        }
         if (busy.isLocked()) {
             closed.add(challengeId);
         }
@@ -100,16 +102,18 @@ final class Seeker {
 
     private void run() {
         Backoff backoff = new Backoff();
+        Outage outage = new Outage(System::nanoTime);
         while (awaken()) {
             busy.lock();
             try {
                 arrange();
                 backoff.reset();
+                outage.over();
             } catch (ClientException error) {
                 busy.unlock();
                 long pauseMs = backoff.nextMs(error.retryAfterMs());
                 LOG.log(
-                        Level.WARNING,
+                        outage.failed(error),
                         "seeks can't be kept open, trying again in " + pauseMs + " ms: " + error.getMessage());
                 rest(pauseMs);
                 look();
@@ -156,15 +160,14 @@ final class Seeker {
                 throw error;
             }
         }
-        int open = 0; // any of these may become a match: they are no more than the matches that are left
-        for (Place place : openFirst()) {
-            boolean wanted = wanted() && open < slots.left();
-            if (wanted && missing(place)) {
-                make(place);
+        List<Place> order = openFirst();
+        for (int at = 0; at < order.size(); at++) {
+            boolean wanted = wanted(order.subList(0, at));
+            if (wanted && missing(order.get(at))) {
+                make(order.get(at));
             } else if (!wanted) {
-                withdraw(place);
+                withdraw(order.get(at));
             }
-            open += isOpen(place) ? 1 : 0;
         }
     }
 
@@ -174,18 +177,16 @@ final class Seeker {
                 .toList();
     }
 
-    private synchronized boolean isOpen(Place place) {
-        return !place.challengeId.isEmpty();
-    }
-
     private synchronized boolean takeGreeting() {
         boolean was = greeted;
         greeted = false;
         return was;
     }
 
-    private synchronized boolean wanted() {
-        return !stopped && !slots.full();
+    /** Returns whether one more seek may be open: any of them may become a match, so they are no more than are left. */
+    private synchronized boolean wanted(List<Place> before) {
+        long open = before.stream().filter(place -> !place.challengeId.isEmpty()).count();
+        return !stopped && !slots.full() && open < slots.left();
     }
 
     private synchronized boolean missing(Place place) {
@@ -271,7 +272,7 @@ final class Seeker {
         Terms said = seek.getTerms();
         return said.getGame().equals(terms.getGame())
                 && said.getRated() == terms.getRated()
-                && (terms.getTimeControl().isEmpty() || terms.getTimeControl().equals(said.getTimeControl()))
+                && (terms.getTimeControl().isEmpty() || TimeControl.same(terms.getTimeControl(), said.getTimeControl()))
                 && (terms.getSeat() == 0 || terms.getSeat() == said.getSeat());
     }
 }

@@ -10,6 +10,8 @@ import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -31,6 +33,7 @@ final class Session {
     private final Caller caller;
     private final CountDownLatch stopping = new CountDownLatch(1);
     private final Addresses.Tries tries;
+    private final Outage outage = new Outage(System::nanoTime);
     private boolean met;
 
     Session(Connection connection, Outbox outbox, Runner runner, Caller caller) {
@@ -82,8 +85,8 @@ final class Session {
                 throw tries.allFailed(error);
             }
             if (met) {
-                LOG.log(Level.WARNING, "connection lost, trying again at " + connection.addresses.current() + " in " + pauseMs
-                        + " ms: " + error.getMessage());
+                LOG.log(outage.failed(), "connection lost, trying again at " + connection.addresses.current()
+                        + " until it is back: " + error.getMessage());
             } else if (pauseMs > 0) {
                 connection.sayWaiting(error);
             }
@@ -113,6 +116,10 @@ final class Session {
     private static boolean passes(ArbiterException refusal) {
         boolean last = refusal.reason() == Reason.SESSION_SUPERSEDED || refusal.reason() == Reason.MESSAGE_TOO_LARGE;
         return refusal.passing() && !last;
+    }
+
+    private static String seconds(Duration time) {
+        return String.format(Locale.ROOT, "%.1f s", time.toMillis() / 1_000.0);
     }
 
     /** The reader of one stream. It answers pings itself, and hands everything else to the loop. */
@@ -154,7 +161,8 @@ final class Session {
                         greeted = true;
                         connection.met();
                         String name = item.getHello().getPlayer();
-                        LOG.log(Level.INFO, "connected to " + address + " as " + name);
+                        String after = outage.over().map(lasted -> " again, after " + seconds(lasted)).orElse("");
+                        LOG.log(Level.INFO, "connected to " + address + " as " + name + after);
                         caller.execute(() -> {
                             runner.greeted(item.getHello().getPlayer());
                             outbox.release(said);

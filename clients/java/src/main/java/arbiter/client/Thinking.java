@@ -2,7 +2,6 @@ package arbiter.client;
 
 import arbiter.client.Seat.Thought;
 import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -123,6 +122,7 @@ final class Thinking {
      */
     private Choice chosen(Thought thought, Turn turn, Callable<Choice> asking) throws Exception {
         Backoff backoff = new Backoff();
+        Outage outage = new Outage(System::nanoTime);
         AtomicLong outages = client.connection().outages;
         while (true) {
             long before = outages.get();
@@ -134,7 +134,7 @@ final class Thinking {
                     throw error;
                 }
                 String matchId = turn.match().matchId();
-                LOG.log(Level.WARNING, "the choice in match " + matchId + " is made again: " + error);
+                LOG.log(outage.failed(error), "the choice in match " + matchId + " is made again: " + error);
                 Connection.pause(backoff.nextMs(0));
             }
         }

@@ -2,8 +2,18 @@ package arbiter.client;
 
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 
+import arbiter.v1.AcceptChallengeRequest;
+import arbiter.v1.AcceptChallengeResponse;
+import arbiter.v1.Challenge;
+import arbiter.v1.ChallengeClosed;
+import arbiter.v1.CreateSeekRequest;
+import arbiter.v1.CreateSeekResponse;
+import arbiter.v1.DeclineChallengeRequest;
+import arbiter.v1.DeclineChallengeResponse;
 import arbiter.v1.GetMatchRequest;
 import arbiter.v1.GetMatchResponse;
+import arbiter.v1.ListChallengesRequest;
+import arbiter.v1.ListChallengesResponse;
 import arbiter.v1.Match;
 import arbiter.v1.MatchEnded;
 import arbiter.v1.MatchServiceGrpc.MatchServiceImplBase;
@@ -15,6 +25,7 @@ import arbiter.v1.PlayItem;
 import arbiter.v1.PlayRequest;
 import arbiter.v1.PlayResponse;
 import arbiter.v1.PlayServiceGrpc.PlayServiceImplBase;
+import arbiter.v1.PlayerServiceGrpc.PlayerServiceImplBase;
 import arbiter.v1.ServerHello;
 import arbiter.v1.Turn;
 import io.grpc.Grpc;
@@ -27,6 +38,7 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 
 /** A server that says what the test has it say, where a real arbiter can't be made to. */
@@ -90,6 +102,11 @@ final class Peer implements AutoCloseable {
     final BlockingQueue<ObserveRequest> observed = new LinkedBlockingQueue<>();
     volatile Match match = Match.getDefaultInstance(); // null: who asks for one gets no answer
     volatile BiConsumer<ObserveRequest, StreamObserver<ObserveResponse>> observing = (request, answer) -> {};
+    /** What the bot asks about challenges and seeks, in order. */
+    final BlockingQueue<String> asked = new LinkedBlockingQueue<>();
+    /** The challenges and seeks that are listed. */
+    volatile List<Challenge> open = List.of();
+    private final AtomicInteger seeks = new AtomicInteger();
     private final Server server;
 
     Peer() throws IOException {
@@ -100,6 +117,42 @@ final class Peer implements AutoCloseable {
                         Stream stream = new Stream(answer);
                         streams.add(stream);
                         return stream;
+                    }
+                })
+                .addService(new PlayerServiceImplBase() {
+                    @Override
+                    public void listChallenges(
+                            ListChallengesRequest request, StreamObserver<ListChallengesResponse> answer) {
+                        reply(answer, ListChallengesResponse.newBuilder().addAllChallenges(open).build());
+                    }
+
+                    @Override
+                    public void createSeek(CreateSeekRequest request, StreamObserver<CreateSeekResponse> answer) {
+                        asked.add("CreateSeek " + request.getTerms().getGame());
+                        Challenge seek = Challenge.newBuilder()
+                                .setChallengeId("seek-" + seeks.incrementAndGet())
+                                .setChallenger("alice")
+                                .setTerms(request.getTerms())
+                                .build();
+                        reply(answer, CreateSeekResponse.newBuilder().setSeek(seek).build());
+                    }
+
+                    @Override
+                    public void acceptChallenge(
+                            AcceptChallengeRequest request, StreamObserver<AcceptChallengeResponse> answer) {
+                        asked.add("AcceptChallenge " + request.getChallengeId());
+                        Match agreed = Match.newBuilder()
+                                .setMatchId("match of " + request.getChallengeId())
+                                .build();
+                        reply(answer, AcceptChallengeResponse.newBuilder().setMatch(agreed).build());
+                    }
+
+                    @Override
+                    public void declineChallenge(
+                            DeclineChallengeRequest request, StreamObserver<DeclineChallengeResponse> answer) {
+                        String about = request.getChallengeId() + " " + request.getReason();
+                        asked.add("DeclineChallenge " + about.strip());
+                        reply(answer, DeclineChallengeResponse.getDefaultInstance());
                     }
                 })
                 .addService(new MatchServiceImplBase() {
@@ -163,6 +216,16 @@ final class Peer implements AutoCloseable {
     static PlayItem.Builder ended(String matchId, String cursor) {
         return PlayItem.newBuilder()
                 .setEnded(MatchEnded.newBuilder().setMatchId(matchId).setSeat(1).setCursor(cursor));
+    }
+
+    static PlayItem.Builder closed(String challengeId, String matchId) {
+        return PlayItem.newBuilder()
+                .setChallengeClosed(ChallengeClosed.newBuilder().setChallengeId(challengeId).setMatchId(matchId));
+    }
+
+    private static <T> void reply(StreamObserver<T> answer, T message) {
+        answer.onNext(message);
+        answer.onCompleted();
     }
 
     static Throwable lost() {

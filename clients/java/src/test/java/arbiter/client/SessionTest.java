@@ -156,6 +156,61 @@ class SessionTest {
     }
 
     @Test
+    void anOutageIsOneLineWhenItBeginsAndOneWhenItIsOver() throws Exception {
+        try (Logged logged = new Logged()) {
+            told(match("m"), turn("m", 0)).end(Peer.lost());
+            for (int failure = 0; failure < 3; failure++) {
+                peer.stream().end(Peer.lost());
+            }
+            told();
+            soon(bot.asked);
+            List<String> lines = logged.until("connected to .* again.*");
+            assertEquals(1, count(lines, "WARNING connection lost, trying again at .* until it is back: .*"), lines + "");
+            assertEquals(1, count(lines, "INFO connected to .* as alice again, after [0-9.]+ s"), lines + "");
+            assertEquals(4, lines.stream().filter(line -> !line.startsWith("FINE")).count(), lines + "");
+        }
+    }
+
+    @Test
+    void aMatchInWhichTheBotHasMovedGoesOn() throws Exception {
+        try (Logged logged = new Logged()) {
+            PlayItem.Builder first = match("first"); // the opponent has moved, or nobody
+            first.getMatchBuilder().setPly(3).setOpeningPlies(2).setTurn(1);
+            PlayItem.Builder later = match("later"); // in which the bot moved first
+            later.getMatchBuilder().setPly(3).setOpeningPlies(2).setTurn(2);
+            told(first, later, match("new"));
+            List<String> lines = logged.until("INFO new begins.*");
+            assertEquals(1, count(lines, "INFO first begins: pods as seat 1 against bob"), lines + "");
+            assertEquals(1, count(lines, "INFO later goes on: pods as seat 1 against bob"), lines + "");
+        }
+    }
+
+    private static long count(List<String> lines, String pattern) {
+        return lines.stream().filter(line -> line.matches(pattern)).count();
+    }
+
+    @Test
+    void theSentenceOfARefusalIsInTheLog() throws Exception {
+        try (Logged logged = new Logged()) {
+            Peer.Stream stream = told(turn("m", 0));
+            for (String move : List.of("a", "b")) {
+                bot.choices.add(new Move(move));
+                String id = stream.read().getRequestId();
+                Refusal refusal = Refusal.newBuilder()
+                        .setReason(RefusalReason.REFUSAL_REASON_MOVE_ILLEGAL)
+                        .setCode(Status.Code.FAILED_PRECONDITION.value())
+                        .setMessage("no piece of yours is at " + move)
+                        .build();
+                stream.say(PlayItem.newBuilder()
+                        .setAnswer(MoveAnswer.newBuilder().setRequestId(id).setRefusal(refusal)));
+            }
+            assertTrue(stream.read().hasResign());
+            logged.until(".*refused in match m: no piece of yours is at a");
+            logged.until(".*it resigns: .*no piece of yours is at b");
+        }
+    }
+
+    @Test
     void unansweredRequestsAreSentAgainWithTheirIdsInTheirOrder() throws Exception {
         Peer.Stream first = told(turn("m", 0), turn("n", 0));
         bot.choices.add(new Choice.OfferDraw(new Move("a")));

@@ -3,6 +3,7 @@ package arbiter.client;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import arbiter.v1.PlayItem;
 import arbiter.v1.PlayResponse;
@@ -72,6 +73,18 @@ class VectorsTest {
         Map<String, String> facts = new HashMap<>();
         expected.getAsJsonObject("facts").entrySet().forEach(fact -> facts.put(fact.getKey(), fact.getValue().getAsString()));
         assertEquals(facts, refusal.facts());
+    }
+
+    @TestFactory
+    Stream<DynamicTest> timeControls() throws Exception {
+        return cases(read("time_controls.json").getAsJsonArray(), row -> {
+            String text = row.get("text").getAsString();
+            if (row.get("canonical").isJsonNull()) {
+                assertThrows(IllegalArgumentException.class, () -> TimeControl.canonical(text));
+            } else {
+                assertEquals(row.get("canonical").getAsString(), TimeControl.canonical(text));
+            }
+        });
     }
 
     @TestFactory
