@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import instant, say, table
+from arbiter.cli.terminal import instant, say, table, write_line
 
 ScopeName = Literal["play", "organise", "observe", "admin"]
 
@@ -50,7 +50,7 @@ def create(
             secret = client.create_token(name, [Scope[item.upper()] for item in scopes], note).secret
     if save:
         _save_token((connection or Connection()).server, name, secret)
-    print(secret)
+    write_line(secret)
 
 
 @token_app.command(name="list")
@@ -142,7 +142,7 @@ def unsuspend(name: str, /, *, connection: Connection | None = None) -> None:
 def invite(*, connection: Connection | None = None) -> None:
     """Create an invitation for one registration, and print it."""
     with connected(connection) as client:
-        print(client.create_invitation())
+        write_line(client.create_invitation())
 
 
 @player_app.command
@@ -166,7 +166,7 @@ def register(
         registered = client.register_player(name, about, invitation)
     if save:
         _save_token((connection or Connection()).server, name, registered.token)
-    print(registered.token)
+    write_line(registered.token)
 
 
 def _save_token(server: str, name: str, secret: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from arbiter import __version__
 from arbiter.cli.counts import counted
-from arbiter.cli.terminal import say
+from arbiter.cli.terminal import say, tell
 
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 """What a client on this machine calls a server that listens on all addresses."""
@@ -57,7 +56,7 @@ def _show_token(admin: str, token: str, address: str, save: bool) -> None:
     try:
         credentials.save(address, admin, token)
     except ClientError as error:  # the token is on the screen, so the server can start anyway
-        print(f"arbiter: {error}", file=sys.stderr)
+        tell(f"arbiter: {error}")
     else:
         say(f"It is kept in {credentials.path()} for {address}: `arbiter match create` finds it there.")
 

@@ -14,6 +14,7 @@ from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError
 
 from arbiter import __version__
 from arbiter.cli.failure import FAILED, INTERRUPTED, USAGE, Failure
+from arbiter.cli.terminal import tell
 from arbiter.errors import OperatorError, Refusal
 
 RUN: Final = Group("Run and play", sort_key=1)
@@ -129,5 +130,5 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"arbiter: {' '.join(message.split())}", file=sys.stderr)
+    tell(f"arbiter: {' '.join(message.split())}")
     return code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from json import dumps, loads
@@ -12,12 +11,11 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
-from rich.console import Console
 
 from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report, machine, stolen_s
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import say, table
+from arbiter.cli.terminal import PlainConsole, say, table, tell
 
 app = App(
     name="bench",
@@ -478,9 +476,9 @@ def _measure(bench: Callable[[Progress], Report], json: Path | None) -> Report:
 @contextlib.contextmanager
 def _progress() -> Iterator[Progress]:
     """Show the current step: as one changing line on a terminal, as separate lines in a log."""
-    errors = Console(stderr=True, highlight=False, markup=False)
+    errors = PlainConsole(stderr=True)
     if errors.is_terminal:
         with errors.status("starting") as status:
             yield status.update
     else:
-        yield lambda line: print(line, file=sys.stderr, flush=True)
+        yield tell

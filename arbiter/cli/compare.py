@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import about, print_json, whole
-from arbiter.cli.terminal import on_terminal, say, table
+from arbiter.cli.terminal import on_terminal, say, table, write_line
 from arbiter.ratings.counts import VERSION_MARK, named
 
 POINTS: Final = ("0", "½", "1", "1½", "2")
@@ -68,7 +68,7 @@ def compare(
     rows = [_games(each) for each in (*found.encounters, found.total)]
     if not on_terminal():
         table(("game", "seat", "won", "drawn", "lost"), rows, "")
-        print()
+        write_line()
         table(("what", "value", "low", "high"), _facts(found), "")
         return
     say(f"{player} against {other}, {found.game or 'all games together'}", "bold")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from cyclopts import Parameter, validators
 from arbiter.cli import boxed
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import FAILED, Failure
-from arbiter.cli.terminal import on_terminal, say, table
+from arbiter.cli.terminal import on_terminal, say, say_lines, table, tell
 from arbiter.errors import OperatorError
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def conformance(
         return 0
     _check(bot, folder, badge, partial=bool(only or known_failing))
     box, remark = boxed.chosen(sandbox, boxed.limits_of(limit))
-    print(remark, file=sys.stderr)
+    tell(remark)
     kit = Kit(bot, timeout_scale, fresh, stages, folder, box, tuple(path.absolute() for path in see))
     report = _run_clauses(kit, clauses, known_failing)
     _print_report(report, kit.absent_words)
@@ -144,7 +143,7 @@ class _Progress:
     def __call__(self, outcome: ClauseResult) -> None:
         self._done += 1
         line = f"{self._done}/{self._clauses} {outcome.clause.id}: {outcome.verdict.value} ({outcome.seconds:.1f} s)"
-        print(line, file=sys.stderr, flush=True)
+        tell(line)
 
 
 def _write_report(report: Report, html: Path | None, json: Path | None, junit: Path | None) -> None:
@@ -159,15 +158,15 @@ def _print_report(report: Report, absent_words: str) -> None:
     rows = [(outcome.clause.id, outcome.verdict.value, report.words(outcome)) for outcome in report.outcomes]
     table(("clause", "verdict", ""), rows, "")
     for outcome in (*report.failures, *report.mended) if on_terminal() else ():
-        say(f"\n{outcome.clause.id}: {report.words(outcome)}", "bold red")
+        say_lines(f"\n{outcome.clause.id}: {report.words(outcome)}", "bold red")
         say(f"“{outcome.clause.quote}” ({outcome.clause.source})", "italic")
         say(outcome.clause.about)
         for entry in outcome.trace[-TRACE_LINES:]:
             say(f"  {entry.at_s:8.3f} s  {entry.who:8} {entry.text}", "dim")
         if outcome.last_words:
-            say(f"the last output of the bot:\n{outcome.last_words}", "dim")
+            say_lines(f"the last output of the bot:\n{outcome.last_words}", "dim")
     counts = ", ".join(f"{number} {verdict.value}" for verdict, number in report.counts.items())
     who = f"{report.bot or 'the bot'} ({report.software or 'unknown client'})"
     say(f"{who}: {counts}, in {report.seconds:.0f} s.", STYLES["passed" if report.passed else "failed"])
     if absent_words:
-        say(f"The bot did not connect. Its last output:\n{absent_words}")
+        say_lines(f"The bot did not connect. Its last output:\n{absent_words}")

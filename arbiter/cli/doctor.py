@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from arbiter.bootstrap import Finding, Grade, examine
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
-from arbiter.cli.terminal import on_terminal, say
+from arbiter.cli.terminal import on_terminal, say, write_json, write_line
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
 
@@ -58,7 +57,7 @@ def doctor(
     """
     found = list(_findings(metrics, store, keys, config, tls_root))
     if json:
-        print(json_format.dumps([each._asdict() for each in found], ensure_ascii=False, indent=2))
+        write_json([each._asdict() for each in found])
     else:
         for each in found:
             _show(each)
@@ -267,7 +266,7 @@ def _times(since_start: Interval) -> Iterator[Finding]:
 
 def _show(found: Finding) -> None:
     if not on_terminal():
-        print("\t".join((found.grade.value, found.subject, found.text, found.advice)))
+        write_line(found.grade.value, found.subject, found.text, found.advice)
         return
     say(f"{found.grade.value:5}  {found.subject}: {found.text}", STYLES[found.grade])
     if found.advice:

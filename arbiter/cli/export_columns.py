@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from arbiter.cli.terminal import write_text
 from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches.clock import SeatClock
@@ -287,4 +288,4 @@ def _listed(columns: Sequence[Column[Any]]) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")
+    write_text(page())

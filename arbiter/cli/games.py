@@ -15,7 +15,7 @@ from rich.table import Table
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
-from arbiter.cli.terminal import console, on_terminal, say, table
+from arbiter.cli.terminal import console, on_terminal, say, table, write_drawing, write_line, write_text
 from arbiter.drawing.svg import svg
 from arbiter.drawing.terminal import draw
 from arbiter.games import registry
@@ -83,7 +83,7 @@ def _section(title: str, rows: Sequence[tuple[str, str]]) -> None:
     out.print(f"\n{title}", style="bold")
     if not on_terminal():
         for name, text in rows:
-            print(f"  {name}: {text}")
+            write_line(f"  {name}: {text}")
         return
     drawn = Table(box=box.SIMPLE, show_header=False, pad_edge=True, padding=(0, 1))
     drawn.add_column(style="cyan", overflow="fold", max_width=30)
@@ -118,8 +118,7 @@ def print_rules(game: AnyGame) -> None:
     if on_terminal():
         console().print(Markdown(text), soft_wrap=False)
     else:
-        sys.stdout.write(text)
-    sys.stdout.flush()
+        write_text(text)
 
 
 @rules.default
@@ -173,7 +172,7 @@ def show(
     else:
         drawing = draw(chosen, line.final, steps, colour=output is None and on_terminal())
     if output is None:
-        sys.stdout.write(drawing)
+        (write_text if as_svg else write_drawing)(drawing)
         return
     try:
         output.write_text(drawing, encoding="utf-8")

@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import instant, say, table
+from arbiter.cli.terminal import instant, say, table, write_text
 from arbiter.config import load
 from arbiter.keys.key_ring import KeyRing
 from arbiter.keys.key_ring import rotate as rotate_ring
@@ -48,7 +48,7 @@ def export(
     keys = _public_keys(ring, connection)
     text = write_keys(keys)
     if out is None:
-        print(text, end="")
+        write_text(text)
         return
     try:
         out.write_text(text, "utf-8")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import suppress
+from io import StringIO
 from typing import Literal, TextIO, cast
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, ExcInfo, Processor
+
+from arbiter.plain_text import plain
 
 
 class _Stream:
@@ -29,6 +32,18 @@ class _Stream:
             self._stream.flush()
 
 
+def _plain_values(_logger: object, _method: str, values: EventDict) -> EventDict:
+    """Escape what can't be printed in all texts of an entry; a line of JSON has it escaped anyway."""
+    return {name: plain(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+def _traceback(stream: TextIO, error: ExcInfo) -> None:
+    """Write a traceback without the values of variables, which could contain tokens."""
+    text = StringIO()
+    structlog.dev.plain_traceback(text, error)
+    stream.write(plain(text.getvalue(), "\n"))
+
+
 Level = Literal["debug", "info", "warning", "error"]
 
 
@@ -41,7 +56,7 @@ def configure(level: Level) -> None:
     ]
     terminal, stream = sys.stderr.isatty(), cast(TextIO, _Stream(sys.stderr))
     last: list[Processor] = (
-        [structlog.dev.ConsoleRenderer(colors=True)]
+        [_plain_values, structlog.dev.ConsoleRenderer(colors=True, exception_formatter=_traceback)]
         if terminal
         # Without the values of variables: they could contain tokens.
         else [

@@ -11,7 +11,7 @@ from arbiter.cli import ids, words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table
+from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table, write_drawing, write_line
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
@@ -64,7 +64,7 @@ def create(
             f"{match.game}: {player_1} against {player_2}, {match.time_control}. `arbiter watch {match.match_id}`",
             "dim",
         )
-    print(match.match_id)
+    write_line(match.match_id)
 
 
 @app.command(name="list")
@@ -119,7 +119,7 @@ def show(match_id: str, /, *, ply: int | None = None, connection: Connection | N
         say(f"clock of {words.named(match.players, seat)}: {clock_text(clock.remaining_ms)}")
     if ply is not None:
         say(f"after ply {ply}{f', {match.moves[ply - 1]}' if ply else ''}:")
-    print(f"\n{_drawn(match, match.ply if ply is None else ply)}")
+    write_drawing(f"\n{_drawn(match, match.ply if ply is None else ply)}\n")
     if match.opening_plies:
         say(f"opening: {' '.join(match.moves[: match.opening_plies])}")
     if match.ply > match.opening_plies:

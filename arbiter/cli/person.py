@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from difflib import get_close_matches
@@ -13,12 +12,11 @@ from typing import Final
 import arbiter_client as arb
 from arbiter_client.bots.greedy import best_move
 from arbiter_client.engines import Standing, standing
-from rich.text import Text
 
 from arbiter.cli import words
 from arbiter.cli.games import print_rules
 from arbiter.cli.person_input import Typing
-from arbiter.cli.terminal import clock_text, console, on_terminal, say
+from arbiter.cli.terminal import clock_text, on_terminal, say, write_drawing
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
@@ -316,8 +314,7 @@ def _show(variant: str, moves: tuple[str, ...], text: str, ended: str = "") -> N
     except Refusal:
         say(text)
         return
-    console().print(Text.from_ansi("\n" + draw(game, line.final, steps, on_terminal(), ended), no_wrap=True))
-    sys.stdout.flush()
+    write_drawing("\n" + draw(game, line.final, steps, on_terminal(), ended) + "\n")
 
 
 def _seat_name(variant: str, seat: int) -> str:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import Protocol
 
-from arbiter.cli.terminal import on_terminal
+from arbiter.cli.terminal import on_terminal, write_text
 
 
 class Typing(Protocol):
@@ -63,7 +63,7 @@ class InputLines:
         if self._over:
             return None
         if sys.stdin.isatty():
-            print(prompt, end="", flush=True)
+            write_text(prompt)
         line = await self._queue.get()
         self._over = line is None
         return line

@@ -14,7 +14,7 @@ from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
 from arbiter.cli.ratings_view import FORFEITS, drawn_rows, print_json
-from arbiter.cli.terminal import on_terminal, say, table
+from arbiter.cli.terminal import on_terminal, say, table, write_text
 from arbiter.drawing.chart import MOST_CURVES, AxisTick, Curve, Mark, chart_svg, chart_text
 
 TICKS: Final = 5  #: labelled times on the axis of a chart
@@ -76,8 +76,7 @@ def _print_rating(found: arb.Rating, title: str, curves: Sequence[Curve]) -> Non
     if any(row.provisional for row in found.versions):
         say("? provisional: little is known yet.", "dim")
     if curves:
-        print()
-        print(chart_text(title, curves, _ticks(curves)), end="")
+        write_text("\n" + chart_text(title, curves, _ticks(curves)))
     if found.note:
         say(found.note, "yellow")
     lost = [f"{sum(getattr(row.forfeits, name) for row in found.versions)} {FORFEITS[name]}" for name in FORFEITS]

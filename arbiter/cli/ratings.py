@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_format
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +17,7 @@ from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.ratings_record import UNPLAYED, VerifiedMatch, read_record
 from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
-from arbiter.cli.terminal import console, on_terminal, say, table
+from arbiter.cli.terminal import console, on_terminal, say, table, write_json
 from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, write_whole
 from arbiter.games import registry
 from arbiter.matches.public_keys import PublicKey, write_keys
@@ -137,7 +136,7 @@ def show_arranged(
     counts = counts_of((each.result for each in games), variant or None)
     findings = (*arranged(counts, _given_up(games, variant, early)), *farmed(dated, variant or None))
     if json:
-        print(json_format.dumps([each._asdict() for each in findings], ensure_ascii=False, indent=2))
+        write_json([each._asdict() for each in findings])
         return
     if on_terminal():
         say(f"{counted(counts.games, 'rated game')} of {counted(len(counts.players), 'player')}", "bold")

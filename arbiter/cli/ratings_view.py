@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -11,7 +9,7 @@ from typing import Any, Final
 
 import arbiter_client as arb
 
-from arbiter.cli.terminal import on_terminal, say, table
+from arbiter.cli.terminal import on_terminal, say, table, tell, write_json
 from arbiter.ratings.counts import identity
 
 FORFEITS: Final = {"timeouts": "on time", "absences": "absent", "violations": "by violation"}
@@ -26,8 +24,7 @@ COLUMNS: Final = (
 
 def print_json(value: Any) -> None:
     """Print a value from the client as JSON."""
-    json.dump(asdict(value), sys.stdout, ensure_ascii=False, indent=2)
-    print()
+    write_json(asdict(value))
 
 
 def print_board(board: arb.Leaderboard) -> None:
@@ -52,7 +49,7 @@ def tell_anchors(board: arb.Leaderboard) -> None:
         if on_terminal():
             say(sentence, "yellow")
         else:
-            print(sentence, file=sys.stderr)
+            tell(sentence)
 
 
 def anchor_sentences(board: arb.Leaderboard) -> Iterator[str]:

@@ -10,7 +10,8 @@ import gc
 import json
 import signal
 import sys
-from functools import partial
+
+from arbiter.cli.terminal import tell, write_line
 
 
 def main() -> None:
@@ -33,13 +34,13 @@ def main() -> None:
     structlog.contextvars.bind_contextvars(server=plan["number"])
 
     def serves(serving: Serving) -> None:
-        print(json.dumps(serving._asdict()), flush=True)
+        write_line(json.dumps(serving._asdict()))
 
     settings = Settings(**plan["settings"])
     try:
-        run_process(serve_until_signal(settings, plan["new"], tuple(plan["bots"]), serves, partial(print, end="")))
+        run_process(serve_until_signal(settings, plan["new"], tuple(plan["bots"]), serves, lambda: None))
     except (OperatorError, Failure) as error:
-        print(f"arbiter: {' '.join(str(error).split())}", file=sys.stderr)
+        tell(f"arbiter: {' '.join(str(error).split())}")
         sys.exit(USAGE if isinstance(error, OperatorError) else FAILED)
 
 

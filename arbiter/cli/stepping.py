@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Final
 
 import arbiter_client as arb
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from arbiter.cli import match_view
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import on_terminal
+from arbiter.cli.terminal import PlainConsole, on_terminal, write_text
 
 LEGEND: Final = "← → a move   ↑ ↓ ten moves   Home, End   q leaves"
 
@@ -28,9 +28,9 @@ def step_through(client: arb.BlockingClient, match: arb.Match, ply: int | None) 
         raise Failure(f"{match.match_id} has no board after ply {ply}: say one from {plies[0]} to {plies[-1]}")
     at = 0 if ply is None else plies.index(ply)
     if not (on_terminal() and sys.stdin.isatty()):
-        sys.stdout.write(f"{match_view.board(shown[at], colour=False)}")
+        write_text(str(match_view.board(shown[at], colour=False)))
         return
-    console = Console(highlight=False, markup=False)
+    console = PlainConsole()
     with Live(console=console, auto_refresh=False, screen=True, vertical_overflow="crop") as live:
         live.update(_picture(shown, at), refresh=True)
         for key in _keys():

@@ -10,13 +10,13 @@ from typing import Annotated, Final, NamedTuple
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
-from arbiter.cli.terminal import drawn_table, on_terminal
+from arbiter.cli.terminal import PlainConsole, drawn_table, on_terminal, write_line
 
 ADDRESS: Final = "127.0.0.1:9464"
 NONE: Final = "–"  #: where there is no figure
@@ -52,9 +52,9 @@ def top(
             of_server = (one,) if len(addresses) > 1 else ()
             for section in sections(interval, log) if interval is not None else ():
                 for name, *figures in section.rows:
-                    print("\t".join((*of_server, section.title, name, *figures)))
+                    write_line(*of_server, section.title, name, *figures)
         return
-    console = Console(highlight=False, markup=False)
+    console = PlainConsole()
     console.print(f"Looking at {address} for {every:g} s.")
     with Live(console=console, auto_refresh=False, screen=True, vertical_overflow="crop") as live:
         while True:

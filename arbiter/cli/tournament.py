@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +9,12 @@ from typing import Annotated, Final, Literal
 
 import arbiter_client as arb
 from cyclopts import App, Parameter
-from rich.console import Console
 from rich.live import Live
 
 from arbiter.cli import ids, words
 from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.terminal import instant, on_terminal, say, table
+from arbiter.cli.terminal import PlainConsole, instant, on_terminal, say, table, tell, write_line
 from arbiter.cli.tournament_spec import read_all
 from arbiter.tournaments.spec import Format
 
@@ -58,10 +56,10 @@ def create(specification: Path, /, *, connection: Connection | None = None) -> N
     with connected(connection) as client:
         made = client.create_tournament(file.tournament)
     for caution in made.cautions:
-        print(f"arbiter: {caution}", file=sys.stderr)
+        tell(f"arbiter: {caution}")
     if on_terminal():
         say(f"{view.in_short(made)}. `arbiter tournament enter {made.tournament_id} PLAYER…`", "dim")
-    print(made.tournament_id)
+    write_line(made.tournament_id)
 
 
 @app.command
@@ -147,7 +145,7 @@ def start(tournament_id: str, /, *, connection: Connection | None = None) -> Non
         started = client.start_tournament(tournament_id)
     say(view.state(started))
     for caution in started.cautions:
-        print(f"arbiter: {caution}", file=sys.stderr)
+        tell(f"arbiter: {caution}")
 
 
 @app.command
@@ -233,7 +231,7 @@ def show(tournament_id: str, /, *, connection: Connection | None = None) -> None
         found = client.get_tournament(tournament_id)
     say(f"{tournament_id}: {view.in_short(found)}, by {found.creator}")
     say(view.state(found))
-    print()
+    write_line()
     players = (
         (
             each.player,
@@ -245,7 +243,7 @@ def show(tournament_id: str, /, *, connection: Connection | None = None) -> None
     )
     table(("player", "version", "rating", "state"), players, "Nobody has entered.")
     if found.running:
-        print()
+        write_line()
         table(view.GAME_HEADINGS, view.games(found), "")
 
 
@@ -289,15 +287,15 @@ def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
         if isinstance(event.what, arb.GamesPaired):
             games |= {game.number: game for game in event.what.games}
         at = time.strftime("%H:%M:%S", time.localtime(event.at_ms / 1000))
-        print(f"{at}  {words.tournament_happening(event, games)}", flush=True)
+        write_line(f"{at}  {words.tournament_happening(event, games)}")
         if isinstance(event.what, arb.TournamentEnded):
             break
-    print()
+    write_line()
     table(*view.lines(client.get_standings(tournament_id), brief=False), "")
 
 
 def _watch_live(client: arb.BlockingClient, tournament_id: str) -> None:
-    console = Console(highlight=False, markup=False)
+    console = PlainConsole()
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
         for found, stand in _looks(client, tournament_id):
             live.update(view.picture(found, stand), refresh=True)

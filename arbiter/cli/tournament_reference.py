@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from enum import StrEnum
@@ -11,7 +10,7 @@ from typing import Any, Final
 from rich.markdown import Markdown
 
 from arbiter.cli import instants
-from arbiter.cli.terminal import console, on_terminal
+from arbiter.cli.terminal import console, on_terminal, write_text
 from arbiter.cli.tournament_spec import BOT_FIELDS
 from arbiter.matches import policy
 from arbiter.sandbox import limits
@@ -184,7 +183,7 @@ def reference() -> None:
     if on_terminal():
         console().print(Markdown(text), soft_wrap=False)
     else:
-        sys.stdout.write(text)
+        write_text(text)
 
 
 def page() -> str:

@@ -23,6 +23,7 @@ from arbiter.cli.opening_file import with_lines
 from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow, read_policy
+from arbiter.plain_text import is_plain
 from arbiter.sandbox.limits import BOUNDS, ResourceLimits
 from arbiter.text_files import text_of
 from arbiter.toml_lines import line_of, places
@@ -251,6 +252,6 @@ def _environment(values: Mapping[str, Any], where: str) -> dict[str, str]:
 
 def _text(values: Mapping[str, Any], name: str, where: str) -> str:
     value = values.get(name, "")
-    if not isinstance(value, str) or not value.isprintable() or len(value) > LONGEST:
+    if not isinstance(value, str) or not is_plain(value, LONGEST):
         raise _invalid(value, f"{where}.{name}", f"a text of at most {LONGEST} printable characters")
     return value

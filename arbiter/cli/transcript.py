@@ -12,7 +12,7 @@ from arbiter.cli import ids
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import on_terminal, say
+from arbiter.cli.terminal import on_terminal, say, write_text
 from arbiter.cli.verify import read_file
 from arbiter.drawing.terminal import draw
 from arbiter.games import registry
@@ -20,6 +20,7 @@ from arbiter.games.line import follow
 from arbiter.matches import notation, read
 from arbiter.matches.canonical import RecordError
 from arbiter.matches.transcript import split
+from arbiter.plain_text import plain_json
 from arbiter.text_files import text_of
 
 
@@ -89,6 +90,9 @@ def _replay_report(file: Path) -> str:
 
 
 def _write(data: bytes, out: Path | None) -> None:
+    if out is None and on_terminal():  # elsewhere the exact bytes: they are signed
+        write_text(plain_json(data.decode(errors="replace")))
+        return
     if out is None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

@@ -8,13 +8,13 @@ from typing import Annotated, Final
 
 import arbiter_client as arb
 from cyclopts import Parameter
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.live import Live
 
 from arbiter.cli import ids, match_view, stepping, words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import on_terminal
+from arbiter.cli.terminal import PlainConsole, on_terminal, write_line, write_text
 
 PICTURES_A_SECOND: Final = 10
 REMEMBERED: Final = 10_000  #: maximum matches whose players `--all` remembers
@@ -70,7 +70,7 @@ def _watch_all(client: arb.BlockingClient, after_token: str, label: str) -> None
         elif event.match_id not in players:
             players[event.match_id] = client.get_match(event.match_id).players
         line = words.happening(event, players[event.match_id])
-        print(f"{_time_of_day(event.at_ms)}  {event.match_id}  {line}", flush=True)
+        write_line(f"{_time_of_day(event.at_ms)}  {event.match_id}  {line}")
         if len(players) > REMEMBERED:
             del players[next(iter(players))]
 
@@ -79,9 +79,9 @@ def _watch_plainly(client: arb.BlockingClient, match_id: str) -> None:
     view = match_view.first(client.get_match(match_id))
     for event in client.observe(match_id):
         view = match_view.after(view, event)
-        print(f"{_time_of_day(event.at_ms)}  {words.happening(event, view.players)}", flush=True)
+        write_line(f"{_time_of_day(event.at_ms)}  {words.happening(event, view.players)}")
     if view.game is not None:
-        sys.stdout.write(f"\n{match_view.board(view, colour=False)}")
+        write_text(f"\n{match_view.board(view, colour=False)}")
 
 
 def _watch_live(client: arb.BlockingClient, match_id: str) -> None:
@@ -93,7 +93,7 @@ def _watch_live(client: arb.BlockingClient, match_id: str) -> None:
     def picture() -> RenderableType:
         return match_view.picture(view, time.time() * 1000 + ahead_ms)
 
-    console = Console(highlight=False, markup=False)
+    console = PlainConsole()
     with Live(
         console=console,
         get_renderable=picture,

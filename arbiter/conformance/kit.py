@@ -26,6 +26,7 @@ from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.running_arbiter import RunningArbiter, running_arbiter
 from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import TraceLine
+from arbiter.plain_text import plain
 from arbiter.sandbox.bubblewrap import Sandbox
 
 STAGES: Final = 4  #: bots that run in parallel
@@ -180,6 +181,6 @@ class Kit:
     def _note_hello(self, testbed: Testbed) -> None:
         hello = testbed.hello
         if hello is not None and not self.software:
-            self.software = f"{hello.software} {hello.software_version}".strip()
-            self.bot = f"{hello.bot_name} {hello.bot_version}".strip()
+            self.software = plain(f"{hello.software} {hello.software_version}".strip())
+            self.bot = plain(f"{hello.bot_name} {hello.bot_version}".strip())
             self.bot_version = hello.bot_version

@@ -12,6 +12,7 @@ from math import ceil, floor, log10
 from typing import Final, NamedTuple
 
 from arbiter.drawing.shapes import Point, element, label, number, polygon, words
+from arbiter.plain_text import plain
 
 WIDTH: Final = 880.0  #: pixels of an SVG
 HEIGHT: Final = 460.0
@@ -161,7 +162,7 @@ def _shown(curves: Sequence[Curve]) -> list[Curve]:
 def _legend(curve: Curve, unit: str, digits: int = 0) -> str:
     mark = curve.marks[-1]
     value, low, high = (f"{each:.{digits}f}" for each in (mark.value, mark.low, mark.high))
-    return f"{curve.name}: {value} {unit}".rstrip() + f" ({low} to {high})"
+    return f"{plain(curve.name)}: {value} {unit}".rstrip() + f" ({low} to {high})"
 
 
 def _scale(curves: Sequence[Curve]) -> _Scale:

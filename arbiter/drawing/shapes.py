@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import atan2, cos, hypot, pi, sin
 from xml.sax.saxutils import escape, quoteattr
 
+from arbiter.plain_text import plain
+
 Point = tuple[float, float]
 
 
@@ -18,15 +20,15 @@ def number(value: float) -> str:
 def element(name: str, *children: str, **attributes: str | float) -> str:
     """Return an element. Children are already XML; attributes are escaped here, and `_` in their names becomes `-`."""
     written = "".join(
-        f" {key.rstrip('_').replace('_', '-')}={quoteattr(value if isinstance(value, str) else number(value))}"
+        f" {key.rstrip('_').replace('_', '-')}={quoteattr(plain(value) if isinstance(value, str) else number(value))}"
         for key, value in attributes.items()
     )
     return f"<{name}{written}>{''.join(children)}</{name}>" if children else f"<{name}{written}/>"
 
 
 def words(text: str) -> str:
-    """Return a text as XML, with the characters replaced that XML does not allow."""
-    return escape("".join(char if char.isprintable() else "\ufffd" for char in text))
+    """Return a text as XML. Characters that can't be printed are escaped: XML does not allow all of them."""
+    return escape(plain(text))
 
 
 def label(text: str, at: Point, size: float, class_: str, anchor: str = "middle") -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from arbiter.boards.board import Board, Tile
 from arbiter.drawing.caption import cased, numbers, state
 from arbiter.games.contract import AnyGame, Piece, Region, Step
+from arbiter.plain_text import plain
 
 ARROWS: Final = {"N": "↑", "NE": "↗", "E": "→", "SE": "↘", "S": "↓", "SW": "↙", "W": "←", "NW": "↖"}
 """The arrow of each direction's name. On a board with rows a diagonal arrow leans more than the row does."""
@@ -52,10 +53,10 @@ def draw(
     cells = {}
     for cell, (piece, text) in enumerate(zip(pieces, contents, strict=True)):
         brackets = BRACKETS[bool(piece.mark), game.board.names[cell] in touched]
-        plain = brackets[0] + text + brackets[1]
-        cells[cell] = _coloured(plain, piece, game.board.names[cell] in touched) if colour else plain
+        bare = brackets[0] + text + brackets[1]
+        cells[cell] = _coloured(bare, piece, game.board.names[cell] in touched) if colour else bare
     canvas = _canvas(game.board, cells, width + 2)
-    heading = caption if caption and position.outcome is None else state(game, position)
+    heading = plain(caption) if caption and position.outcome is None else state(game, position)
     lines = [f"{game.variant} – {heading}", "", *canvas]
     beside = [numbers(game, position)] if game.counters(position) else []
     beside += [

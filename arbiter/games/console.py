@@ -20,6 +20,7 @@ from arbiter.errors import Refusal, argument_invalid
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import follow
 from arbiter.games.perft import perft
+from arbiter.plain_text import plain
 
 LONGEST_LINE = 65_536  #: maximum characters of a command; whole games of every kind fit
 DEEPEST_PERFT = 12  #: maximum depth in moves; it protects the stack, and is far more than can finish on most boards
@@ -44,7 +45,7 @@ class Console:
                 )
             return self._execute(line)
         except Refusal as refusal:
-            return f"error: {_one_line(str(refusal))}"
+            return f"error: {plain(str(refusal))}"
 
     def _execute(self, line: str) -> str:
         command, _, rest = line.partition(" ")
@@ -84,8 +85,3 @@ def run(game: AnyGame, read: Iterable[str], write: Callable[[str], object]) -> N
     console = Console(game)
     for line in read:
         write(console.answer(line) + "\n")
-
-
-def _one_line(text: str) -> str:
-    """Escape characters that could end or corrupt a line: control characters, line separators, lone surrogates."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

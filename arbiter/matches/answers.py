@@ -12,6 +12,7 @@ from arbiter.matches.events import Cause, Ended, Event, EventKind, Moved, Refuse
 from arbiter.matches.match import Match
 from arbiter.matches.origins import Origin, asked
 from arbiter.matches.requests import Answered, Receipt, check_request_id, request_id_reused
+from arbiter.plain_text import check_plain
 
 LONGEST_MATCH: Final = 2**31 - 1  #: an upper bound on plies, which no match reaches
 LONGEST_NOTE: Final = 500  #: maximum characters of an organiser's note
@@ -83,8 +84,8 @@ def answered_by(match: Match, event: Event, origin: Origin) -> Answered:
 
 
 def _check_organiser(command: OrganiserRequest) -> None:
-    check_words("organiser", command.by, 100, least=1)
-    check_words("note", command.note, LONGEST_NOTE)
+    check_plain(command.by, "organiser", 100, least=1)
+    check_plain(command.note, "note", LONGEST_NOTE)
     if isinstance(command, Adjudicate) and command.winner not in _WINNERS[command.result]:
         raise argument_invalid(str(command.winner), "winner", "1 or 2 for a win, 0 for a draw or a void match")
 
@@ -152,9 +153,3 @@ def strike_refusal(match: Match, refused: Refused, position: str) -> Refusal:
 def no_draw(why: str) -> Refusal:
     """Return the refusal for a draw that is not possible; `why` is a clause for people and programs."""
     return Refusal(Reason.DRAW_NOT_AVAILABLE, why, why=why)
-
-
-def check_words(name: str, text: str, most: int, least: int = 0) -> None:
-    """Raise Refusal ARGUMENT_INVALID unless a text has `least` to `most` characters, all printable."""
-    if not least <= len(text) <= most or not text.isprintable():
-        raise argument_invalid(text, name, f"{least} to {most} printable characters")

@@ -7,12 +7,13 @@ from typing import Final
 from arbiter.errors import argument_invalid
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import adjudication, time_control
-from arbiter.matches.answers import Decision, check_words
+from arbiter.matches.answers import Decision
 from arbiter.matches.commands import Create
 from arbiter.matches.events import Created, EventKind, Started
 from arbiter.matches.evolution import Games, begin, opening_played
 from arbiter.matches.policy import ClockStart
 from arbiter.matches.requests import Receipt, check_request_id
+from arbiter.plain_text import check_plain
 
 LONGEST_LABEL: Final = 100  #: characters
 
@@ -24,10 +25,10 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
     """
     check_request_id(command.request)
     for name, text, most in (("match id", match_id, 100), ("creator", command.creator, 100)):
-        check_words(name, text, most, least=1)
-    check_words("label", command.label, LONGEST_LABEL)
+        check_plain(text, name, most, least=1)
+    check_plain(command.label, "label", LONGEST_LABEL)
     for player in command.players:
-        check_words("player", player, 100, least=1)
+        check_plain(player, "player", 100, least=1)
     if command.rated and command.players[0] == command.players[1]:
         raise argument_invalid("true", "rated", "false for a match of a player against itself")
     controls = time_control.parse_pair(command.time)

@@ -35,6 +35,7 @@ from arbiter.matches.comments import Comment, fitting, key_of, opened
 from arbiter.matches.events import Created, Ended, Event, Moved
 from arbiter.matches.evolution import Games
 from arbiter.matches.match import versions_of
+from arbiter.plain_text import plain
 
 WIDTH: Final = 100  #: characters of a line of moves
 GOES_ON: Final = "*"
@@ -275,7 +276,7 @@ def _is_leap(year: int) -> bool:
 
 
 def _quoted(value: str) -> str:
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + plain(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _wrapped(parts: Sequence[str]) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 
-from arbiter.errors import Reason, Refusal, argument_invalid
+from arbiter.errors import Reason, Refusal
 from arbiter.matches.canonical import digest
 from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import RequestContent, Text
 from arbiter.matches.events import Ended, EventKind, Refused, Rejected
+from arbiter.plain_text import check_plain
 
 LONGEST_REQUEST = 100  #: characters of a request id
 LONGEST_SHOWN_MOVE = 200  #: maximum recorded characters of a refused move
@@ -117,8 +118,7 @@ def shown(move: str) -> Text:
 
 def check_request_id(request: str) -> None:
     """Raise Refusal ARGUMENT_INVALID unless a request id has 1 to 100 printable characters."""
-    if not 0 < len(request) <= LONGEST_REQUEST or not request.isprintable():
-        raise argument_invalid(request, "request id", f"1 to {LONGEST_REQUEST} printable characters")
+    check_plain(request, "request id", LONGEST_REQUEST, 1)
 
 
 def request_id_reused(request: str) -> Refusal:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 from arbiter.errors import Refusal, parameter_invalid
 from arbiter.games import registry
+from arbiter.plain_text import is_plain
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import (
     ATTEMPTS,
@@ -350,7 +351,7 @@ def _policy_value(value: Any, name: str) -> int | str:
 
 
 def _word(value: Any, where: str, least: int) -> str:
-    if not isinstance(value, str) or not least <= len(value) <= LONGEST_NAME or not value.isprintable():
+    if not isinstance(value, str) or not is_plain(value, LONGEST_NAME, least):
         raise _invalid(str(value), where, f"a text of {least} to {LONGEST_NAME} printable characters")
     return value
 

@@ -8,11 +8,13 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Match
+from arbiter.plain_text import plain, plain_json
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.rights import Action, within
 from arbiter.service.ports.journal import MatchSummary
@@ -53,7 +55,11 @@ class Templates:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
         self._environment = Environment(
-            loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            finalize=_safe,
         )
         self._environment.filters |= {
             "asset": lambda path: assets()[path].address,
@@ -63,7 +69,7 @@ class Templates:
             "ended": _ended,
             "elo": _elo,
             "inline": inline,
-            "json": lambda value: orjson.dumps(value).decode(),
+            "json": lambda value: plain_json(orjson.dumps(value).decode()),
             "points": points,
             "quarters": quarters_text,
             "sentence": _sentence,
@@ -89,6 +95,11 @@ class Templates:
                 return VISITOR
             raise
         return Viewer(view.player.name, view.scopes, form_token(request))
+
+
+def _safe(value: object) -> object:
+    """Return what a template shows for a value: texts without characters that can't be printed, except line ends."""
+    return plain(value, "\n") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _headers(viewer: Viewer) -> dict[str, str]:

@@ -17,6 +17,7 @@ from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.matches.time_control import TimeControl, Unlimited, parse_pair
+from arbiter.plain_text import plain
 from arbiter.service.ports.journal import MatchEnd, MatchSummary
 from arbiter.service.record.matches import end_of
 from arbiter.service.record.published import Published
@@ -259,7 +260,7 @@ def _refused(event: ev.Refused, message: pb.MatchEvent, match: Match) -> None:
         pb.StrikeCounted(
             seat=event.seat,
             ply=event.ply,
-            move=event.move.shown,
+            move=plain(event.move.shown),
             reason=refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{event.reason.value}"),
             strikes=event.strikes,
         )
@@ -274,7 +275,7 @@ def _rejected(event: ev.Rejected, message: pb.MatchEvent, match: Match) -> None:
             request_id=event.request,
             command=asked.command.value,
             ply=asked.ply or 0,
-            move=asked.move.shown if asked.move else "",
+            move=plain(asked.move.shown) if asked.move else "",
             refusal=refusal_message(rejection(event)),
         )
     )

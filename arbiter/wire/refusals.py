@@ -12,6 +12,7 @@ from google.rpc import status_pb2
 from grpc_status import rpc_status
 
 from arbiter.errors import Reason, Refusal
+from arbiter.plain_text import plain
 
 _Code = grpc.StatusCode
 
@@ -74,15 +75,15 @@ def refusal_message(refusal: Refusal) -> refusal_pb2.Refusal:
     return refusal_pb2.Refusal(
         reason=refusal_pb2.RefusalReason.Value(f"REFUSAL_REASON_{refusal.reason.value}"),
         code=code_of(refusal.reason).value[0],
-        message=refusal.message,
-        facts=refusal.facts,
+        message=plain(refusal.message),
+        facts={name: plain(fact) for name, fact in refusal.facts.items()},
     )
 
 
 def refusal_status(refusal: Refusal) -> grpc.Status:
     """Return a refusal as a call's final status, cut to the size of trailers. The message is in its details."""
-    message = _cut(refusal.message)
-    facts = {name: fact[:LONGEST_FACT] for name, fact in refusal.facts.items()}
+    message = _cut(plain(refusal.message))
+    facts = {name: plain(fact)[:LONGEST_FACT] for name, fact in refusal.facts.items()}
     details = any_pb2.Any()
     details.Pack(refusal_message(Refusal(refusal.reason, message, **facts)))
     status: grpc.Status = rpc_status.to_status(

@@ -11,7 +11,9 @@ import httpx
 import pytest
 
 from arbiter.service.players.accounts import Scope
+from arbiter.service.ports.directory import Player
 from tests.rpc.servers import ONE_OR_TWO
+from tests.test_plain_text import HOSTILE
 from tests.web.site import Elements, Site, site
 
 HERE = {"origin": "http://page"}
@@ -188,3 +190,13 @@ async def test_a_session_that_was_ended_elsewhere_is_anonymous(page: Site) -> No
         answer = await page.browser.get(path, follow_redirects=True)
         assert answer.status_code in (200, 403), path
         assert "Sign out" not in answer.text
+
+
+async def test_a_text_that_was_stored_before_there_was_a_rule_is_shown_safely(page: Site) -> None:
+    old = Player("old", 1, about=f"<b>{HOSTILE}", bot_name=HOSTILE, bot_version=HOSTILE)
+    assert await page.server.arbiter.accounts._directory.add_player(old, None)
+    await sign_in(page, await token_of(page, "alice"))
+    for path in ("/players/old", "/players", "/leaderboard"):
+        shown = (await page.get(path)).text
+        assert shown.replace("\n", "").isprintable(), path
+    assert "\\x1b]0;title" in (await page.get("/players/old")).text

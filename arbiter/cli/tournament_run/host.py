@@ -16,11 +16,10 @@ from typing import Final, NamedTuple, Protocol, Self
 
 import arbiter_client as arb
 from arbiter_client import credentials
-from rich.console import Console
 
 from arbiter.bootstrap import create_tokens
 from arbiter.cli.failure import INTERRUPTED, Failure
-from arbiter.cli.terminal import on_terminal
+from arbiter.cli.terminal import PlainConsole, on_terminal
 from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
 from arbiter.cli.tournament_run.processes import Processes
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
@@ -275,10 +274,10 @@ def _first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return Failure(str(error)) if isinstance(error, arb.ClientError) else error
 
 
-def console() -> Console:
+def console() -> PlainConsole:
     """Return the console of a run: as wide as its terminal; in a file, wide enough for tables."""
     width = None if on_terminal() else FILE_WIDTH
-    return Console(highlight=False, markup=False, force_terminal=on_terminal(), width=width)
+    return PlainConsole(force_terminal=on_terminal(), width=width)
 
 
 def cores() -> int:

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal, argument_invalid
-from arbiter.matches.answers import LONGEST_NOTE, check_words
+from arbiter.matches.answers import LONGEST_NOTE
 from arbiter.matches.requests import check_request_id
+from arbiter.plain_text import check_plain
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
@@ -226,7 +227,7 @@ class TournamentGate:
     async def cancel(self, call: Call, change: Change, note: str) -> Tournament:
         """Cancel a tournament. `note` says why."""
         caller = await self._organiser(call, Action.CANCEL_TOURNAMENT, change)
-        check_words("note", note, LONGEST_NOTE)
+        check_plain(note, "note", LONGEST_NOTE)
         return await self._tournaments.act(change.tournament_id, do.Cancel(caller.player, change.request_id, note))
 
     async def _organiser(self, call: Call, action: Action, change: Change) -> Caller:

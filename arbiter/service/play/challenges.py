@@ -17,6 +17,7 @@ from arbiter.matches.events import Created
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import check_request_id
+from arbiter.plain_text import check_plain
 from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem
@@ -199,12 +200,7 @@ class Challenges:
 
         Raises Refusal CHALLENGE_NOT_FOUND, ARGUMENT_INVALID.
         """
-        if len(reason) > LONGEST_REASON or "\0" in reason:
-            raise argument_invalid(
-                f"a text of {len(reason)} characters",
-                "reason",
-                f"at most {LONGEST_REASON} characters, none of them NUL",
-            )
+        check_plain(reason, "reason", LONGEST_REASON)
         challenge = await self._directory.challenge(challenge_id) if findable(challenge_id) else None
         if challenge is None or caller.player not in (challenge.challenger, challenge.opponent):
             raise _not_open(challenge_id)

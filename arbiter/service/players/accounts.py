@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
+from arbiter.plain_text import check_plain
 from arbiter.service.lookup import findable
 from arbiter.service.players.names import check_new_name
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token
@@ -135,7 +136,7 @@ class Accounts:
         invited = not privileged and self.registration == "invitation"
         if invited and not invitation:
             raise _uninvited("this server registers players by invitation only: give an invitation")
-        player = Player(check_new_name(name), self._clock.now_ms(), about=_text(about, "about", LONGEST_ABOUT))
+        player = Player(check_new_name(name), self._clock.now_ms(), about=check_plain(about, "about", LONGEST_ABOUT))
         token, secret = self._token(player.name, PLAYER_SCOPES, "first token")
         try:
             if not await self._directory.add_player(player, token, digest_of(invitation) if invited else ""):
@@ -175,18 +176,16 @@ class Accounts:
 
     async def describe(self, caller: Caller, about: str) -> Player:
         """Change the caller's description of itself. Raises Refusal ARGUMENT_INVALID."""
-        return await self._change(caller.player, about=_text(about, "about", LONGEST_ABOUT))
+        return await self._change(caller.player, about=check_plain(about, "about", LONGEST_ABOUT))
 
     async def introduce(
         self, name: str, bot_name: str, bot_version: str, games: Sequence[str], most_matches: int
     ) -> Player:
         """Store what a bot's hello says about it. Raises Refusal ARGUMENT_INVALID, PLAYER_NOT_FOUND."""
-        if not bot_version.isprintable():
-            raise argument_invalid(bot_version, "bot_version", f"at most {LONGEST_BOT} printable characters")
         return await self._change(
             name,
-            bot_name=_text(bot_name, "bot_name", LONGEST_BOT),
-            bot_version=_text(bot_version, "bot_version", LONGEST_BOT),
+            bot_name=check_plain(bot_name, "bot_name", LONGEST_BOT),
+            bot_version=check_plain(bot_version, "bot_version", LONGEST_BOT),
             games=tuple(games),
             most_matches=most_matches,
         )
@@ -212,7 +211,7 @@ class Accounts:
 
         Raises Refusal PLAYER_NOT_FOUND, ARGUMENT_INVALID.
         """
-        version = _text(bot_version, "bot_version", LONGEST_BOT)
+        version = check_plain(bot_version, "bot_version", LONGEST_BOT)
         return await self._change(name, badge_version=version, badge_ms=self._clock.now_ms() if version else 0)
 
     async def create_token(self, caller: Caller, name: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
@@ -231,7 +230,7 @@ class Accounts:
                 caller.require(Scope.ADMIN)
             for scope in wanted:
                 caller.require(scope)
-        token, secret = self._token(name, wanted, _text(note, "note", LONGEST_NOTE))
+        token, secret = self._token(name, wanted, check_plain(note, "note", LONGEST_NOTE))
         if name != caller.player:
             await self._make_sure_of(name)
         most = self._limits.tokens_of_player
@@ -344,11 +343,3 @@ def _exists(name: str, there: str) -> Refusal:
 
 def _uninvited(sentence: str) -> Refusal:
     return Refusal(Reason.REGISTRATION_CLOSED, sentence, mode="invitation")
-
-
-def _text(text: str, where: str, most: int) -> str:
-    if len(text) > most or "\0" in text:
-        raise argument_invalid(
-            f"a text of {len(text)} characters", where, f"at most {most} characters, none of them NUL"
-        )
-    return text

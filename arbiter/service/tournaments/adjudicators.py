@@ -27,6 +27,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol
 
+from arbiter.plain_text import plain
+
 LONGEST_WORDS: Final = 300  #: characters of a verdict's note
 
 
@@ -104,5 +106,4 @@ def checked(verdict: object) -> AdjudicatedEnd | None:
     winner, note = verdict
     if winner not in (0, 1, 2):
         raise ValueError(f"winner is {winner!r:.100}, expected 0, 1 or 2")
-    words = "".join(letter if letter.isprintable() else " " for letter in str(note)[:LONGEST_WORDS])
-    return AdjudicatedEnd(int(winner), words.strip())
+    return AdjudicatedEnd(int(winner), plain(str(note).strip())[:LONGEST_WORDS])

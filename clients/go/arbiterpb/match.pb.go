@@ -2813,7 +2813,7 @@ type StrikeCounted struct {
 	Seat int32 `protobuf:"varint,1,opt,name=seat,proto3" json:"seat,omitempty"`
 	// The ply it answered.
 	Ply int32 `protobuf:"varint,2,opt,name=ply,proto3" json:"ply,omitempty"`
-	// The text, cut to 200 characters.
+	// The text, cut to 200 characters; characters that can't be printed are escaped, as \x1b.
 	Move string `protobuf:"bytes,3,opt,name=move,proto3" json:"move,omitempty"`
 	// MOVE_ILLEGAL or MOVE_MALFORMED.
 	Reason RefusalReason `protobuf:"varint,4,opt,name=reason,proto3,enum=arbiter.v1.RefusalReason" json:"reason,omitempty"`
@@ -2900,7 +2900,7 @@ type RequestRejected struct {
 	Command string `protobuf:"bytes,3,opt,name=command,proto3" json:"command,omitempty"`
 	// The ply that a move was for; 0 for other requests.
 	Ply int32 `protobuf:"varint,4,opt,name=ply,proto3" json:"ply,omitempty"`
-	// The move's text, cut to 200 characters; empty for other requests.
+	// The move's text, cut to 200 characters, escaped as in StrikeCounted; empty for other requests.
 	Move string `protobuf:"bytes,5,opt,name=move,proto3" json:"move,omitempty"`
 	// The answer.
 	Refusal       *Refusal `protobuf:"bytes,6,opt,name=refusal,proto3" json:"refusal,omitempty"`

@@ -285,7 +285,7 @@ type ClientHello struct {
 	Software string `protobuf:"bytes,2,opt,name=software,proto3" json:"software,omitempty"`
 	// Its version.
 	SoftwareVersion string `protobuf:"bytes,3,opt,name=software_version,json=softwareVersion,proto3" json:"software_version,omitempty"`
-	// The bot's name, for people.
+	// The bot's name, for people; at most 100 printable characters.
 	BotName string `protobuf:"bytes,4,opt,name=bot_name,json=botName,proto3" json:"bot_name,omitempty"`
 	// The bot's version, at most 100 printable characters; rated apart from other versions.
 	BotVersion string `protobuf:"bytes,5,opt,name=bot_version,json=botVersion,proto3" json:"bot_version,omitempty"`

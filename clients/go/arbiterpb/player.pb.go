@@ -228,7 +228,7 @@ type RegisterPlayerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The player's description of itself; at most 500 characters.
+	// The player's description of itself; at most 500 characters, all printable.
 	About string `protobuf:"bytes,2,opt,name=about,proto3" json:"about,omitempty"`
 	// The invitation, if the server requires one.
 	Invitation    string `protobuf:"bytes,3,opt,name=invitation,proto3" json:"invitation,omitempty"`
@@ -639,7 +639,7 @@ func (x *ListPlayersResponse) GetNextPageToken() string {
 // Changes the caller's profile.
 type UpdateProfileRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The player's description of itself; at most 500 characters.
+	// The player's description of itself; at most 500 characters, all printable.
 	About         string `protobuf:"bytes,1,opt,name=about,proto3" json:"about,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1028,7 +1028,7 @@ type CreateTokenRequest struct {
 	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
 	// Its scopes; empty for play and observe.
 	Scopes []Scope `protobuf:"varint,2,rep,packed,name=scopes,proto3,enum=arbiter.v1.Scope" json:"scopes,omitempty"`
-	// Its purpose; at most 100 characters.
+	// Its purpose; at most 100 characters, all printable.
 	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1704,7 +1704,7 @@ type DeclineChallengeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The challenge.
 	ChallengeId string `protobuf:"bytes,1,opt,name=challenge_id,json=challengeId,proto3" json:"challenge_id,omitempty"`
-	// The reason, for the challenger; at most 200 characters.
+	// The reason, for the challenger; at most 200 characters, all printable.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

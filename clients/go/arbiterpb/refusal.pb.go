@@ -57,7 +57,8 @@ const (
 	RefusalReason_REFUSAL_REASON_MATCH_NOT_FOUND RefusalReason = 9
 	// NOT_FOUND. Facts: id.
 	RefusalReason_REFUSAL_REASON_PLAYER_NOT_FOUND RefusalReason = 10
-	// NOT_FOUND. Facts: id.
+	// NOT_FOUND. Facts: id. It is empty if what was given can't be the id of a token: a secret, given by mistake, is not
+	// repeated.
 	RefusalReason_REFUSAL_REASON_TOKEN_NOT_FOUND RefusalReason = 11
 	// NOT_FOUND. There is no such challenge or seek, or it is no longer open. Facts: id.
 	RefusalReason_REFUSAL_REASON_CHALLENGE_NOT_FOUND RefusalReason = 12

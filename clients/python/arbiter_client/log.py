@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import logging
 import sys
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 
 from arbiter_client.errors import BotFailed, ClientError
 
 
+def _plain(text: str) -> str:
+    """Return a text with each character escaped that can't be printed, except line ends: other people wrote some."""
+    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+
+
+class _Plain(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        one_line = copy(record)
+        one_line.msg, one_line.args = record.getMessage().replace("\n", "\\n"), None
+        return _plain(super().format(one_line))
+
+
 def show(quiet: bool = False, verbose: bool = False) -> None:
     """Log where the bot plays, and the beginning and end of its matches; with `quiet` only problems."""
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Plain("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[handler])
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     logging.getLogger("arbiter_client").setLevel(level)
 
@@ -23,7 +38,7 @@ def end_with_a_line() -> None:
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if isinstance(error, ClientError) and not isinstance(error, BotFailed):  # which needs its traceback
-            sys.stderr.write(f"{Path(sys.argv[0]).name}: {error}\n")
+            sys.stderr.write(f"{Path(sys.argv[0]).name}: {_plain(str(error))}\n")
         else:
             usual(kind, error, trace)
 

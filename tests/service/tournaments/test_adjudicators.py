@@ -181,7 +181,7 @@ def test_an_invalid_verdict_is_refused(said: Any) -> None:
 def test_the_text_of_a_verdict_is_cut_to_fit_the_record() -> None:
     verdict = checked(AdjudicatedEnd(1, "over\0" + "é" * 1_000))
     assert verdict is not None
-    assert verdict.note == "over " + "é" * 295
+    assert verdict.note == r"over\x00" + "é" * 292
     assert checked(None) is None
 
 

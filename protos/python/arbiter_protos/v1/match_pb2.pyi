@@ -1403,7 +1403,7 @@ class StrikeCounted(_message.Message):
     ply: _builtins.int
     """The ply it answered."""
     move: _builtins.str
-    """The text, cut to 200 characters."""
+    """The text, cut to 200 characters; characters that can't be printed are escaped, as \\x1b."""
     reason: _refusal_pb2.RefusalReason.ValueType
     """MOVE_ILLEGAL or MOVE_MALFORMED."""
     strikes: _builtins.int
@@ -1448,7 +1448,7 @@ class RequestRejected(_message.Message):
     ply: _builtins.int
     """The ply that a move was for; 0 for other requests."""
     move: _builtins.str
-    """The move's text, cut to 200 characters; empty for other requests."""
+    """The move's text, cut to 200 characters, escaped as in StrikeCounted; empty for other requests."""
     @_builtins.property
     def refusal(self) -> _refusal_pb2.Refusal:
         """The answer."""

@@ -147,7 +147,7 @@ class ClientHello(_message.Message):
     software_version: _builtins.str
     """Its version."""
     bot_name: _builtins.str
-    """The bot's name, for people."""
+    """The bot's name, for people; at most 100 printable characters."""
     bot_version: _builtins.str
     """The bot's version, at most 100 printable characters; rated apart from other versions."""
     most_matches: _builtins.int

@@ -133,7 +133,7 @@ class RegisterPlayerRequest(_message.Message):
     name: _builtins.str
     """The name."""
     about: _builtins.str
-    """The player's description of itself; at most 500 characters."""
+    """The player's description of itself; at most 500 characters, all printable."""
     invitation: _builtins.str
     """The invitation, if the server requires one."""
     def __init__(
@@ -332,7 +332,7 @@ class UpdateProfileRequest(_message.Message):
 
     ABOUT_FIELD_NUMBER: _builtins.int
     about: _builtins.str
-    """The player's description of itself; at most 500 characters."""
+    """The player's description of itself; at most 500 characters, all printable."""
     def __init__(
         self,
         *,
@@ -526,7 +526,7 @@ class CreateTokenRequest(_message.Message):
     player: _builtins.str
     """The player; empty for the caller. If the caller has scope admin, a player that does not exist is created."""
     note: _builtins.str
-    """Its purpose; at most 100 characters."""
+    """Its purpose; at most 100 characters, all printable."""
     @_builtins.property
     def scopes(self) -> _containers.RepeatedScalarFieldContainer[Global___Scope.ValueType]:
         """Its scopes; empty for play and observe."""
@@ -858,7 +858,7 @@ class DeclineChallengeRequest(_message.Message):
     challenge_id: _builtins.str
     """The challenge."""
     reason: _builtins.str
-    """The reason, for the challenger; at most 200 characters."""
+    """The reason, for the challenger; at most 200 characters, all printable."""
     def __init__(
         self,
         *,

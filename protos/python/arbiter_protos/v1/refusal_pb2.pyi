@@ -52,7 +52,9 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     REFUSAL_REASON_PLAYER_NOT_FOUND: _RefusalReason.ValueType  # 10
     """NOT_FOUND. Facts: id."""
     REFUSAL_REASON_TOKEN_NOT_FOUND: _RefusalReason.ValueType  # 11
-    """NOT_FOUND. Facts: id."""
+    """NOT_FOUND. Facts: id. It is empty if what was given can't be the id of a token: a secret, given by mistake, is not
+    repeated.
+    """
     REFUSAL_REASON_CHALLENGE_NOT_FOUND: _RefusalReason.ValueType  # 12
     """NOT_FOUND. There is no such challenge or seek, or it is no longer open. Facts: id."""
     REFUSAL_REASON_REQUEST_ID_REUSED: _RefusalReason.ValueType  # 13
@@ -139,7 +141,9 @@ REFUSAL_REASON_MATCH_NOT_FOUND: RefusalReason.ValueType  # 9
 REFUSAL_REASON_PLAYER_NOT_FOUND: RefusalReason.ValueType  # 10
 """NOT_FOUND. Facts: id."""
 REFUSAL_REASON_TOKEN_NOT_FOUND: RefusalReason.ValueType  # 11
-"""NOT_FOUND. Facts: id."""
+"""NOT_FOUND. Facts: id. It is empty if what was given can't be the id of a token: a secret, given by mistake, is not
+repeated.
+"""
 REFUSAL_REASON_CHALLENGE_NOT_FOUND: RefusalReason.ValueType  # 12
 """NOT_FOUND. There is no such challenge or seek, or it is no longer open. Facts: id."""
 REFUSAL_REASON_REQUEST_ID_REUSED: RefusalReason.ValueType  # 13

@@ -1437,7 +1437,7 @@ export type StrikeCounted = Message<"arbiter.v1.StrikeCounted"> & {
   ply: number;
 
   /**
-   * The text, cut to 200 characters.
+   * The text, cut to 200 characters; characters that can't be printed are escaped, as \x1b.
    *
    * @generated from field: string move = 3;
    */
@@ -1501,7 +1501,7 @@ export type RequestRejected = Message<"arbiter.v1.RequestRejected"> & {
   ply: number;
 
   /**
-   * The move's text, cut to 200 characters; empty for other requests.
+   * The move's text, cut to 200 characters, escaped as in StrikeCounted; empty for other requests.
    *
    * @generated from field: string move = 5;
    */

@@ -172,7 +172,7 @@ export type ClientHello = Message<"arbiter.v1.ClientHello"> & {
   softwareVersion: string;
 
   /**
-   * The bot's name, for people.
+   * The bot's name, for people; at most 100 printable characters.
    *
    * @generated from field: string bot_name = 4;
    */

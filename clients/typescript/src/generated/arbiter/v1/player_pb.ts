@@ -124,7 +124,7 @@ export type RegisterPlayerRequest = Message<"arbiter.v1.RegisterPlayerRequest"> 
   name: string;
 
   /**
-   * The player's description of itself; at most 500 characters.
+   * The player's description of itself; at most 500 characters, all printable.
    *
    * @generated from field: string about = 2;
    */
@@ -321,7 +321,7 @@ export const ListPlayersResponseSchema: GenMessage<ListPlayersResponse> = /*@__P
  */
 export type UpdateProfileRequest = Message<"arbiter.v1.UpdateProfileRequest"> & {
   /**
-   * The player's description of itself; at most 500 characters.
+   * The player's description of itself; at most 500 characters, all printable.
    *
    * @generated from field: string about = 1;
    */
@@ -531,7 +531,7 @@ export type CreateTokenRequest = Message<"arbiter.v1.CreateTokenRequest"> & {
   scopes: Scope[];
 
   /**
-   * Its purpose; at most 100 characters.
+   * Its purpose; at most 100 characters, all printable.
    *
    * @generated from field: string note = 3;
    */
@@ -875,7 +875,7 @@ export type DeclineChallengeRequest = Message<"arbiter.v1.DeclineChallengeReques
   challengeId: string;
 
   /**
-   * The reason, for the challenger; at most 200 characters.
+   * The reason, for the challenger; at most 200 characters, all printable.
    *
    * @generated from field: string reason = 2;
    */

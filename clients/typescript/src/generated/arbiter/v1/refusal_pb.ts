@@ -149,7 +149,8 @@ export enum RefusalReason {
   PLAYER_NOT_FOUND = 10,
 
   /**
-   * NOT_FOUND. Facts: id.
+   * NOT_FOUND. Facts: id. It is empty if what was given can't be the id of a token: a secret, given by mistake, is not
+   * repeated.
    *
    * @generated from enum value: REFUSAL_REASON_TOKEN_NOT_FOUND = 11;
    */
