@@ -59,6 +59,7 @@ COURSES: Final = (
     Course("elevation", 100),
     Course("pods", 200, 8),
     Course("pods", None, 100, placing, "placing whenever possible"),
+    Course("chess", 40),
 )
 
 

@@ -117,7 +117,7 @@ class StrengthPlan:
     second: str = "greedy"
     games: int = 40
     move_ms: int = 50
-    variants: tuple[str, ...] = tuple(registry.BUNDLED)
+    variants: tuple[str, ...] = tuple(registry.SEED)
 
 
 def settings(arguments: Sequence[str]) -> StrengthPlan:

@@ -189,6 +189,7 @@ def _refuse(word: str) -> Any:
 class Facts:
     """Facts that hold for every variant of a game. `seats` names the players of seat 1 and seat 2, as the rules do.
 
+    `position_text` says how positions are written, for a game that does not write them as the others do.
     `designer` is '' for a traditional game, and 'unknown' where nobody knows. `aliases` has examples of texts that
     `Game.canonical` reads as moves, each with the move.
     """
@@ -204,6 +205,7 @@ class Facts:
     draw_offers: bool = False
     letters: Mapping[str, str] | None = None  #: piece letter (upper case) to the piece's name
     material: str = ""  #: what `Game.material` counts, in words; '' if a count does not show who is ahead
+    position_text: str = ""
     aliases: tuple[tuple[str, str], ...] = ()
     faces: str = ""  #: letters of the pieces whose `facing` is a face, written as its number, instead of a direction
 

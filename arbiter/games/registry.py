@@ -1,4 +1,4 @@
-"""The available games: the five that come with the arbiter, and those of installed packages.
+"""The available games: those that come with the arbiter, and those of installed packages.
 
 A package adds a game through the entry point group `arbiter.games`: the name is the game's id, the object is a subclass
 of `arbiter.games.contract.Game`.
@@ -14,12 +14,16 @@ from importlib.resources import files
 from arbiter.errors import Reason, Refusal, parameter_invalid, shortened
 from arbiter.games.contract import AnyGame, Value
 
+SEED = ("circle-of-life", "elevation", "hop-it", "pods", "pondlife")
+"""The games that the arbiter was made for: those of its demo, its conformance kit, and the clients' shared vectors."""
+
 BUNDLED = {
     "circle-of-life": "arbiter.games.circle_of_life:CircleOfLife",
     "elevation": "arbiter.games.elevation:Elevation",
     "hop-it": "arbiter.games.hop_it:HopIt",
     "pods": "arbiter.games.pods:Pods",
     "pondlife": "arbiter.games.pondlife:Pondlife",
+    "chess": "arbiter.games.chess:Chess",
 }
 
 GROUP = "arbiter.games"

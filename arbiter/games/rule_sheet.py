@@ -74,7 +74,7 @@ def sheet(game: AnyGame) -> str:
         f"{registry.rules_text(game).rstrip()}\n\n{MARKS}\n\n{cells(game)}\n\n"
         f"## Moves\n\nEach of these is legal somewhere in a game of `{game.variant}`. `moves` lists those of your "
         f"position in `arbiter play`.\n\n{moves}\n\n"
-        f"## Positions\n\n{POSITIONS.format(order=ORDERS[game.board.tile])}\n\n"
+        f"## Positions\n\n{_position_text(game)}\n\n"
         f"`arbiter show {game.facts.id} POSITION` draws a position. The start:\n\n"
         f"    {game.text(start)}{then}\n"
     )
@@ -87,8 +87,11 @@ def cells(game: AnyGame) -> str:
 
 def positions(game: AnyGame) -> str:
     """Return how positions of a game are written, with the initial one, as Markdown."""
-    order = POSITIONS.format(order=ORDERS[game.board.tile])
-    return f"## Positions\n\n{order} The start:\n\n    {game.text(game.initial())}"
+    return f"## Positions\n\n{_position_text(game)} The start:\n\n    {game.text(game.initial())}"
+
+
+def _position_text(game: AnyGame) -> str:
+    return game.facts.position_text or POSITIONS.format(order=ORDERS[game.board.tile])
 
 
 def examples(game: AnyGame) -> list[Example]:

@@ -50,12 +50,12 @@ def test_a_row_for_each_variant() -> None:
 
 
 def test_the_command_line_says_what_is_played(capsys: pytest.CaptureFixture[str]) -> None:
-    assert settings([]).variants == tuple(registry.BUNDLED)
+    assert settings([]).variants == tuple(registry.SEED)
     assert settings(["--second", "random", "--games", "4", "pods(size=5)"]) == StrengthPlan(
         "mcts", "random", 4, 50, ("pods(size=5)",)
     )
-    for wrong in (["chess"], ["--games", "0"], ["--first", "nobody"]):
+    for wrong in (["ludo"], ["--games", "0"], ["--first", "nobody"]):
         with pytest.raises(SystemExit) as done:
             settings(wrong)
         assert done.value.code == 2
-    assert "there is no game 'chess'" in capsys.readouterr().err
+    assert "there is no game 'ludo'" in capsys.readouterr().err

@@ -139,7 +139,7 @@ def test_a_port_in_use_gets_one_line(tmp_path: Path) -> None:
         (("--resume", "--rounds", "3"), "--resume continues a run with the settings that it began with"),
         (("--concurrency", "0"), "0 games at once are too few"),
         (("--port", "70000"), "70000 is not a port"),
-        (("--games", "chess"), "there is no game 'chess'"),
+        (("--games", "ludo"), "there is no game 'ludo'"),
         (("--time", "soon"), "'soon' is not allowed"),
         (("--rounds", "0"), "'0' is not allowed"),
         (("--ladder", "0s"), "the demo's ladder needs an end"),

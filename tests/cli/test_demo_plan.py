@@ -12,7 +12,7 @@ from arbiter.cli.demo.plan import BOTS, LADDER_GAMES, DemoSettings, bots, canoni
 from arbiter.cli.demo.report import rated_games
 from arbiter.cli.failure import Failure
 from arbiter.errors import Refusal
-from arbiter.games.registry import BUNDLED
+from arbiter.games.registry import SEED
 from arbiter.ratings.counts import RatedGame
 from tests.cli.tournament_events import created, ended, progress_of
 
@@ -21,8 +21,8 @@ def test_the_swiss_is_played_in_every_game_and_the_ladder_in_short_ones() -> Non
     terms = DemoSettings(canonical(()))
     swiss, ladder = terms.swiss(), terms.ladder_spec()
     assert (swiss.format, ladder.format) == (arb.TournamentFormat.SWISS, arb.TournamentFormat.LADDER)
-    assert set(swiss.games) == set(BUNDLED)
-    assert swiss.at_once == len(BUNDLED)
+    assert set(swiss.games) == set(SEED)
+    assert swiss.at_once == len(SEED)
     assert set(ladder.games) == set(LADDER_GAMES)
     assert ladder.options.duration_ms == 30_000
     assert not ladder.options.validation, "a slow bot would spend half of the time in games against itself"

@@ -80,7 +80,7 @@ def test_a_transcript_has_one_line_of_json_for_each_event(arbiter: Arbiter, matc
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("match", "create", "chess", "alice", "bob"), "there is no game 'chess'"),
+        (("match", "create", "ludo", "alice", "bob"), "there is no game 'ludo'"),
         (("match", "create", "pods", "alice", "carol"), "there is no player 'carol'"),
         (("match", "create", "pods", "alice", "bob", "--time", "soon"), "'soon' is not allowed"),
         (("match", "show", "m0"), "m0"),

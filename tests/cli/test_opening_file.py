@@ -44,7 +44,7 @@ def test_lines_come_from_a_file_beside_the_specification(tmp_path: Path) -> None
         (SPEC, "# nothing\n", "holds no openings"),
         (SPEC, "pods a1\nhop-it\n", "lines.txt, line 2: expected a variant and its moves"),
         (SPEC, "pods nonsense\n", r"openings\.lines.*'nonsense'.*legal moves"),
-        (SPEC, "chess e4\n", "chess"),
+        (SPEC, "ludo e4\n", "ludo"),
         (SPEC + "lines = { pods = ['a1'] }\n", "pods a1\n", r"openings\.file.*no lines beside it"),
         (SPEC.replace('"lines.txt"', "7"), "pods a1\n", r"openings\.file.*the path of a file"),
     ],

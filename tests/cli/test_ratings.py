@@ -182,7 +182,7 @@ def test_an_honest_record_gets_no_warning(played: Server, arbiter: Arbiter) -> N
         (("ratings", "recompute", "/none"), "--key FILE"),
         (("ratings", "recompute", "/none.jsonl", "--key", "00" * 32), "can't read /none.jsonl"),
         (("ratings", "recompute", "/none", "--key", "00" * 32, "--anchor", "ann"), "'ann' is no anchor"),
-        (("ratings", "recompute", "/none", "--key", "00" * 32, "--game", "chess"), "chess"),
+        (("ratings", "recompute", "/none", "--key", "00" * 32, "--game", "ludo"), "ludo"),
         (("ratings", "arranged", "/none"), "--key FILE"),
     ],
 )

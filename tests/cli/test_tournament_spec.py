@@ -113,7 +113,7 @@ def test_a_trial_with_few_openings_gets_a_warning(file: Path, openings: str, mes
     ("old", "new", "place", "advice"),
     [
         ('time = "1m"', 'time = "1mm"', "line 4 (time)", "expected 5m, 5m+3s"),
-        ("hop-it", "chess", "line 3 (games)", "the games are circle-of-life"),
+        ("hop-it", "ludo", "line 3 (games)", "the games are circle-of-life"),
         ("rounds = 3", "rounds = 101", "line 7 (options.rounds)", "a whole number from 0 to 100"),
         ("rounds = 3", "laps = 3", "line 7 (options.laps)", "expected one of accelerated"),
         ("rounds = 3", "cycles = 2", "line 6 (options.rounds)", "the number of rounds, at least 1"),

@@ -56,7 +56,7 @@ def everybody() -> Iterator[list[Language]]:
 
 
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("games", [("hop-it",), pytest.param(tuple(registry.BUNDLED), marks=pytest.mark.soak)])
+@pytest.mark.parametrize("games", [("hop-it",), pytest.param(tuple(registry.SEED), marks=pytest.mark.soak)])
 def test_a_bot_of_each_language_meets_every_other(
     server: Server, everybody: list[Language], games: tuple[str, ...]
 ) -> None:

@@ -18,6 +18,7 @@ from arbiter.games.contract import Step
 from arbiter.testing import laws
 
 VARIANTS = {
+    "chess": ["chess"],
     "circle-of-life": ["circle-of-life", "circle-of-life(target=1)", "circle-of-life(target=60)"],
     "elevation": ["elevation", "elevation(tiles=0)", "elevation(tiles=20,start=SSDDFF)"],
     "hop-it": ["hop-it", "hop-it(duty=frog)", "hop-it(duty=none,start=frogs)", "hop-it(start=frogs-ahead)"],

@@ -25,7 +25,7 @@ def test_a_line_may_start_from_a_text_and_have_no_moves() -> None:
 @pytest.mark.parametrize(
     ("variant", "start", "moves", "reason", "fact"),
     [
-        ("chess", None, [], Reason.GAME_UNKNOWN, ("what", "chess")),
+        ("ludo", None, [], Reason.GAME_UNKNOWN, ("what", "ludo")),
         ("circle-of-life(target=0)", None, [], Reason.PARAMETER_INVALID, ("what", "0")),
         ("circle-of-life", "x", [], Reason.POSITION_MALFORMED, ("what", "x")),
         ("circle-of-life", None, ["e5", "e5"], Reason.MOVE_ILLEGAL, ("ply", "1")),

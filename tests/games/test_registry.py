@@ -135,7 +135,7 @@ def test_the_same_name_gives_the_same_game() -> None:
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        ("chess", Reason.GAME_UNKNOWN),
+        ("ludo", Reason.GAME_UNKNOWN),
         ("", Reason.GAME_UNKNOWN),
         ("Pods", Reason.GAME_UNKNOWN),
         ("pods ", Reason.GAME_UNKNOWN),

@@ -53,7 +53,7 @@ def test_a_match_is_created_with_canonical_names() -> None:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({"game": "chess"}, Reason.GAME_UNKNOWN),
+        ({"game": "ludo"}, Reason.GAME_UNKNOWN),
         ({"game": "pods(size=99)"}, Reason.PARAMETER_INVALID),
         ({"time": "soon"}, Reason.PARAMETER_INVALID),
         ({"time": "1m:soon"}, Reason.PARAMETER_INVALID),

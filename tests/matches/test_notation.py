@@ -87,7 +87,7 @@ def test_dates(at: int) -> None:
     [
         ("", "line 1: expected a tag"),
         ("1. 3 *", "line 1: expected a tag"),
-        ('[Game "chess"]\n\n*', "line 1: there is no game 'chess'"),
+        ('[Game "ludo"]\n\n*', "line 1: there is no game 'ludo'"),
         ('[Game "heap"]\n[Game "heap"]\n\n*', "line 2: a second tag Game"),
         (HEAP, "expected a result"),
         (HEAP + "1. 3", "expected a result"),

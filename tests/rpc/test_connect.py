@@ -143,7 +143,7 @@ def _of(match: match_pb2.Match) -> match_pb2.GetTranscriptRequest:
     [
         ("GetMatch", match_pb2.GetMatchRequest(match_id="none"), "alice", Code.NOT_FOUND, "MATCH_NOT_FOUND"),
         ("GetMatch", match_pb2.GetMatchRequest(match_id="none"), "", Code.UNAUTHENTICATED, "TOKEN_INVALID"),
-        ("ListMatches", match_pb2.ListMatchesRequest(game="chess"), "alice", Code.INVALID_ARGUMENT, "GAME_UNKNOWN"),
+        ("ListMatches", match_pb2.ListMatchesRequest(game="ludo"), "alice", Code.INVALID_ARGUMENT, "GAME_UNKNOWN"),
         (
             "CreateTournament",
             tournament_pb2.CreateTournamentRequest(request_id="x"),

@@ -72,7 +72,7 @@ async def test_a_variant_is_described_completely(stubs: Stubs) -> None:
     assert (pods.game, pods.initial_position) == ("pods(size=3)", rules.text(rules.initial()))
     assert [cell.name for cell in pods.board.cells] == list(rules.board.names)
     assert pods.rules_text
-    await refused(stubs.games.GetGame(pb.GetGameRequest(game="chess")), Reason.GAME_UNKNOWN, what="chess")
+    await refused(stubs.games.GetGame(pb.GetGameRequest(game="ludo")), Reason.GAME_UNKNOWN, what="ludo")
     wrong = pb.GetGameRequest(game="pods(size=99)")
     await refused(stubs.games.GetGame(wrong), Reason.PARAMETER_INVALID, what="99", where="pods(size=…)")
 
@@ -119,7 +119,7 @@ async def test_moves_of_a_match_at_any_ply_with_their_steps(stubs: Stubs) -> Non
     ("asked", "reason", "facts"),
     [
         (pb.LegalMovesRequest(), Reason.ARGUMENT_INVALID, {"where": "at"}),
-        (line("chess"), Reason.GAME_UNKNOWN, {"what": "chess"}),
+        (line("ludo"), Reason.GAME_UNKNOWN, {"what": "ludo"}),
         (line("pods(size=x)"), Reason.PARAMETER_INVALID, {"what": "x"}),
         (line("pods", position="rubbish"), Reason.POSITION_MALFORMED, {}),
         (line("circle-of-life", "rubbish"), Reason.MOVE_MALFORMED, {"ply": "0", "move": "rubbish"}),

@@ -66,7 +66,7 @@ async def test_the_same_request_creates_the_same_match(stubs: Stubs) -> None:
 @pytest.mark.parametrize(
     ("fields", "reason", "facts"),
     [
-        ({"game": "chess"}, Reason.GAME_UNKNOWN, {"what": "chess"}),
+        ({"game": "ludo"}, Reason.GAME_UNKNOWN, {"what": "ludo"}),
         ({"game": "pods(size=x)"}, Reason.PARAMETER_INVALID, {"what": "x"}),
         ({"time_control": "soon"}, Reason.PARAMETER_INVALID, {}),
         ({"policy": pb.Policy(illegal_moves=0)}, Reason.PARAMETER_INVALID, {"where": "policy.illegal_moves"}),

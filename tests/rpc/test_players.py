@@ -107,7 +107,7 @@ async def test_challenges_and_seeks(stubs: Stubs) -> None:
     for opponent, proposed, reason in (
         ("nobody", terms(), Reason.PLAYER_NOT_FOUND),
         ("alice", terms(), Reason.ARGUMENT_INVALID),
-        ("bob", terms("chess"), Reason.GAME_UNKNOWN),
+        ("bob", terms("ludo"), Reason.GAME_UNKNOWN),
         ("bob", terms(time="soon"), Reason.PARAMETER_INVALID),
     ):
         wrong = pb.CreateChallengeRequest(request_id="w", opponent=opponent, terms=proposed)

@@ -239,7 +239,7 @@ async def test_versions_are_compared(scripted: ScriptedServer) -> None:
 @pytest.mark.parametrize(
     ("method", "request_", "reason"),
     [
-        ("GetLeaderboard", pb.GetLeaderboardRequest(game="chess"), Reason.GAME_UNKNOWN),
+        ("GetLeaderboard", pb.GetLeaderboardRequest(game="ludo"), Reason.GAME_UNKNOWN),
         ("GetLeaderboard", pb.GetLeaderboardRequest(game="pods(size=99)"), Reason.PARAMETER_INVALID),
         ("GetLeaderboard", pb.GetLeaderboardRequest(page_size=-1), Reason.ARGUMENT_INVALID),
         ("GetLeaderboard", pb.GetLeaderboardRequest(page_token="7"), Reason.ARGUMENT_INVALID),

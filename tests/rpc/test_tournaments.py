@@ -377,7 +377,7 @@ async def test_an_impossible_specification_is_refused(stubs: Stubs) -> None:
     invalid = Reason.PARAMETER_INVALID
     await refused(create(options=pb.TournamentOptions()), invalid, where="options.rounds")
     await refused(create(time="soon"), invalid)
-    await refused(create(games=["chess"]), Reason.GAME_UNKNOWN)
+    await refused(create(games=["ludo"]), Reason.GAME_UNKNOWN)
     await refused(create(policy=pb.TournamentPolicy(illegal_moves=0)), invalid, where="policy.illegal_moves")
     await refused(create(openings=pb.Openings(lines=[pb.OpeningLine(game="pods", moves=["castles"])])), invalid)
     await create()

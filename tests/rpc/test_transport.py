@@ -96,7 +96,7 @@ async def test_a_server_that_is_cut_off_from_its_store_is_not_for_clients_until_
 async def test_the_health_of_a_service_that_is_not_there() -> None:
     async with served() as server:
         health: Any = health_pb2_grpc.HealthStub(server.channel)
-        unknown = health_pb2.HealthCheckRequest(service="chess")
+        unknown = health_pb2.HealthCheckRequest(service="ludo")
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await health.Check(unknown)
         assert caught.value.code() is grpc.StatusCode.NOT_FOUND

@@ -16,7 +16,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def test_every_bundled_game_is_drawn_and_none_overlaps_another() -> None:
-    assert set(POSITIONS) == set(registry.classes())
+    assert set(POSITIONS) == set(registry.SEED)
     root = ElementTree.fromstring(sheet(list(boards()), COLUMNS, 100.0, "all"))
     places = [
         tuple(float(inner.attrib[name]) for name in ("x", "y", "width", "height"))

@@ -49,7 +49,7 @@ def test_they_are_valid(name: str) -> None:
 def test_there_is_one_of_every_game_control_kind_and_result() -> None:
     matches = [verified_transcript(name).match for name in NAMES]
     events = [event for name in NAMES for event in verified_transcript(name).events]
-    assert set(registry.BUNDLED) <= {match.game.facts.id for match in matches}
+    assert set(registry.SEED) <= {match.game.facts.id for match in matches}
     assert len({type(match.controls[0]) for match in matches}) == 8
     assert any(match.controls[0] != match.controls[1] for match in matches)
     assert {event.kind for event in events} == set(EventKind)

@@ -70,7 +70,7 @@ def test_every_kind_of_item_is_among_the_items() -> None:
     }
 
 
-@pytest.mark.parametrize("game", registry.BUNDLED)
+@pytest.mark.parametrize("game", registry.SEED)
 def test_every_kind_of_end_is_in_a_line_of_the_game(game: str) -> None:
     vectors = load(f"positions/{game}.json")
     facts = registry.classes()[game].facts

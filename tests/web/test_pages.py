@@ -109,7 +109,7 @@ async def test_a_wrong_number_of_a_ply_shows_the_end(page: Site) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("path", ["/", "/leaderboard", "/games/elevation", "/games/pods"])
 async def test_the_first_view_is_small(page: Site, path: str) -> None:
-    for game in registry.classes():
+    for game in registry.SEED:
         await played(page.server, game, 2)
         await played(page.server, game, 2)
     match = await played(page.server, "circle-of-life", 40, resign=True)

@@ -98,7 +98,7 @@ def test_all_values_that_a_person_can_write_are_read() -> None:
     ("field", "text", "said"),
     [
         ("name", " ", "1 to 100 printable characters"),
-        ("more_games", "chess", "there is no game 'chess'"),
+        ("more_games", "ludo", "there is no game 'ludo'"),
         ("more_games", "pods(size=99)", "size"),
         ("time", "soon", "expected 5m"),
         ("options__rounds", "", "the number of rounds"),

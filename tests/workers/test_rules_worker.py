@@ -97,7 +97,7 @@ def test_the_cache_has_a_maximal_number_of_lines() -> None:
 
 
 def test_a_worker_says_when_it_is_ready_and_answers_until_its_input_ends() -> None:
-    jobs = [("play_moves", (GAME, "", (), 0, False, 9)), ("legal_moves", ("chess", "", (), False, 9, 9, 9))]
+    jobs = [("play_moves", (GAME, "", (), 0, False, 9)), ("legal_moves", ("ludo", "", (), False, 9, 9, 9))]
     out = io.BytesIO()
     serve(io.BytesIO(b"".join(frame(job, last=True) for job in jobs)), out)
     frames = decoded(out.getvalue())

@@ -81,7 +81,7 @@ def canonical(games: Sequence[str]) -> tuple[str, ...]:
 
     Raises Refusal GAME_UNKNOWN or PARAMETER_INVALID.
     """
-    return tuple(dict.fromkeys(registry.game(name).variant for name in games or registry.BUNDLED))
+    return tuple(dict.fromkeys(registry.game(name).variant for name in games or registry.SEED))
 
 
 def bots() -> tuple[BotEntry, ...]:

@@ -54,7 +54,7 @@ def _register(game: str) -> None:
     register(situation)
 
 
-for _game in registry.BUNDLED:
+for _game in registry.SEED:
     _register(_game)
 
 

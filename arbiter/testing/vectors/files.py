@@ -36,7 +36,7 @@ def generated(golden: Path) -> Iterator[tuple[str, bytes]]:
     yield "filters.json", laid_out(filters.vectors()).encode()
     yield "board_arrays.json", laid_out(board_arrays.vectors()).encode()
     yield "credentials.json", laid_out(credentials.vectors()).encode()
-    for game in registry.BUNDLED:
+    for game in registry.SEED:
         yield f"positions/{game}.json", laid_out(positions.vectors(game, golden)).encode()
     for name, data in transcripts.vectors():
         yield f"transcripts/{name}", data

@@ -103,7 +103,7 @@ def test_an_engine_that_disagrees_with_the_server_is_named() -> None:
     with pytest.raises(arb.BotFailed, match="are the versions the same"):
         standing(turn_in("pods", position="something else"))
     with pytest.raises(arb.BotFailed, match="can't follow match m1: GAME_UNKNOWN"):
-        standing(turn_in("pods", game="chess"))
+        standing(turn_in("pods", game="ludo"))
 
 
 def test_a_bot_with_a_seed_repeats_its_choices_in_each_match() -> None:

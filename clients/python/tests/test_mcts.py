@@ -20,7 +20,7 @@ from arbiter.games.contract import Game
 from arbiter.matches import clock as clocks
 from arbiter.matches import time_control
 
-FIVE = tuple(registry.BUNDLED)
+FIVE = tuple(registry.SEED)
 
 # In these positions at most one move in seven wins at once.
 WINS_IN_ONE = {

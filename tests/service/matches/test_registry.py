@@ -132,7 +132,7 @@ class TestCreate:
     async def test_a_mistake_is_named(self) -> None:
         server = InMemoryArbiter()
         for changed, reason in (
-            ({"game": "chess"}, Reason.GAME_UNKNOWN),
+            ({"game": "ludo"}, Reason.GAME_UNKNOWN),
             ({"time": "soon"}, Reason.PARAMETER_INVALID),
             ({"opening": ("a1", "?")}, Reason.MOVE_MALFORMED),
             ({"request": "\n"}, Reason.ARGUMENT_INVALID),

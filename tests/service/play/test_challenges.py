@@ -202,7 +202,7 @@ class TestChallenge:
         server = InMemoryArbiter()
         alice, _ = await pair(server)
         for terms, reason in (
-            (TERMS._replace(game="chess"), Reason.GAME_UNKNOWN),
+            (TERMS._replace(game="ludo"), Reason.GAME_UNKNOWN),
             (TERMS._replace(time_control="soon"), Reason.PARAMETER_INVALID),
             (TERMS._replace(seat=3), Reason.ARGUMENT_INVALID),
         ):

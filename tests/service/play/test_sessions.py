@@ -228,7 +228,7 @@ class TestFirstMessages:
         server = InMemoryArbiter()
         caller = await server.caller("alice")
         for hello, reason in (
-            (Hello(games=("chess",)), Reason.GAME_UNKNOWN),
+            (Hello(games=("ludo",)), Reason.GAME_UNKNOWN),
             (Hello(games=("pods",) * 101), Reason.ARGUMENT_INVALID),
             (Hello(most_matches=-1), Reason.ARGUMENT_INVALID),
             (Hello(bot_name="n" * 101), Reason.ARGUMENT_INVALID),

@@ -1,0 +1,318 @@
+"""Chess, by the FIDE Laws of Chess of 2023: rules, notation, and positions as FEN.
+
+Moves are written as in the Universal Chess Interface (`e2e4`, `e7e8q`, castling as the king's move `e1g1`). A position
+holds the keys of the positions since the last capture or pawn move, which is all that repetition can use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from arbiter.errors import Refusal
+from arbiter.games.chess_board import (
+    BOARD,
+    KEPT,
+    NOWHERE,
+    PROMOTIONS,
+    SEAT,
+    START,
+    can_be_taken,
+    has_move,
+    in_check,
+    is_dead,
+    is_safe,
+    moved,
+    targets,
+)
+from arbiter.games.chess_fen import Fields, read_fen, written
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Outcome, Piece, Ruling, Seat, Step, Value
+
+REASONS = (
+    EndReason("checkmate", "The player to move is in check and has no legal move, and loses.", Basis.TEXT),
+    EndReason("stalemate", "The player to move is not in check and has no legal move: a draw.", Basis.TEXT),
+    EndReason("dead_position", "Neither side has the material for any mate: a draw.", Basis.TEXT),
+    EndReason("fivefold_repetition", "The same position has occurred five times: a draw.", Basis.TEXT),
+    EndReason("seventy_five_moves", "75 moves of each side without capture or pawn move: a draw.", Basis.TEXT),
+    EndReason(
+        "threefold_repetition", "The player to move claims a position that has occurred three times.", Basis.TEXT
+    ),
+    EndReason(
+        "fifty_moves", "The player to move claims 50 moves of each side without capture or pawn move.", Basis.TEXT
+    ),
+)
+"""The end reasons, in the order in which they are asked; the last two by claim."""
+
+RULINGS = (
+    Ruling(
+        "claims",
+        "A draw can be claimed by the player to move, for the position that stands on the board, and not with a move "
+        "that is yet to be played.",
+        Basis.OURS,
+    ),
+    Ruling(
+        "dead positions",
+        "Only the material is looked at: kings alone, one bishop or knight, bishops on one colour.",
+        Basis.OURS,
+    ),
+    Ruling("same position", "An en passant cell counts only if a pawn may legally capture on it.", Basis.TEXT),
+)
+
+FIVE_TIMES, THREE_TIMES = 5, 3
+CLAIMED, ENDED = 100, 150  #: plies without capture or pawn move
+VALUES = {"P": 1, "N": 3, "B": 3, "R": 5, "Q": 9}
+# At most 96 pawn moves and 30 captures, and after each, and before the first, at most 149 other plies.
+MOST_PLIES = (96 + 30 + 1) * ENDED
+
+_MOVE = re.compile(r"([a-h][1-8])([a-h][1-8])([qrbn]?)", re.ASCII)
+_ALIAS = re.compile(r"([a-h][1-8])[-x]?([a-h][1-8])(?:=?([qrbnQRBN]))?", re.ASCII)
+
+
+class ChessPosition(NamedTuple):
+    """A position of chess.
+
+    board: see `chess_board`. turn: the seat to move, 1 for White. rights: castling rights, as bits. passed: the cell on
+    which a pawn may be captured en passant, or NOWHERE. quiet: plies since the last capture or pawn move. number: of
+    the move, as FEN counts. stood: the keys of the positions since that capture or pawn move, with this one.
+    """
+
+    board: bytes
+    turn: Seat
+    rights: int
+    passed: int
+    quiet: int
+    number: int
+    stood: tuple[bytes, ...]
+    outcome: Outcome | None = None
+
+
+class Chess(Game[ChessPosition]):
+    """The rules of chess."""
+
+    facts = Facts(
+        id="chess",
+        name="Chess",
+        designer="",
+        summary="Check the king so that it cannot escape.",
+        seats=("White", "Black"),
+        parameters=(),
+        reasons=REASONS,
+        rulings=RULINGS,
+        draw_offers=True,
+        letters={"P": "pawn", "N": "knight", "B": "bishop", "R": "rook", "Q": "queen", "K": "king"},
+        material="pieces by value: pawn 1, knight and bishop 3, rook 5, queen 9",
+        aliases=(("e2-e4", "e2e4"), ("d4xe5", "d4e5"), ("e7e8=Q", "e7e8q"), ("e7e8N", "e7e8n")),
+        position_text="Forsyth–Edwards Notation (FEN): the ranks from the top down with the empty squares counted, "
+        "the colour to move, castling rights, the square behind a pawn that may be captured en passant, the plies "
+        "since the last capture or pawn move, and the number of the move. White's pieces are in upper case.",
+    )
+    bound = MOST_PLIES
+
+    def __init__(self, **values: Value) -> None:
+        super().__init__(**values)
+        self.board = BOARD
+        self._index = BOARD.index
+        names = BOARD.names
+        self._texts = [source + target for source in names for target in names]
+
+    def initial(self) -> ChessPosition:
+        """Return the position that a game starts from."""
+        return self._settled(START, 1, 15, NOWHERE, 0, 1, ())
+
+    def parse(self, text: str) -> ChessPosition:
+        """Parse a FEN. A cell for en passant on which nobody may legally capture is left out of the position."""
+        fields = read_fen(text, self.malformed_position)
+        passed = fields.passed
+        if passed != NOWHERE and not can_be_taken(fields.board, passed, fields.turn):
+            passed = NOWHERE
+        return self._settled(fields.board, fields.turn, fields.rights, passed, fields.quiet, fields.number, ())
+
+    def text(self, position: ChessPosition) -> str:
+        """Return the FEN of a position."""
+        board, turn, rights, passed, quiet, number, _, _ = position
+        return written(Fields(board, turn, rights, passed, quiet, number))
+
+    def _settled(
+        self,
+        board: bytes,
+        turn: int,
+        rights: int,
+        passed: int,
+        quiet: int,
+        number: int,
+        stood: tuple[bytes, ...],
+    ) -> ChessPosition:
+        """Return a position with its outcome. `stood` has the keys of those before it."""
+        key = board + bytes((turn, rights, passed + 1))
+        stood = (*stood, key)
+        outcome: Outcome | None = None
+        if not has_move(board, turn, rights, passed):
+            outcome = Outcome(3 - turn, "checkmate") if in_check(board, turn) else Outcome(0, "stalemate")
+        elif is_dead(board):
+            outcome = Outcome(0, "dead_position")
+        elif len(stood) > 2 * FIVE_TIMES - 2 and stood.count(key) >= FIVE_TIMES:
+            outcome = Outcome(0, "fivefold_repetition")
+        elif quiet >= ENDED:
+            outcome = Outcome(0, "seventy_five_moves")
+        seat: Seat = 1 if turn == 1 else 2
+        return ChessPosition(board, seat, rights, passed, quiet, number, stood, outcome)
+
+    def moves(self, position: ChessPosition) -> Sequence[str]:
+        """Return the legal moves, in the order of the cells they leave; promotions as queen, rook, bishop, knight."""
+        if position.outcome is not None:
+            return []
+        board, turn, rights, passed = position.board, position.turn, position.rights, position.passed
+        last = 7 if turn == 1 else 0
+        found: list[str] = []
+        for cell in range(64):
+            sign = board[cell]
+            if SEAT[sign] != turn:
+                continue
+            for target in targets(board, cell, turn, rights, passed):
+                if is_safe(board, cell, target, turn, passed):
+                    text = self._texts[cell * 64 + target]
+                    if sign & 95 == 80 and target & 7 == last:
+                        found += [text + letter for letter in PROMOTIONS]
+                    else:
+                        found.append(text)
+        return found
+
+    def play(self, position: ChessPosition, move: str) -> ChessPosition:
+        """Move a piece."""
+        cell, target = self._index.get(move[:2], NOWHERE), self._index.get(move[2:4], NOWHERE)
+        promotion = move[4:]
+        if cell < 0 or target < 0 or (promotion and (len(promotion) > 1 or promotion not in PROMOTIONS)):
+            raise self.malformed_move(move)
+        board, turn, rights, passed, quiet, number, stood, outcome = position
+        sign = board[cell]
+        pawn = sign & 95 == 80
+        promotes = pawn and target & 7 == (7 if turn == 1 else 0)
+        if (
+            outcome is not None
+            or SEAT[sign] != turn
+            or promotes != bool(promotion)
+            or target not in targets(board, cell, turn, rights, passed)
+        ):
+            raise self._illegal(position, move, cell, target, promotes)
+        becomes = ord(promotion) & 95 if promotes and turn == 1 else ord(promotion) if promotes else 0
+        after = moved(board, cell, target, becomes, passed)
+        if in_check(after, turn):
+            raise self._illegal(position, move, cell, target, promotes)
+        other = 3 - turn
+        behind = (cell + target) >> 1 if pawn and abs(target - cell) == 2 else NOWHERE
+        if behind != NOWHERE and not can_be_taken(after, behind, other):
+            behind = NOWHERE
+        if pawn or SEAT[board[target]]:
+            quiet, stood = 0, ()
+        else:
+            quiet += 1
+        return self._settled(
+            after, other, rights & KEPT[cell] & KEPT[target], behind, quiet, number + (turn == 2), stood
+        )
+
+    def _illegal(self, position: ChessPosition, move: str, cell: int, target: int, promotes: bool) -> Refusal:
+        board, turn = position.board, position.turn
+        if position.outcome is not None:
+            why = "the game is over"
+        elif SEAT[board[cell]] != turn:
+            why = f"{self.facts.seat_name(turn)} has no piece on {BOARD.names[cell]}"
+        elif target not in targets(board, cell, turn, position.rights, position.passed):
+            why = f"the {self._kind(board[cell])} on {BOARD.names[cell]} does not reach {BOARD.names[target]}"
+        elif promotes != bool(move[4:]):
+            why = (
+                "the pawn becomes a piece: add q, r, b or n" if promotes else "only a pawn on the last rank becomes one"
+            )
+        else:
+            why = "the king would be in check"
+        return self.illegal_move(position, move, why)
+
+    def _kind(self, sign: int) -> str:
+        return (self.facts.letters or {})[chr(sign & 95)]
+
+    def canonical(self, move: str) -> str:
+        """Return `e2e4` for `e2-e4` and `e2xe4`, `e7e8q` for `e7e8Q` and `e7e8=Q`."""
+        if len(move) < 5:
+            return move
+        found = _ALIAS.fullmatch(move)
+        return move if found is None else found[1] + found[2] + (found[3] or "").lower()
+
+    def notation(self, position: ChessPosition, move: str) -> str:
+        """Return a legal move in Standard Algebraic Notation: `Nf3`, `exd6`, `O-O`, `e8=Q+`, `R1xd4#`."""
+        after = self.play(position, move)
+        check = "" if not in_check(after.board, after.turn) else "+"
+        if after.outcome is not None and after.outcome.reason == "checkmate":
+            check = "#"
+        cell, target = self._index[move[:2]], self._index[move[2:4]]
+        sign = position.board[cell] & 95
+        if sign == 75 and abs(target - cell) == 16:
+            return ("O-O" if target > cell else "O-O-O") + check
+        takes = "x" if SEAT[position.board[target]] or (sign == 80 and cell >> 3 != target >> 3) else ""
+        if sign == 80:
+            became = f"={move[4].upper()}" if len(move) == 5 else ""
+            return (move[0] if takes else "") + takes + move[2:4] + became + check
+        return chr(sign) + self._told_apart(position, cell, target) + takes + move[2:4] + check
+
+    def _told_apart(self, position: ChessPosition, cell: int, target: int) -> str:
+        """Return the file, the rank or the cell that tells a piece from others that may go to the same cell."""
+        board, turn = position.board, position.turn
+        rivals = [
+            other
+            for other in range(64)
+            if other != cell
+            and board[other] == board[cell]
+            and target in targets(board, other, turn, 0, position.passed)
+            and is_safe(board, other, target, turn, position.passed)
+        ]
+        if not rivals:
+            return ""
+        name = BOARD.names[cell]
+        if all(other >> 3 != cell >> 3 for other in rivals):
+            return name[0]
+        return name[1] if all(other & 7 != cell & 7 for other in rivals) else name
+
+    def number(self, position: ChessPosition, ply: int) -> str:
+        """Return the number of the move: `12.` for White's, `12…` for Black's."""
+        return f"{position.number}{'.' if position.turn == 1 else '…'}"
+
+    def claim(self, position: ChessPosition) -> str | None:
+        """Return the claim of the player to move: threefold repetition or fifty moves."""
+        if position.outcome is not None:
+            return None
+        if position.stood.count(position.stood[-1]) >= THREE_TIMES:
+            return "threefold_repetition"
+        return "fifty_moves" if position.quiet >= CLAIMED else None
+
+    def pieces(self, position: ChessPosition) -> Sequence[Piece]:
+        """Return the content of each cell."""
+        return [PIECES[sign] for sign in position.board]
+
+    def steps(self, position: ChessPosition, move: str) -> Sequence[Step]:
+        """Return the steps: the piece moves, then the rook in castling, or the new piece of a pawn appears."""
+        if not _MOVE.fullmatch(move):
+            raise self.malformed_move(move)
+        source, target = move[:2], move[2:4]
+        steps = [Step("move", source, target)]
+        cell, to = self._index[source], self._index[target]
+        if move[4:]:
+            steps.append(Step("place", "", target, move[4].upper() if position.turn == 1 else move[4]))
+        elif position.board[cell] & 95 == 75 and abs(to - cell) == 16:
+            corner, beside = (to + 8, to - 8) if to > cell else (to - 16, to + 8)
+            steps.append(Step("move", BOARD.names[corner], BOARD.names[beside]))
+        return steps
+
+    def material(self, position: ChessPosition) -> tuple[int, int]:
+        """Return the value of the pieces of each seat, without the kings."""
+        text = position.board.decode()
+        white = sum(value * text.count(letter) for letter, value in VALUES.items())
+        return white, sum(value * text.count(letter.lower()) for letter, value in VALUES.items())
+
+    def counters(self, position: ChessPosition) -> Mapping[str, int]:
+        """Return the number of the move, and the plies without capture or pawn move."""
+        return {"move": position.number, "plies without capture or pawn move": position.quiet}
+
+
+PIECES = {ord("."): Piece(0, "")} | {
+    ord(letter): Piece(1 if letter.isupper() else 2, letter) for letter in "PNBRQKpnbrqk"
+}
+"""By byte of a board."""
