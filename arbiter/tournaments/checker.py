@@ -5,8 +5,9 @@ formats. It describes each fault in words; an empty list means that every round 
 
 Rules for all formats: nobody is paired after withdrawing, before entering, or twice at once in a round; nobody is
 paired with itself (except a ladder's newcomer); meetings and games are numbered without gaps; a pair of games has both
-seatings; no game ends twice; void games are played again, no more than `attempts` times. Each module of
-`arbiter.tournaments.checks` adds the rules of its format.
+seatings; no game ends twice; void games are played again, no more than `attempts` times; nobody wins by walkover who
+has withdrawn, or did not come to its own last game. Each module of `arbiter.tournaments.checks` adds the rules of its
+format.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from arbiter.tournaments import checks
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.history import EarlierRounds, is_void
 from arbiter.tournaments.checks.openings import OpeningsCheck
-from arbiter.tournaments.game_ends import NO_SHOW, UNPLAYED
+from arbiter.tournaments.game_ends import ABSENCE, NO_SHOW, UNPLAYED, WALKOVER
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Spec
 
@@ -171,6 +172,7 @@ class _Check(EarlierRounds):
             self.say(f"game {event.game} ended by match {event.match!r}, but was under way as {under_way!r}")
         if not event.match and event.reason in (NO_SHOW, UNPLAYED) and self.attempts[event.game] < self.spec.attempts:
             self.say(f"game {event.game} was given up after attempt {self.attempts[event.game]}")
+        self._walkover(event)
         if is_void(event):
             self.say(f"game {event.game} has the void match {event.match!r} as its result")
         self.results[event.game] = event
@@ -178,6 +180,22 @@ class _Check(EarlierRounds):
         if meeting is not None and self.done(meeting):
             del self.going_on[meeting.number]
             self.ended_at[meeting.number] = event.at
+
+    def _walkover(self, event: ev.EndedGame) -> None:
+        """Check who wins by a walkover, and note who came to a game."""
+        meeting = self.meetings.get(self.meeting_of_game.get(event.game, 0))
+        games = meeting.games if meeting is not None else ()
+        game = next((each for each in games if each.number == event.game), None)
+        if game is None:
+            return
+        for seat, player in ((1, game.seat1), (2, game.seat2)):
+            if event.reason != WALKOVER:
+                if event.reason != UNPLAYED or event.cause == ABSENCE:
+                    self.came[player] = event.cause != ABSENCE or event.winner == seat
+            elif event.winner == seat and player in self.gone:
+                self.say(f"game {event.game}: {player} won by walkover, though it had withdrawn")
+            elif event.winner == seat and not self.came.get(player, True):
+                self.say(f"game {event.game}: {player} won by walkover, though it did not come to its own last game")
 
     def _complete(self) -> None:
         left = [number for number in self.meeting_of_game if number not in self.results]

@@ -14,10 +14,11 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
-from arbiter.tournaments.game_reports import report, walkover
+from arbiter.tournaments.game_reports import report
 from arbiter.tournaments.meetings import Pair, make_meetings
 from arbiter.tournaments.spec import Format, Spec, TooFew
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
+from arbiter.tournaments.walkovers import with_due
 
 
 class TournamentDecision(NamedTuple):
@@ -46,7 +47,8 @@ def decide(tournament: Tournament, command: do.Command, now: int) -> TournamentD
             if known is not None:
                 _check_same(known, command)
                 return TournamentDecision(())
-        return TournamentDecision(tuple(_HANDLERS[type(command)](tournament, command, at)))
+        events = _HANDLERS[type(command)](tournament, command, at)
+        return TournamentDecision(tuple(with_due(tournament, events, at)))
     except Refusal as refusal:
         return TournamentDecision((), refusal.with_traceback(None))
 
@@ -130,18 +132,7 @@ def _change_entry(tournament: Tournament, command: do.ChangeEntry, at: int) -> l
 
 def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.Event]:
     _playing(tournament, command.player)
-    events: list[ev.Event] = [ev.Withdrawn(at, command.player, command.caller, command.request)]
-    return events + _walkovers(tournament, command.player, at)
-
-
-def _walkovers(tournament: Tournament, player: str, at: int) -> list[ev.Event]:
-    """Return a player's losses in all games that it has not started. Running games are played to their end."""
-    gone = {name for name, entrant in tournament.entrants.items() if entrant.withdrawn} | {player}
-    return [
-        walkover(game.number, (game.seat1 in gone, game.seat2 in gone), at)
-        for game in tournament.waiting()
-        if player in (game.seat1, game.seat2)
-    ]
+    return [ev.Withdrawn(at, command.player, command.caller, command.request)]
 
 
 # Life
@@ -228,14 +219,7 @@ def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Ev
     )
     if not meetings and not command.byes and not command.idle:
         return [ev.Ended(at, ev.End.COMPLETE, note="no further pairing is allowed")]
-    events: list[ev.Event] = [ev.Paired(at, command.round, meetings, command.byes, command.free)]
-    gone = {player for player, entrant in tournament.entrants.items() if entrant.withdrawn}
-    for meeting in meetings:  # a knockout pairs those who advanced, whether they are present or not
-        for game in meeting.games:
-            absent = (game.seat1 in gone, game.seat2 in gone)
-            if any(absent):
-                events.append(walkover(game.number, absent, at))
-    return events
+    return [ev.Paired(at, command.round, meetings, command.byes, command.free)]
 
 
 def _is_stale(tournament: Tournament, command: do.Arrange) -> bool:
@@ -262,6 +246,8 @@ def _begin(tournament: Tournament, command: do.Begin, at: int) -> list[ev.Event]
     if tournament.phase is TournamentPhase.ENDED or game in tournament.results or game in tournament.running:
         return []
     if not 1 <= game <= len(tournament.games) or attempt != tournament.attempts.get(game, 0) + 1:
+        return []
+    if tournament.is_stranded(tournament.games[game - 1]):
         return []
     return [ev.Begun(at, game, attempt, command.match, command.opening)]
 

@@ -70,7 +70,7 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """A player withdrew: it is not paired any more, and loses its remaining games by walkover."""
+    """A player withdrew: it is not paired any more, and loses its remaining games (`arbiter.tournaments.walkovers`)."""
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.WITHDRAWN
     at: int

@@ -10,7 +10,7 @@ A game is played by a match, or by several if the first ones are void. This is h
 | neither player came | is lost by both |
 | void for any other reason: both left, the arbiter failed, an organiser aborted it, its record is damaged | is played again |
 | void, and it was the last of `attempts` | is lost by the one who did not come; otherwise neither has won |
-| void, and a player has withdrawn meanwhile | is lost by walkover by all who have withdrawn or were not there |
+| void, and a player has withdrawn meanwhile | is lost by both if the other was not there; otherwise as in `arbiter.tournaments.walkovers` |
 
 And this is what the result of a game means:
 

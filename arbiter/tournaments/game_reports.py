@@ -5,12 +5,13 @@ from __future__ import annotations
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
-from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, GameResult, after_last, winner_of, without
+from arbiter.tournaments.game_ends import GameResult, after_last, winner_of
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
+from arbiter.tournaments.walkovers import walkover
 
 
 def report(tournament: Tournament, command: do.ReportResult, at: int) -> list[ev.Event]:
-    """Return the events of the end of a match, with the walkovers that follow from it."""
+    """Return the events of the end of a match, with the walkovers in the other games of its meeting."""
     running = tournament.running.get(command.game)
     if running is None or running.match != command.match or tournament.phase is TournamentPhase.ENDED:
         return []  # reported twice, or after the end
@@ -33,7 +34,7 @@ def _result(tournament: Tournament, command: do.ReportResult, attempt: int, at: 
         winner, reason = after_last(command.reason, command.absent)
         return [voided, ev.EndedGame(at, command.game, "", winner, reason, command.cause)]
     gone = (withdrawn[0] or 1 in command.absent, withdrawn[1] or 2 in command.absent)
-    return [voided, walkover(command.game, gone, at)]
+    return [voided, walkover(command.game, gone, at)] if all(gone) else [voided]
 
 
 def _not_waited_for(tournament: Tournament, event: ev.Event) -> list[ev.Event]:
@@ -51,8 +52,3 @@ def _not_waited_for(tournament: Tournament, event: ev.Event) -> list[ev.Event]:
         for other in tournament.waiting()
         if other in others and other.number != event.game
     ]
-
-
-def walkover(number: int, gone: tuple[bool, bool], at: int) -> ev.EndedGame:
-    """Return the result of a game that is not played, because the players of some seats are gone."""
-    return ev.EndedGame(at, number, "", without(gone), WALKOVER, ABSENCE)

@@ -13,7 +13,7 @@ from functools import singledispatchmethod
 from typing import NamedTuple
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.game_ends import GameResult
+from arbiter.tournaments.game_ends import UNPLAYED, WALKOVER, GameResult
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 
 
@@ -72,7 +72,8 @@ class Tournament:
     by number − 1. results: by game. running: running games; none after the end. attempts: number of matches created for
     each game. byes: full-point byes by round. rounds: the last paired round. rules: as in `events.Started`. met: for
     how many meetings two players have been paired; lead: in how many more of its meetings a player first had seat 1
-    than seat 2. encounters: whose each meeting is, by number − 1.
+    than seat 2. encounters: whose each meeting is, by number − 1. attended: whether each player came to the last of its
+    games that was not decided by a walkover, and stayed; a player without one has no entry.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -99,6 +100,7 @@ class Tournament:
         self.meetings_of: defaultdict[str, list[Meeting]] = defaultdict(list)
         self.met: defaultdict[frozenset[str], int] = defaultdict(int)
         self.encounters: list[Encounter] = []
+        self.attended: dict[str, bool] = {}
         self.lead: defaultdict[str, int] = defaultdict(int)
         self._pairs: dict[frozenset[str], int] = {}
         self.ends: dict[int, MeetingEnd] = {}
@@ -160,7 +162,9 @@ class Tournament:
         found: list[ScheduledGame] = []
         for game in sorted({game for player in free for game in self._waiting_of[player].values()}):
             players = {game.seat1, game.seat2}
-            if game.number not in under_way and all(playing[player] < self.spec.at_once for player in players):
+            if self.is_stranded(game) or game.number in under_way:
+                continue
+            if all(playing[player] < self.spec.at_once for player in players):
                 playing.update(players)
                 found.append(game)
         return found
@@ -168,6 +172,21 @@ class Tournament:
     def waiting(self) -> list[ScheduledGame]:
         """Return the games that have not started, or must be played again, in order."""
         return sorted({game for games in self._waiting_of.values() for game in games.values()})
+
+    def stranded(self) -> list[ScheduledGame]:
+        """Return the waiting games of players who have withdrawn, in order: they will not be played."""
+        gone = [player for player in self._waiting_of if self.entrants[player].withdrawn]
+        return sorted({game for player in gone for game in self._waiting_of[player].values()})
+
+    def has_games_to_play(self, player: str) -> bool:
+        """Return whether a player has a game that is under way, or waits and will be played."""
+        waiting = self._waiting_of.get(player, {}).values()
+        playing = (self.games[number - 1] for number in self.running)
+        return any(not self.is_stranded(game) for game in waiting) or any(player in game[2:4] for game in playing)
+
+    def is_stranded(self, game: ScheduledGame) -> bool:
+        """Return whether a player of a game has withdrawn, so that it does not begin."""
+        return self.entrants[game.seat1].withdrawn or self.entrants[game.seat2].withdrawn
 
     def apply(self, event: ev.Event) -> None:
         """Apply the next event."""
@@ -248,10 +267,15 @@ class Tournament:
     def _ended_game(self, event: ev.EndedGame) -> None:
         self._forget(event.game)
         self.running.pop(event.game, None)
-        self.results[event.game] = GameResult(
-            event.winner, event.match, event.reason, event.cause, event.moves, event.versions
-        )
-        meeting = self.games[event.game - 1].meeting
+        result = GameResult(event.winner, event.match, event.reason, event.cause, event.moves, event.versions)
+        self.results[event.game] = result
+        game = self.games[event.game - 1]
+        for seat, player in ((1, game.seat1), (2, game.seat2)):
+            if result.fault(seat) == "crashes":
+                self.attended[player] = False
+            elif result.reason not in (WALKOVER, UNPLAYED):
+                self.attended[player] = True
+        meeting = game.meeting
         self._open[meeting] -= 1
         if not self._open[meeting]:
             self._meetings_ms += event.at - self._paired_at.pop(meeting)

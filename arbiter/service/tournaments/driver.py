@@ -144,6 +144,8 @@ class TournamentDriver:
         running = self._newest.running.get(number)
         if running is not None or number in self._newest.results:
             return running is not None and running.match == match.id
+        if self._newest.is_stranded(self._newest.games[number - 1]):
+            return False
         return attempt == self._newest.attempts.get(number, 0) + 1
 
     # -- the task ------------------------------------------------------------------------------------------------

@@ -24,10 +24,10 @@ from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.codec import MalformedLogError
-from arbiter.tournaments.game_reports import walkover
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
+from arbiter.tournaments.walkovers import due
 
 MOST_SHOWN: Final = 1_000  #: characters of a problem: parts of it may come from the file
 
@@ -162,12 +162,9 @@ class _Replay:
                 raise ValueError(f"match {match.id} has {name} {found!r}, expected {expected!r}")
 
     def _ended(self, event: ev.EndedGame | ev.Voided) -> None:
-        game = self._game(event.game)
+        self._game(event.game)
         if not event.match:
-            entrants = self.tournament.entrants
-            gone = entrants[game.seat1].withdrawn, entrants[game.seat2].withdrawn
-            due = (*self._follows, *([walkover(game.number, gone, event.at)] if any(gone) else []))
-            if event not in due:
+            if event not in (*self._follows, *due(self.tournament, event.at)):
                 raise ValueError(f"{event} is a result without a match, which follows from no withdrawal or absence")
             return
         running = self.tournament.running.get(event.game)

@@ -27,8 +27,8 @@ class EarlierRounds:
     requested; sitting: the requested byes of each round. ratings: for seeding. starters: players from the start, by
     seed. rules: by which the rounds are paired, with their edition. open: the match of each running game. attempts: the
     number of matches of each game. meetings_of: each player's meetings, in order. going_on: meetings without all
-    results. met: how often two players have been paired. paired_at, ended_at: instants by meeting; the latter in the
-    order of the log.
+    results. met: how often two players have been paired. came: whether each player came to its last game, and stayed.
+    paired_at, ended_at: instants by meeting; the latter in the order of the log.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -51,6 +51,7 @@ class EarlierRounds:
         self.meetings_of: defaultdict[str, list[Meeting]] = defaultdict(list)
         self.going_on: dict[int, Meeting] = {}
         self.met: Counter[frozenset[str]] = Counter()
+        self.came: dict[str, bool] = {}
         self.paired_at: dict[int, int] = {}
         self.ended_at: dict[int, int] = {}
 
