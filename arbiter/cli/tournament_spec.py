@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Annotated, Any, Final, NamedTuple
 
 import arbiter_client as arb
 
@@ -23,6 +24,7 @@ from arbiter.cli.opening_file import with_lines
 from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow, read_policy
+from arbiter.options import Option
 from arbiter.plain_text import is_plain
 from arbiter.sandbox.limits import BOUNDS, ResourceLimits
 from arbiter.text_files import text_of
@@ -34,7 +36,7 @@ from arbiter.tournaments.spec_text import read_spec
 BOTS: Final = "bots"
 #: the name of a new player, as the server accepts it
 NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:[_.-][a-z0-9]+)*", re.ASCII)
-BOT_FIELDS: Final = ("name", "bot", "command", "args", "env", "folder", "sees", "rating", "version")
+_SHELL_WORDS: Final = "a text of shell words, or a list of texts"
 SANDBOX: Final = "sandbox"  #: the table of each bot's resource limits
 HIGHEST_RATING: Final = 10_000
 LONGEST: Final = 100  #: maximum characters of a name or a version
@@ -42,13 +44,51 @@ _invalid: Final = partial(parameter_invalid, of="a tournament")
 OURS: Final = "ARBITER_"  #: environment variables that tell a bot where it plays
 
 
-class BotEntry(NamedTuple):
-    """A bot in a specification file: the player, and its program.
+class BotTable(NamedTuple):
+    """What a table `[[bots]]` may say."""
 
-    bundled: the name of a bot that comes with the Python client, or ''. command: its arguments, or else the whole
-    command line. environment: additional environment variables. rating: its rating for seeding. version: the version
-    that it must report, '' for any. folder: its working directory. see: what it can read in a sandbox besides that
-    folder and the files that its command names. Both are relative to the folder of the specification file.
+    name: Annotated[
+        str,
+        Option(
+            "The player; for a bundled bot its own name if it is left out.",
+            allowed="1 to 40 of a-z and 0-9; one `-`, `_` or `.` between two of these",
+        ),
+    ] = ""
+    bot: Annotated[str, Option(f"A bot that is bundled: {', '.join(bundled_bot.names())}. Or else `command`.")] = ""
+    command: Annotated[
+        str, Option("The program, as a command line or a list of words. Or else `bot`.", allowed=_SHELL_WORDS)
+    ] = ""
+    args: Annotated[str, Option("Arguments for a bundled bot.", allowed=_SHELL_WORDS)] = ""
+    env: Annotated[
+        Mapping[str, str],
+        Option(
+            f"Environment variables, none that begins with `{OURS}`.",
+            allowed="a table of texts",
+            example='`{ LEVEL = "3" }`',
+        ),
+    ] = MappingProxyType({})
+    folder: Annotated[str, Option("Where the program starts, from the folder of this file on.", allowed="a folder")] = (
+        ""
+    )
+    sees: Annotated[
+        str,
+        Option(
+            "Files and folders that it may read besides, in its sandbox, from the folder of this file on.",
+            allowed=_SHELL_WORDS,
+        ),
+    ] = ""
+    rating: Annotated[int, Option("What it is seeded by, in Elo.", (0, HIGHEST_RATING))] = 0
+    version: Annotated[str, Option("The version that it must say it has.")] = ""
+
+
+BOT_FIELDS: Final = BotTable._fields
+
+
+class BotEntry(NamedTuple):
+    """A bot in a specification file, as `BotTable` says.
+
+    bundled: '' for a command of its own. command: the arguments of a bundled bot, or else the whole command line.
+    version: '' for any.
     """
 
     name: str
@@ -126,21 +166,18 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
         attempts=spec.attempts,
         options=arb.TournamentOptions(**asdict(spec.options)),
         openings=arb.Openings(
-            spec.openings.plies,
-            spec.openings.seed,
-            tuple(arb.OpeningLine(game, line) for game, given in lines for line in given),
-            arb.OpeningOrder[spec.openings.order.name],
+            **(
+                asdict(spec.openings)
+                | {
+                    "lines": tuple(arb.OpeningLine(game, line) for game, given in lines for line in given),
+                    "order": arb.OpeningOrder[spec.openings.order.name],
+                }
+            )
         ),
         entry=arb.EntryRules(
-            spec.entry.capacity,
-            spec.entry.invited,
-            spec.entry.versions,
-            tuple(arb.PlayerPair(*pair) for pair in spec.entry.forbidden),
-            spec.entry.badge,
+            **(asdict(spec.entry) | {"forbidden": tuple(arb.PlayerPair(*pair) for pair in spec.entry.forbidden)})
         ),
-        schedule=arb.Schedule(
-            spec.schedule.start_ms, spec.schedule.entry_closes_ms, arb.TooFewRule[spec.schedule.too_few.name]
-        ),
+        schedule=arb.Schedule(**(asdict(spec.schedule) | {"too_few": arb.TooFewRule[spec.schedule.too_few.name]})),
         adjudication=arb.Adjudication(**asdict(spec.adjudication)),
         tie_breaks=tuple(arb.TieBreak[tie_break.value.upper()] for tie_break in spec.tie_breaks),
         policy=_policy(spec.policy),
@@ -229,14 +266,13 @@ def _command(value: Any, where: str) -> tuple[str, ...]:
 
 def _split_words(value: Any, where: str) -> tuple[str, ...]:
     """Return the words of a list, or of a text that is split as a shell does."""
-    allowed = "a text of shell words, or a list of texts"
     if isinstance(value, str):
         try:
             return tuple(shlex.split(value))
         except ValueError as error:
-            raise _invalid(value, where, f"{allowed} ({error})") from None
+            raise _invalid(value, where, f"{_SHELL_WORDS} ({error})") from None
     if not isinstance(value, list) or not all(isinstance(word, str) and "\0" not in word for word in value):
-        raise _invalid(value, where, allowed)
+        raise _invalid(value, where, _SHELL_WORDS)
     return tuple(value)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from arbiter.errors import parameter_invalid
 from arbiter.matches.canonical import Json
 from arbiter.matches.clock import CreditRules
 from arbiter.matches.time_control import LONGEST_MS
+from arbiter.options import Option, bounds_of
 
 
 class ClockStart(StrEnum):
@@ -30,40 +31,43 @@ class NoShow(StrEnum):
     VOID = "void"
 
 
-BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
-    "illegal_moves": (1, 100),
-    "kept_refusals": (0, 1_000),
-    "no_show_ms": (1, LONGEST_MS),
-    "abandon_ms": (0, LONGEST_MS),
-    "move_cap_ms": (1, LONGEST_MS),
-    "resume_ms": (0, LONGEST_MS),
-}
 CREDIT_BOUNDS: Final = (0, 3_600_000)  #: range of every number of the credit rules
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The published policy of a match. Times are milliseconds; ranges are in `BOUNDS` and `CREDIT_BOUNDS`.
+    """The published policy of a match. Times are milliseconds; `CREDIT_BOUNDS` are those of `credit`.
 
-    illegal_moves: a player with this many illegal or malformed moves has lost.
-    kept_refusals: how many refused requests of one player, strikes not included, the record keeps. A repeated request
-    gets the same answer while its refusal is kept. Further refusals are not kept: a repeated request is decided again.
-    no_show_ms: how long the match waits for both players before it starts.
-    abandon_ms: a player that left and stays away this long has lost, if the other one is there; 0: never (the clock
-    still runs). If both stay away this long, the match is void.
-    move_cap_ms: the maximum time that one move may be charged, whatever the time control says.
-    resume_ms: after an interruption of the server, how long the clock waits for the player to move to come back.
+    Illegal moves include malformed ones. A repeated request gets the same answer while its refusal is kept; further
+    refusals are not kept, and a repeated request is decided again. If both players stay away for `abandon_ms`, the
+    match is void. `move_cap_ms` holds whatever the time control says.
     Raises Refusal PARAMETER_INVALID (facts what, where, allowed) for values out of range.
     """
 
-    illegal_moves: int = 4
-    kept_refusals: int = 100
-    no_show_ms: int = 60_000
-    abandon_ms: int = 60_000
-    move_cap_ms: int = 3_600_000
-    resume_ms: int = 30_000
-    start: ClockStart = ClockStart.WHEN_PRESENT
-    no_show: NoShow = NoShow.FORFEIT
+    illegal_moves: Annotated[int, Option("A player with so many illegal moves has lost.", (1, 100))] = 4
+    kept_refusals: Annotated[
+        int, Option("How many refused requests of a player, without strikes, the record keeps.", (0, 1_000))
+    ] = 100
+    no_show_ms: Annotated[int, Option("How long a match waits for both players before it starts.", (1, LONGEST_MS))] = (
+        60_000
+    )
+    abandon_ms: Annotated[
+        int,
+        Option(
+            "A player who stays away so long has lost, if the other one is there; 0: never (the clock still runs).",
+            (0, LONGEST_MS),
+        ),
+    ] = 60_000
+    move_cap_ms: Annotated[int, Option("The most that one move is charged.", (1, LONGEST_MS))] = 3_600_000
+    resume_ms: Annotated[
+        int,
+        Option(
+            "After an outage of the server: how long the clock waits for the player to move to come back.",
+            (0, LONGEST_MS),
+        ),
+    ] = 30_000
+    start: Annotated[ClockStart, Option("When the first clock starts.")] = ClockStart.WHEN_PRESENT
+    no_show: Annotated[NoShow, Option("What becomes of a game to which one player did not come.")] = NoShow.FORFEIT
     credit: CreditRules = field(default_factory=CreditRules)
 
     def __post_init__(self) -> None:
@@ -76,6 +80,9 @@ class Policy:
         """Return the policy's JSON form in the record."""
         values: dict[str, Json] = {item.name: getattr(self, item.name) for item in fields(self)}
         return values | {"start": self.start.value, "no_show": self.no_show.value, "credit": self.credit._asdict()}
+
+
+BOUNDS: Final[Mapping[str, tuple[int, int]]] = bounds_of(Policy)
 
 
 def read_policy(values: Mapping[str, Any]) -> Policy:

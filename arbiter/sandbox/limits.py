@@ -11,7 +11,9 @@ import contextlib
 import os
 import resource
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+from arbiter.options import Option, bounds_of
 
 MIB: Final = 1_048_576
 MAPPED: Final = 4  #: address space of one process, as a multiple of the bot's memory limit
@@ -24,29 +26,20 @@ PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 class ResourceLimits(NamedTuple):
-    """The resource limits of a bot, for all its processes together unless said otherwise.
+    """The resource limits of a bot, for all its processes together unless said otherwise."""
 
-    memory_mb: memory, including the files in its /tmp. processes: processes and threads. files: open files of one
-    process. tmp_mb: size of the files in its /tmp; the same limit holds for /dev/shm. cpu_s: seconds of processor time
-    since its start; 0: no limit.
-    """
-
-    memory_mb: int = 1_024
-    processes: int = 256
-    files: int = 1_024
-    tmp_mb: int = 64
-    cpu_s: int = 86_400
+    memory_mb: Annotated[
+        int, Option("Memory of all its processes, with the files in its /tmp, in MiB.", (16, 1_048_576))
+    ] = 1_024
+    processes: Annotated[int, Option("Processes and threads.", (4, 100_000))] = 256
+    files: Annotated[int, Option("Open files of a process.", (16, 1_000_000))] = 1_024
+    tmp_mb: Annotated[int, Option("Files in its /tmp, in MiB; as much again in /dev/shm.", (1, 1_048_576))] = 64
+    cpu_s: Annotated[int, Option("Seconds of processor time since its start; 0: no limit.", (0, 31_536_000))] = 86_400
 
 
 DEFAULT: Final = ResourceLimits()
 
-BOUNDS: Final = {
-    "memory_mb": (16, 1_048_576),
-    "processes": (4, 100_000),
-    "files": (16, 1_000_000),
-    "tmp_mb": (1, 1_048_576),
-    "cpu_s": (0, 31_536_000),
-}
+BOUNDS: Final = bounds_of(ResourceLimits)
 """The allowed range of each limit."""
 
 DEADLY: Final = ("memory_mb", "cpu_s")

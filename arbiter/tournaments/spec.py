@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final, TypeAlias
+
+from arbiter.options import Option, Written, options_of
 
 ATTEMPTS: Final = 3  #: the default of `Spec.attempts`
+MOST_ATTEMPTS: Final = 100  #: also in older records, in which the number was not bounded
+MOST_PLAYERS: Final = 10_000
+LONGEST_MS: Final = 3_650 * 86_400_000  #: milliseconds of ten years, the longest duration
+DATE: Final = "2026-12-01T18:00:00Z"  #: how a date and time is written in a file
+_INSTANT: Final = (0, 1 << 53)
 
 
 class Format(StrEnum):
@@ -36,66 +43,131 @@ class OpeningOrder(StrEnum):
     MEETING = "meeting"
 
 
+Lines: TypeAlias = Mapping[str, tuple[tuple[str, ...], ...]]
+"""Opening lines, each the moves of a game, by the game's name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """How games start, so that deterministic bots do not play the same game twice.
+    """How games start, so that deterministic bots do not play the same game twice."""
 
-    plies: the number of random plies before the clocks start, the same in all games of a pair of games. seed: of the
-    random plies and of a random order. lines: opening lines instead, each the moves of a game by its name. order: of
-    the lines.
-    """
-
-    plies: int = 0
-    seed: str = ""
-    lines: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
-    order: OpeningOrder = OpeningOrder.SEQUENTIAL
+    plies: Annotated[
+        int, Option("Random plies before the clocks start, the same in both games of a pair.", bounds=(0, 100))
+    ] = 0
+    seed: Annotated[
+        str,
+        Option("What they are drawn from, and a random order; needed with either, and refused without both."),
+    ] = ""
+    lines: Annotated[
+        Lines,
+        Option(
+            "Opening lines instead. Each pair plays all of them before it plays one again.",
+            allowed="a table of lists of lines, by variant",
+            example='`[openings.lines]`, then `pods = ["a1 e5 b1"]`',
+        ),
+    ] = field(default_factory=dict)
+    order: Annotated[
+        OpeningOrder,
+        Option(
+            "In which order each pair plays the lines; `random` is shuffled by the seed.",
+            choices=(OpeningOrder.SEQUENTIAL, OpeningOrder.RANDOM),
+            stored=OpeningOrder.MEETING,
+        ),
+    ] = OpeningOrder.SEQUENTIAL
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of only some formats. In other formats the field has its default.
+    """Options of only some formats. In other formats the field has its default."""
 
-    cycles: how often each pair meets (round robin, gauntlet). heads: how many entrants run the gauntlet. same_openings:
-    all pairs of a gauntlet play the same openings. rounds: of a Swiss. accelerated: with Baku acceleration. best_of:
-    meetings of a knockout tie. double: elimination after two lost ties. third_place: the losers of the semi-finals play
-    for it. duration_ms: of an arena or ladder, 0 for a ladder without end. validation: a ladder's newcomers first play
-    a game against themselves. elo0, elo1, alpha, beta: the hypotheses of a trial (Elo) and the error rates of its test
-    (permille). most_meetings: when a trial ends undecided. keep_early_leavers: the results of who leaves a round robin
-    before half of its games count for the others all the same.
-    """
+    cycles: Annotated[
+        int,
+        Option("How often each pair meets.", bounds=(1, 1_000), formats=(Format.ROUND_ROBIN, Format.GAUNTLET)),
+    ] = 1
+    keep_early_leavers: Annotated[
+        bool,
+        Option(
+            "The games of who leaves before half of them count for the others.",
+            formats=(Format.ROUND_ROBIN,),
+            stored=True,
+        ),
+    ] = False
+    heads: Annotated[
+        int,
+        Option("How many of the first entrants run it.", bounds=(1, MOST_PLAYERS), formats=(Format.GAUNTLET,)),
+    ] = 1
+    same_openings: Annotated[
+        bool,
+        Option("All opponents play the same openings; if not, others while there are any.", formats=(Format.GAUNTLET,)),
+    ] = True
+    rounds: Annotated[
+        int,
+        Option(
+            "How many rounds, at least 1. About log₂ of the number of players find one leader.",
+            bounds=(0, 100),
+            formats=(Format.SWISS,),
+        ),
+    ] = 0
+    accelerated: Annotated[bool, Option("With Baku acceleration, for many players.", formats=(Format.SWISS,))] = False
+    best_of: Annotated[int, Option("Meetings of a tie.", bounds=(1, 99), formats=(Format.KNOCKOUT,))] = 1
+    double: Annotated[bool, Option("A player is out after two lost ties.", formats=(Format.KNOCKOUT,))] = False
+    third_place: Annotated[bool, Option("The losers of the semi-finals play for it.", formats=(Format.KNOCKOUT,))] = (
+        False
+    )
+    duration_ms: Annotated[
+        int,
+        Option(
+            "How long it lasts; 0: a ladder without end.",
+            bounds=(0, LONGEST_MS),
+            formats=(Format.ARENA, Format.LADDER),
+            example='`duration = "2h"`',
+            written=Written.DURATION,
+        ),
+    ] = 0
+    validation: Annotated[bool, Option("Newcomers first play a game against themselves.", formats=(Format.LADDER,))] = (
+        True
+    )
+    elo0: Annotated[
+        int,
+        Option("The lower hypothesis of its test, in Elo.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,)),
+    ] = 0
+    elo1: Annotated[int, Option("The upper hypothesis, in Elo.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,))] = 10
+    alpha: Annotated[
+        int, Option("The rate of wrong acceptance, in permille.", bounds=(1, 499), formats=(Format.TRIAL,))
+    ] = 50
+    beta: Annotated[
+        int, Option("The rate of wrong rejection, in permille.", bounds=(1, 499), formats=(Format.TRIAL,))
+    ] = 50
+    most_meetings: Annotated[
+        int,
+        Option("After so many meetings it ends undecided.", bounds=(1, 10_000_000), formats=(Format.TRIAL,)),
+    ] = 10_000
 
-    cycles: int = 1
-    heads: int = 1
-    rounds: int = 0
-    accelerated: bool = False
-    best_of: int = 1
-    double: bool = False
-    third_place: bool = False
-    duration_ms: int = 0
-    validation: bool = True
-    elo0: int = 0
-    elo1: int = 10
-    alpha: int = 50
-    beta: int = 50
-    most_meetings: int = 10_000
-    same_openings: bool = True
-    keep_early_leavers: bool = False
+
+def options_in(format_: Format) -> tuple[str, ...]:
+    """Return the fields of `Options` that a format has."""
+    return tuple(name for name, each in options_of(Options).items() if format_ in each.option.formats)
 
 
 @dataclass(frozen=True, slots=True)
 class EntryRules:
-    """Who may enter.
+    """Who may enter."""
 
-    capacity: maximum number of entrants; 0: only the server's limit. invited: if not empty, only these players.
-    versions: if not empty, only bots whose version begins with one of these texts. forbidden: pairs that never meet, if
-    the format can avoid it (two bots of one author). badge: only bots whose version has passed the conformance kit.
-    """
-
-    capacity: int = 0
-    invited: tuple[str, ...] = ()
-    versions: tuple[str, ...] = ()
-    forbidden: tuple[tuple[str, str], ...] = ()
-    badge: bool = False
+    capacity: Annotated[int, Option("The most entrants; 0: the server's limit.", bounds=(0, MOST_PLAYERS))] = 0
+    invited: Annotated[tuple[str, ...], Option("If any: only these players.", bounds=(0, 2_000))] = ()
+    versions: Annotated[
+        tuple[str, ...], Option("If any: only bots whose version begins with one of these.", bounds=(0, 100))
+    ] = ()
+    forbidden: Annotated[
+        tuple[tuple[str, str], ...],
+        Option(
+            "Pairs that never meet if the format can avoid it, such as two bots of one author.",
+            bounds=(0, 1_000),
+            allowed="a list of pairs of players",
+            example='`[["ann", "ben"]]`',
+        ),
+    ] = ()
+    badge: Annotated[bool, Option("Only bots whose version has passed the conformance kit.")] = False
 
 
 class TooFew(StrEnum):
@@ -107,39 +179,54 @@ class TooFew(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The schedule: `start_ms` 0 means when the organiser starts it, `entry_closes_ms` 0 means at the start.
+    """When things happen."""
 
-    too_few: what happens if the start time comes with too few players.
-    """
-
-    start_ms: int = 0
-    entry_closes_ms: int = 0
-    too_few: TooFew = TooFew.WAIT
+    start_ms: Annotated[
+        int,
+        Option(
+            "When it starts; 0: when the organiser says so.",
+            bounds=_INSTANT,
+            allowed="milliseconds since 1970, UTC",
+            example=f"`start = {DATE}`, with the offset from UTC",
+            written=Written.INSTANT,
+        ),
+    ] = 0
+    entry_closes_ms: Annotated[
+        int,
+        Option(
+            "When entry closes; 0: with the start.",
+            bounds=_INSTANT,
+            allowed="milliseconds since 1970, UTC",
+            example=f"`entry_closes = {DATE}`, with the offset from UTC",
+            written=Written.INSTANT,
+        ),
+    ] = 0
+    too_few: Annotated[TooFew, Option("With too few players then: wait for more, or cancel the tournament.")] = (
+        TooFew.WAIT
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """When the arbiter ends a game by rule, or by a plug-in.
+    """When the arbiter ends a game by rule, or by a plug-in. Evaluations are those of the bots' comments."""
 
-    plies: after this many plies a game is a draw; 0: never.
-    material, material_plies: a player wins that is ahead in material by at least `material` after each of
-    `material_plies` successive plies; 0: never. Only for games that count material.
-    evaluation, evaluation_plies: a player wins if both bots have claimed for `evaluation_plies` successive plies that
-    it is better by at least `evaluation` (permille above an even 500); 0: never.
-    draw_evaluation, draw_plies, draw_from_ply: a game is a draw if both bots have claimed for `draw_plies` successive
-    plies, from ply `draw_from_ply` on, that it is level within `draw_evaluation` permille.
-    plugin: the name of an installed plug-in, or ''.
-    """
-
-    plies: int = 0
-    material: int = 0
-    material_plies: int = 0
-    evaluation: int = 0
-    evaluation_plies: int = 0
-    draw_evaluation: int = 0
-    draw_plies: int = 0
-    draw_from_ply: int = 0
-    plugin: str = ""
+    plies: Annotated[int, Option("A game of so many plies is a draw; 0: never.", bounds=(0, 1_000_000))] = 0
+    material: Annotated[int, Option("A player who is ahead by so much material wins …", bounds=(0, 1_000))] = 0
+    material_plies: Annotated[
+        int, Option("… after each of so many successive plies; 0: never.", bounds=(0, 10_000))
+    ] = 0
+    evaluation: Annotated[
+        int,
+        Option("A player wins if both bots say that it is better by so much (permille above 500) …", bounds=(0, 500)),
+    ] = 0
+    evaluation_plies: Annotated[int, Option("… for so many successive plies; 0: never.", bounds=(0, 10_000))] = 0
+    draw_evaluation: Annotated[
+        int,
+        Option("A game is a draw if both bots say that it is level within so much (permille) …", bounds=(0, 500)),
+    ] = 0
+    draw_plies: Annotated[int, Option("… for so many successive plies; 0: never …", bounds=(0, 10_000))] = 0
+    draw_from_ply: Annotated[int, Option("… from this ply on.", bounds=(0, 1_000_000))] = 0
+    plugin: Annotated[str, Option("The name of an adjudicator that the server has installed.")] = ""
 
 
 class TieBreak(StrEnum):
@@ -161,33 +248,75 @@ class TieBreak(StrEnum):
 class Spec:
     """A tournament as its organiser describes it.
 
-    attempts: how often a game is played at most if its matches are void (`arbiter.tournaments.game_ends`).
-
-    games: variants; each meeting plays all of them. time: the time control; time_odds: other ones for some players (in
-    a game with odds each player's clock follows its own control). paired: each game is played twice, with swapped seats
-    and the same opening. at_once: how many games of this tournament one player plays in parallel. tie_breaks: in order;
-    if empty, the format's defaults. policy: fields of the matches' policy (`arbiter.matches.policy`) that differ from
-    the server's defaults.
+    In a game with time odds each player's clock follows its own control. policy: fields of the matches' policy
+    (`arbiter.matches.policy`) that differ from the server's.
     """
 
-    name: str
-    format: Format
-    games: tuple[str, ...]
-    time: str
-    rated: bool = True
-    paired: bool = True
-    at_once: int = 1
+    name: Annotated[str, Option("The tournament's name, for people.", allowed="a text, 1 to 100 characters")]
+    format: Annotated[Format, Option("Who meets whom, and when: deploy/examples has a file for each.")]
+    games: Annotated[
+        tuple[str, ...],
+        Option(
+            "The variants, such as `pods(size=5)`; each meeting plays all of them.",
+            bounds=(1, 20),
+            allowed="a list of 1 to 20 variants",
+        ),
+    ]
+    time: Annotated[
+        str,
+        Option("The time control, such as `1m+1s`, `300ms/move+10s`, `40/30m`, `none`.", allowed="a time control"),
+    ]
+    rated: Annotated[bool, Option("Whether the games count for ratings.")] = True
+    paired: Annotated[bool, Option("Whether each game is played twice, with swapped seats and the same opening.")] = (
+        True
+    )
+    at_once: Annotated[
+        int, Option("How many games of this tournament one player plays at a time.", bounds=(1, 1_000))
+    ] = 1
     options: Options = Options()
     openings: Openings = field(default_factory=Openings)
     entry: EntryRules = EntryRules()
     schedule: Schedule = Schedule()
     adjudication: Adjudication = Adjudication()
-    tie_breaks: tuple[TieBreak, ...] = ()
+    tie_breaks: Annotated[
+        tuple[TieBreak, ...],
+        Option(
+            "What orders players who are level, in this order. Without any: those of the format.",
+            bounds=(0, 20),
+            allowed=f"a list of {', '.join(f'`{each}`' for each in TieBreak)}",
+        ),
+    ] = ()
     policy: Mapping[str, int | str] = field(default_factory=dict)
-    time_odds: Mapping[str, str] = field(default_factory=dict)
-    attempts: int = ATTEMPTS
+    time_odds: Annotated[
+        Mapping[str, str],
+        Option(
+            "Other time controls for some players.",
+            bounds=(0, 500),
+            allowed="a table of time controls, by player",
+            example='`[time_odds]`, then `player = "30s"`',
+        ),
+    ] = field(default_factory=dict)
+    attempts: Annotated[
+        int,
+        Option(
+            "How often a game is played at most, if its matches are void. Then the player who did not come has lost "
+            "it, or neither has won.",
+            bounds=(1, MOST_ATTEMPTS),
+            stored=MOST_ATTEMPTS,
+        ),
+    ] = ATTEMPTS
 
     @property
     def games_a_meeting(self) -> int:
         """The number of games in a meeting."""
         return len(self.games) * (2 if self.paired else 1)
+
+
+PARTS: Final[Mapping[str, type]] = {
+    "options": Options,
+    "openings": Openings,
+    "entry": EntryRules,
+    "schedule": Schedule,
+    "adjudication": Adjudication,
+}
+"""The parts of a specification with fields of their own, by name."""

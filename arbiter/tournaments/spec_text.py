@@ -10,76 +10,29 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args, get_origin
 
 from arbiter.errors import Refusal, parameter_invalid
 from arbiter.games import registry
+from arbiter.options import UNSET, Described, Written, options_of
 from arbiter.plain_text import is_plain
 from arbiter.tournaments import formats
-from arbiter.tournaments.spec import (
-    ATTEMPTS,
-    Adjudication,
-    EntryRules,
-    Format,
-    OpeningOrder,
-    Openings,
-    Options,
-    Schedule,
-    Spec,
-    TieBreak,
-    TooFew,
-)
+from arbiter.tournaments.spec import DATE, LONGEST_MS, PARTS, OpeningOrder, Spec
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")
 
 E = TypeVar("E", bound=StrEnum)
 
 LONGEST_NAME: Final = 100  #: maximum characters of names and of other single words
-MOST_PLAYERS: Final = 10_000
-MOST_INVITED: Final = 2_000  #: maximum players on a list of those who may enter
-MOST_ODDS: Final = 500  #: maximum players with a time control of their own
-MOST_FORBIDDEN: Final = 1_000  #: maximum pairs of players who never meet
 MOST_POLICY: Final = 50  #: maximum fields of a policy
-MOST_GAMES: Final = 20  #: maximum variants of a meeting
 MOST_LINES: Final = 1_000  #: maximum opening lines of a tournament
 MOST_LINE_MOVES: Final = 100  #: maximum moves of an opening line
 MOST_OPENING_MOVES: Final = 5_000  #: maximum moves of all opening lines together
-MOST_ATTEMPTS: Final = 100  #: also in older records, in which the number was not bounded
 MOST_TABLE: Final = 100  #: maximum fields of a part of the specification
-DAY_MS: Final = 86_400_000
 #: an instant before it, in March 1973, can only have been meant in seconds (in these it is in the year 5138)
 EARLIEST_MS: Final = 100_000_000_000
-DATE: Final = "2026-12-01T18:00:00Z"  #: how a date and time is written in a file
 
-NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
-    "at_once": (1, 1_000),
-    "attempts": (1, MOST_ATTEMPTS),
-    "options.cycles": (1, 1_000),
-    "options.heads": (1, MOST_PLAYERS),
-    "options.rounds": (0, 100),
-    "options.best_of": (1, 99),
-    "options.elo0": (-1_000, 1_000),
-    "options.elo1": (-1_000, 1_000),
-    "options.alpha": (1, 499),
-    "options.beta": (1, 499),
-    "options.most_meetings": (1, 10_000_000),
-    "openings.plies": (0, 100),
-    "entry.capacity": (0, MOST_PLAYERS),
-    "schedule.start_ms": (0, 1 << 53),
-    "schedule.entry_closes_ms": (0, 1 << 53),
-    "adjudication.plies": (0, 1_000_000),
-    "adjudication.material": (0, 1_000),
-    "adjudication.material_plies": (0, 10_000),
-    "adjudication.evaluation": (0, 500),
-    "adjudication.evaluation_plies": (0, 10_000),
-    "adjudication.draw_evaluation": (0, 500),
-    "adjudication.draw_plies": (0, 10_000),
-    "adjudication.draw_from_ply": (0, 1_000_000),
-}
-"""The range of every integer in a specification."""
-
-_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": DAY_MS}
-LONGEST_MS: Final = 3_650 * DAY_MS
+_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, stored: bool = False) -> Spec:
@@ -94,26 +47,26 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
     """
     reader = _Reader(values, "", stored)
     reader.knows([field.name for field in dataclasses.fields(Spec)])  # first: a name that is mistyped is missing too
-    games = tuple(registry.game(name).variant for name in reader.words("games", most=MOST_GAMES, least=1))
-    spec = Spec(
-        name=reader.word("name", least=1),
-        format=reader.choice("format", Format),
-        games=games,
-        time=str(time(reader.word("time", least=1))),
-        rated=reader.flag("rated", True),
-        paired=reader.flag("paired", True),
-        at_once=reader.number("at_once", 1),
-        attempts=reader.number("attempts", MOST_ATTEMPTS if stored else ATTEMPTS),
-        options=_options(reader.section("options")),
-        openings=_openings(reader.section("openings")),
-        entry=_entry(reader.section("entry")),
-        schedule=_schedule(reader.section("schedule")),
-        adjudication=_adjudication(reader.section("adjudication")),
-        tie_breaks=tuple(_choice(word, "tie_breaks", TieBreak) for word in reader.words("tie_breaks", most=20)),
-        policy={name: _policy_value(value, name) for name, value in reader.table("policy", MOST_POLICY).items()},
-        time_odds={player: str(time(str(control))) for player, control in reader.table("time_odds", MOST_ODDS).items()},
-    )
-    reader.done()
+    of_all = options_of(Spec)
+    special = {
+        "name": reader.word("name", least=1),
+        "format": reader.option(of_all["format"]),
+        "games": tuple(registry.game(name).variant for name in reader.words(of_all["games"])),
+        "time": str(time(reader.word("time", least=1))),
+        "policy": {name: _policy_value(value, name) for name, value in reader.table("policy", MOST_POLICY).items()},
+        "time_odds": {
+            player: str(time(str(control)))
+            for player, control in reader.table("time_odds", of_all["time_odds"].range[1]).items()
+        },
+    }
+    parts: dict[str, Any] = {}
+    for name, kind in PARTS.items():
+        section = reader.section(name)
+        reads = {"lines": _lines, "forbidden": _forbidden}
+        parts[name] = section.part(
+            kind, {field: read(section) for field, read in reads.items() if field in options_of(kind)}
+        )
+    spec: Spec = reader.part(Spec, special | parts)
     check(spec)
     if not stored and spec.openings.seed and not spec.openings.plies and spec.openings.order is not OpeningOrder.RANDOM:
         allowed = "left out: only random plies (openings.plies) and a random order of lines are drawn from it"
@@ -172,23 +125,42 @@ class _Reader:
         self._asked.add(name)
         return self._values.get(name, default)
 
-    def number(self, name: str, default: int) -> int:
-        place = self.place(name)
-        low, high = NUMBERS[place]
-        value = self.take(name, default)
+    def part(self, kind: type, special: Mapping[str, Any]) -> Any:
+        """Return a part of a specification whose fields are read by their options, except those that are given."""
+        plain = {name: self.option(each) for name, each in options_of(kind).items() if name not in special}
+        self._asked.update(special)
+        self.done()
+        return kind(**special, **plain)
+
+    def option(self, field: Described) -> Any:
+        """Return the value of a field. Raises Refusal PARAMETER_INVALID for one that the option does not allow."""
+        default: Any = field.option.stored if self.stored and field.option.stored is not UNSET else field.default
+        if field.kind is bool:
+            return self.flag(field.name, default)
+        if field.kind is int:
+            return self.number(field, default)
+        if field.kind is str:
+            return self.word(field.name, default)
+        if get_origin(field.kind) is tuple:
+            words, kind = self.words(field), get_args(field.kind)[0]
+            return words if kind is str else tuple(_choice(word, self.place(field.name), kind) for word in words)
+        return self.choice(field, default)
+
+    def number(self, field: Described, default: int) -> int:
+        """Return a whole number, which may also be written as a duration. Instants can only be in milliseconds."""
+        low, high = field.range
+        place, value = self.place(field.name), self.take(field.name, default)
+        if field.option.written is Written.DURATION:
+            short = field.name.removesuffix("_ms")
+            written = self.take(short, None)
+            if written is not None:
+                return duration_ms(str(written), self.place(short))
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise _invalid(str(value), place, f"a whole number from {low} to {high}")
-        return value
-
-    def duration(self, name: str) -> int:
-        """Return `name_ms` in milliseconds, or `name` with a unit."""
-        place = self.place(name)
-        value = self.take(f"{name}_ms", 0)
-        written = self.take(name, None)
-        if written is not None:
-            return duration_ms(str(written), place)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LONGEST_MS:
-            raise _invalid(str(value), f"{place}_ms", f"a whole number from 0 to {LONGEST_MS}")
+        if field.option.written is Written.INSTANT and 0 < value < EARLIEST_MS and not self.stored:
+            short = field.name.removesuffix("_ms")
+            allowed = f"milliseconds since 1970, not seconds: {value}000, or in a file {short} = {DATE}"
+            raise _invalid(str(value), place, allowed)
         return value
 
     def flag(self, name: str, default: bool) -> bool:
@@ -201,15 +173,22 @@ class _Reader:
     def word(self, name: str, default: str = "", least: int = 0) -> str:
         return _word(self.take(name, default), self.place(name), least)
 
-    def words(self, name: str, most: int, least: int = 0) -> tuple[str, ...]:
+    def words(self, field: Described) -> tuple[str, ...]:
+        name, (least, most) = field.name, field.range
         values = self.take(name, ())
         if not isinstance(values, Sequence) or isinstance(values, str) or not least <= len(values):
             raise _invalid(_shown(values), self.place(name), f"a list of {least} to {most} texts")
         self.bounded(values, name, most, "texts")
         return tuple(_word(value, self.place(name), 1) for value in values)
 
-    def choice(self, name: str, kind: type[E]) -> E:
-        return _choice(self.take(name, ""), self.place(name), kind)
+    def choice(self, field: Described, default: Any) -> StrEnum:
+        """Return a word. What is stored may be one that nobody can choose any more."""
+        value = self.take(field.name, "" if default is UNSET else default)
+        words = tuple(field.kind) if self.stored else field.words
+        if not isinstance(value, str) or value not in words:
+            raise _invalid(_shown(value), self.place(field.name), " or ".join(field.words))
+        found: StrEnum = field.kind(value)
+        return found
 
     def bounded(self, values: Sized, name: str, most: int, what: str) -> None:
         """Raise Refusal PARAMETER_INVALID for a list or table that is too long, unless it is stored."""
@@ -237,22 +216,8 @@ class _Reader:
                 raise _invalid(str(name), self._where or "specification", f"one of {', '.join(sorted(names))}")
 
 
-def _options(reader: _Reader) -> Options:
-    default = Options(keep_early_leavers=reader.stored)  # tournaments of older servers kept them
-    values: dict[str, Any] = {}
-    for field in dataclasses.fields(Options):
-        if field.name == "duration_ms":
-            values[field.name] = reader.duration("duration")
-        elif field.type == "bool":
-            values[field.name] = reader.flag(field.name, getattr(default, field.name))
-        else:
-            values[field.name] = reader.number(field.name, getattr(default, field.name))
-    options = Options(**values)
-    reader.done()
-    return options
-
-
-def _openings(reader: _Reader) -> Openings:
+def _lines(reader: _Reader) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return the opening lines by variant. Those of a request are played by the rules."""
     lines: dict[str, tuple[tuple[str, ...], ...]] = {}
     moves = 0
     for name, given in reader.table("lines").items():
@@ -270,18 +235,7 @@ def _openings(reader: _Reader) -> Openings:
             for line in words:
                 _check_line(game, line, place)
         lines[game.variant] = tuple(words)
-    openings = Openings(reader.number("plies", 0), reader.word("seed"), lines, _order(reader))
-    reader.done()
-    return openings
-
-
-def _order(reader: _Reader) -> OpeningOrder:
-    """Return the order of the opening lines. One that is stored without it was made by an older server."""
-    word = reader.take("order", OpeningOrder.MEETING if reader.stored else OpeningOrder.SEQUENTIAL)
-    if word in tuple(OpeningOrder) and (reader.stored or word != OpeningOrder.MEETING):
-        return OpeningOrder(word)
-    allowed = f"{OpeningOrder.SEQUENTIAL} or {OpeningOrder.RANDOM}"
-    raise _invalid(_shown(word), reader.place("order"), allowed)
+    return lines
 
 
 def _check_line(game: Any, line: tuple[str, ...], place: str) -> None:
@@ -300,11 +254,11 @@ def _check_line(game: Any, line: tuple[str, ...], place: str) -> None:
         raise _invalid(" ".join(line), place, "a line that does not end the game")
 
 
-def _entry(reader: _Reader) -> EntryRules:
+def _forbidden(reader: _Reader) -> tuple[tuple[str, str], ...]:
     forbidden = reader.take("forbidden", ())
     pairs: list[tuple[str, str]] = []
     if isinstance(forbidden, Sequence):
-        reader.bounded(forbidden, "forbidden", MOST_FORBIDDEN, "pairs")
+        reader.bounded(forbidden, "forbidden", options_of(PARTS["entry"])["forbidden"].range[1], "pairs")
     for pair in forbidden if isinstance(forbidden, Sequence) else (forbidden,):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
             raise _invalid(str(pair), "entry.forbidden", "pairs of players")
@@ -312,36 +266,7 @@ def _entry(reader: _Reader) -> EntryRules:
         if first == second:
             raise _invalid(first, "entry.forbidden", "pairs of two players")
         pairs.append((first, second))
-    rules = EntryRules(
-        reader.number("capacity", 0),
-        reader.words("invited", MOST_INVITED),
-        reader.words("versions", 100),
-        tuple(pairs),
-        reader.flag("badge", False),
-    )
-    reader.done()
-    return rules
-
-
-def _adjudication(reader: _Reader) -> Adjudication:
-    plugin = reader.word("plugin")
-    names = [field.name for field in dataclasses.fields(Adjudication) if field.name != "plugin"]
-    adjudication = Adjudication(**{name: reader.number(name, 0) for name in names}, plugin=plugin)
-    reader.done()
-    return adjudication
-
-
-def _schedule(reader: _Reader) -> Schedule:
-    start, closes = reader.number("start_ms", 0), reader.number("entry_closes_ms", 0)
-    for name, given in (("start_ms", start), ("entry_closes_ms", closes)):
-        if 0 < given < EARLIEST_MS and not reader.stored:
-            allowed = (
-                f"milliseconds since 1970, not seconds: {given}000, or in a file {name.removesuffix('_ms')} = {DATE}"
-            )
-            raise _invalid(str(given), reader.place(name), allowed)
-    schedule = Schedule(start, closes, _choice(reader.take("too_few", TooFew.WAIT), reader.place("too_few"), TooFew))
-    reader.done()
-    return schedule
+    return tuple(pairs)
 
 
 def _policy_value(value: Any, name: str) -> int | str:

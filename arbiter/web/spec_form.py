@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields as fields_of
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from arbiter.errors import Refusal, parameter_invalid
 from arbiter.matches import time_control
+from arbiter.options import Described, Written, options_of
 from arbiter.tournaments.formats import PAIRERS
-from arbiter.tournaments.spec import Adjudication, Format, OpeningOrder, Options, Spec, TooFew
-from arbiter.tournaments.spec_text import NUMBERS, read_spec
+from arbiter.tournaments.spec import PARTS, Format, Options, Spec, options_in
+from arbiter.tournaments.spec_text import read_spec
 
 FORMATS: Final[Mapping[Format, tuple[str, str]]] = {
     format_: (pairer.title, pairer.purpose) for format_, pairer in PAIRERS.items()
@@ -49,35 +49,6 @@ class FormSection(NamedTuple):
     more: bool = False
 
 
-_LABELS: Final[Mapping[str, tuple[str, str]]] = {
-    "cycles": ("Cycles", "how often each pair meets"),
-    "keep_early_leavers": ("Games of who leaves early count", "with less than half of them completed"),
-    "heads": ("Heads", "how many of the first to enter run the gauntlet"),
-    "same_openings": ("Every opponent plays the same openings", "as Openings says"),
-    "rounds": ("Rounds", "about log₂ of the number of players find one leader"),
-    "accelerated": ("Baku acceleration", "for large fields"),
-    "best_of": ("Best of", "meetings of a tie"),
-    "double": ("Double elimination", "out after two lost ties"),
-    "third_place": ("Match for third place", ""),
-    "duration_ms": ("Duration", "as 90s, 5m, 2h or 1d"),
-    "validation": ("Newcomers first play against themselves", ""),
-    "elo0": ("Elo 0", "the hypothesis that A is not better by more"),
-    "elo1": ("Elo 1", "the hypothesis that A is better by this"),
-    "alpha": ("Alpha", "permille: error rate of “better”"),
-    "beta": ("Beta", "permille: error rate of “not better”"),
-    "most_meetings": ("Most meetings", "then it ends undecided"),
-    "plies": ("Draw after plies", "0: never"),
-    "material": ("Material ahead", "wins, if held; 0: never"),
-    "material_plies": ("… for plies", ""),
-    "evaluation": ("Evaluation ahead", "permille above an even 500, by both bots; 0: never"),
-    "evaluation_plies": ("… for plies", ""),
-    "draw_evaluation": ("Level within", "permille, by both bots"),
-    "draw_plies": ("… for plies", "0: never"),
-    "draw_from_ply": ("… from ply", ""),
-    "plugin": ("Plug-in", "the name of one that is installed"),
-}
-
-_KINDS: Final[Mapping[str, str]] = {"int": "number", "bool": "check", "str": "text"}
 _PAIRS: Final = re.compile(r"\s*[=:]\s*")
 GAME: Final = "game:"  #: the first part of the name of a game's check box
 MORE_GAMES: Final = "more_games"
@@ -88,102 +59,73 @@ _ROWS: Final = ("entry.forbidden",)  #: words, one row a line
 _TABLES: Final = ("time_odds", "policy")  #: `name = value`, one a line
 
 
+_WRITTEN: Final[Mapping[str, str]] = {
+    "time": "Written as 3m+2s; none for no clock.",
+    "options.duration": "Written as 90s, 5m, 2h or 1d.",
+    "entry.versions": "One a line.",
+    "entry.forbidden": "Two names a line.",
+    "openings.lines": "Written as game: move move …, one a line.",
+    "schedule.start_ms": "In UTC.",
+    "schedule.entry_closes_ms": "In UTC.",
+    "time_odds": "Written as player = time, one a line.",
+}
+"""How a field of the form is written, where that is not plain."""
+
+_POLICY: Final = FormField(
+    "policy",
+    "Policy",
+    "lines",
+    note="What matches do otherwise than the server's policy: illegal_moves = 4, one a line.",
+)
+
+
 def sections(format_: Format) -> list[FormSection]:
     """Return the fields for a new tournament of a format. Those for games are in the page itself."""
-    pairer = PAIRERS[format_]
-    usual = ", ".join(pairer.tie_breaks) or "none"
+    plain = {name: _field(name, each) for name, each in options_of(Spec).items()}
+    time, usual = plain["time"], ", ".join(PAIRERS[format_].tie_breaks) or "none"
+    tie_breaks = plain["tie_breaks"]
+    play = [time._replace(default="1m+1s"), *_options(format_)]
+    rest = [tie_breaks._replace(note=f"{tie_breaks.note.removesuffix('.')} ({usual})."), plain["time_odds"], _POLICY]
     return [
-        FormSection("Play", _play(format_)),
-        FormSection("Who may enter", _entry(), more=True),
-        FormSection("Openings", _openings(), more=True),
-        FormSection("Ends of games by rule", list(_part("adjudication", Adjudication)), more=True),
-        FormSection(
-            "Schedule and the rest",
-            [
-                FormField("schedule.start_ms", "Starts at", "instant", note="UTC; else you start it"),
-                FormField(
-                    "schedule.too_few",
-                    "With too few players then",
-                    "choice",
-                    TooFew.WAIT,
-                    choices=(TooFew.WAIT, TooFew.CANCEL),
-                ),
-                FormField("schedule.entry_closes_ms", "Entry closes at", "instant", note="UTC; else at the start"),
-                FormField("tie_breaks", "Tie-breaks", note=f"in order; else {usual}"),
-                FormField("time_odds", "Time odds", "lines", note="player = time, one a line"),
-                FormField("policy", "Policy", "lines", note="as illegal_moves = 4, one a line"),
-            ],
-            more=True,
-        ),
-    ]
-
-
-def _play(format_: Format) -> list[FormField]:
-    spec = Spec("", format_, (), "")
-    return [
-        FormField("time", "Time", default="1m+1s", note="as 3m+2s; none for no clock"),
-        *_options(format_),
-        FormField("at_once", "Games at once", "number", str(spec.at_once), NUMBERS["at_once"], "of one player"),
-        FormField(
-            "attempts",
-            "Attempts",
-            "number",
-            str(spec.attempts),
-            NUMBERS["attempts"],
-            "of a game with void matches",
-        ),
-        FormField("paired", "Each game twice, with seats swapped", "check", "on" if spec.paired else ""),
-        FormField("rated", "Rated", "check", "on" if spec.rated else ""),
+        FormSection("Play", play + [plain[name] for name in ("at_once", "attempts", "paired", "rated")]),
+        FormSection("Who may enter", _part("entry"), more=True),
+        FormSection("Openings", _part("openings"), more=True),
+        FormSection("Ends of games by rule", _part("adjudication"), more=True),
+        FormSection("Schedule and the rest", _part("schedule") + rest, more=True),
     ]
 
 
 def _options(format_: Format) -> Iterable[FormField]:
     """Yield the options of a format. One without a usable default is empty, and required."""
     wanted = PAIRERS[format_].invalid_option(Options())
-    for field in _part("options", Options, PAIRERS[format_].options):
-        missing = wanted is not None and field.name == f"options.{wanted.field}".removesuffix("_ms")
+    for name in options_in(format_):
+        field = _field(f"options.{name}", options_of(Options)[name])
+        missing = wanted is not None and wanted.field.removesuffix("_ms") == name.removesuffix("_ms")
         yield field._replace(default="", required=True) if missing else field
 
 
-def _entry() -> list[FormField]:
-    return [
-        FormField("entry.capacity", "Maximum of players", "number", "0", NUMBERS["entry.capacity"], "0: no limit"),
-        FormField("entry.invited", "Only these players", "lines", note="names"),
-        FormField("entry.versions", "Only these versions", "lines", note="their beginnings, one a line"),
-        FormField("entry.forbidden", "Never paired", "lines", note="two names a line"),
-        FormField("entry.badge", "Only bots that have passed the conformance kit", "check"),
-    ]
+def _part(part: str) -> list[FormField]:
+    return [_field(f"{part}.{name}", each) for name, each in options_of(PARTS[part]).items()]
 
 
-def _openings() -> list[FormField]:
-    return [
-        FormField(
-            "openings.plies", "Random plies", "number", "0", NUMBERS["openings.plies"], "before the clocks start"
-        ),
-        FormField("openings.seed", "Seed", note="any text; of the random plies, or of a random order"),
-        FormField("openings.lines", "Opening lines instead", "lines", note="game: move move …, one a line"),
-        FormField(
-            "openings.order",
-            "Order of the lines",
-            "choice",
-            OpeningOrder.SEQUENTIAL,
-            note="for each pair",
-            choices=(OpeningOrder.SEQUENTIAL, OpeningOrder.RANDOM),
-        ),
-    ]
-
-
-def _part(part: str, kind: type[Options | Adjudication], names: Iterable[str] | None = None) -> Iterable[FormField]:
-    """Yield the fields of a part of the specification, with its defaults; `names`: only these fields."""
-    known = {field.name: field for field in fields_of(kind)}
-    for name in known if names is None else names:
-        label, note = _LABELS.get(name, (name.replace("_", " "), ""))
-        place, default = f"{part}.{name}", getattr(kind(), name)
-        if name.endswith("_ms"):
-            yield FormField(place.removesuffix("_ms"), label, note=note)
-        else:
-            shown = ("on" if default else "") if isinstance(default, bool) else str(default)
-            yield FormField(place, label, _KINDS[str(known[name].type)], shown, NUMBERS.get(place), note)
+def _field(place: str, option: Described) -> FormField:
+    """Return a field of the form, whose label is the option's name in words."""
+    if option.option.written is Written.DURATION:
+        place = place.removesuffix("_ms")
+    label = option.name.removesuffix("_ms").replace("_", " ").capitalize()
+    note = " ".join(filter(None, (option.option.meaning.replace("`", ""), _WRITTEN.get(place))))
+    plain = FormField(place, label, "lines", note=note)
+    if option.is_choice:
+        return plain._replace(kind="choice", default=str(option.default), choices=option.words)
+    if option.kind is bool:
+        return plain._replace(kind="check", default="on" if option.default else "")
+    if option.kind is str or place in _LISTS or option.option.written is Written.DURATION:
+        return plain._replace(kind="text")
+    if option.option.written is Written.INSTANT:
+        return plain._replace(kind="instant")
+    if option.kind is int:
+        return plain._replace(kind="number", default=str(option.default), bounds=option.range)
+    return plain
 
 
 # The form as it was sent

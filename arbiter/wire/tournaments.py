@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final
 
 from arbiter_protos.v1 import match_pb2, rating_pb2
@@ -16,8 +15,8 @@ from arbiter.service.gate.tournaments import EntryCorrection, TournamentQuery
 from arbiter.service.ports.journal import TournamentSummary
 from arbiter.tournaments.engine import too_few
 from arbiter.tournaments.formats import Rating
-from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings, Schedule, Spec, TieBreak, TooFew
-from arbiter.tournaments.spec_text import read_spec
+from arbiter.tournaments.spec import Format, OpeningOrder, Spec, TieBreak, TooFew
+from arbiter.tournaments.spec_text import read_spec, write_spec
 from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.tournament import Entrant, RunningGame, Tournament, TournamentPhase
 
@@ -95,49 +94,35 @@ def _value(name: str, value: Any) -> Any:
 
 def spec_message(spec: Spec) -> pb.TournamentSpec:
     """Return a specification."""
-    return pb.TournamentSpec(
-        name=spec.name,
-        format=_FORMATS[spec.format],
-        games=spec.games,
-        time=spec.time,
-        rated=spec.rated,
-        paired=spec.paired,
-        at_once=spec.at_once,
-        attempts=spec.attempts,
-        options=pb.TournamentOptions(**asdict(spec.options)),
-        openings=_openings_message(spec.openings),
-        entry=_entry_message(spec.entry),
-        schedule=_schedule_message(spec.schedule),
-        adjudication=pb.Adjudication(**asdict(spec.adjudication)),
-        tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in spec.tie_breaks],
-        policy=pb.TournamentPolicy(
-            **{name: _WORDS[name][str(value)] if name in _WORDS else value for name, value in spec.policy.items()}  # type: ignore[arg-type]
-        ),
-        time_odds=spec.time_odds,
-    )
+    return pb.TournamentSpec(**_said(write_spec(spec)))
 
 
-def _openings_message(openings: Openings) -> pb.Openings:
-    lines = [pb.OpeningLine(game=game, moves=line) for game, given in openings.lines.items() for line in given]
-    return pb.Openings(plies=openings.plies, seed=openings.seed, lines=lines, order=_ORDERS[openings.order])
+_PARTS: Final[Mapping[str, type[Message]]] = {
+    "options": pb.TournamentOptions,
+    "openings": pb.Openings,
+    "entry": pb.EntryRules,
+    "schedule": pb.Schedule,
+    "adjudication": pb.Adjudication,
+    "policy": pb.TournamentPolicy,
+}
 
 
-def _schedule_message(schedule: Schedule) -> pb.Schedule:
-    return pb.Schedule(
-        start_ms=schedule.start_ms,
-        entry_closes_ms=schedule.entry_closes_ms,
-        too_few=_TOO_FEW[schedule.too_few],
-    )
-
-
-def _entry_message(entry: EntryRules) -> pb.EntryRules:
-    return pb.EntryRules(
-        capacity=entry.capacity,
-        invited=entry.invited,
-        versions=entry.versions,
-        forbidden=[pb.PlayerPair(first=first, second=second) for first, second in entry.forbidden],
-        badge=entry.badge,
-    )
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a specification as the fields of its messages."""
+    said = dict(values)
+    for name, value in values.items():
+        if name in _WORDS:
+            words = _WORDS[name]
+            said[name] = words[value] if isinstance(value, str) else [words[each] for each in value]
+        elif name in _PARTS:
+            said[name] = _PARTS[name](**_said(value))
+    if "lines" in said:
+        said["lines"] = [
+            pb.OpeningLine(game=game, moves=line) for game, lines in said["lines"].items() for line in lines
+        ]
+    if "forbidden" in said:
+        said["forbidden"] = [pb.PlayerPair(first=first, second=second) for first, second in said["forbidden"]]
+    return said
 
 
 def format_message(format_: Format) -> pb.TournamentFormat.ValueType:

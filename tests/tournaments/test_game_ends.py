@@ -17,8 +17,8 @@ from arbiter.tournaments.checker import violations
 from arbiter.tournaments.formats.arena import arena_scores
 from arbiter.tournaments.formats.trial import TrialPairs
 from arbiter.tournaments.game_ends import ABSENCE, DRAW, LOSS, NO_SHOW, UNPLAYED, WALKOVER, WIN, GameResult, Winner
-from arbiter.tournaments.spec import Format, Options, Spec
-from arbiter.tournaments.spec_text import MOST_ATTEMPTS, read_spec, write_spec
+from arbiter.tournaments.spec import MOST_ATTEMPTS, Format, Options, Spec
+from arbiter.tournaments.spec_text import read_spec, write_spec
 from arbiter.tournaments.standings import rated_games, standings
 from arbiter.web.tournaments import crosstable
 

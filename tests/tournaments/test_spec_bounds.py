@@ -8,10 +8,11 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games.registry import game
+from arbiter.options import options_of
 from arbiter.tournaments import spec_text
 from arbiter.tournaments.codec import read_event, write_event
 from arbiter.tournaments.events import Created
-from arbiter.tournaments.spec import Spec
+from arbiter.tournaments.spec import EntryRules, Spec
 from arbiter.tournaments.spec_text import read_spec, write_spec
 
 FIRST = min(game("pods").moves(game("pods").initial()))
@@ -49,9 +50,9 @@ def read(values: dict[str, Any], *, stored: bool = False) -> Spec:
 @pytest.mark.parametrize(
     ("make", "most", "where"),
     [
-        (forbidden, spec_text.MOST_FORBIDDEN, "entry.forbidden"),
-        (invited, spec_text.MOST_INVITED, "entry.invited"),
-        (odds, spec_text.MOST_ODDS, "time_odds"),
+        (forbidden, options_of(EntryRules)["forbidden"].range[1], "entry.forbidden"),
+        (invited, options_of(EntryRules)["invited"].range[1], "entry.invited"),
+        (odds, options_of(Spec)["time_odds"].range[1], "time_odds"),
         (policy, spec_text.MOST_POLICY, "policy"),
         (openings, spec_text.MOST_LINES, "openings.lines.pods"),
     ],

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 
 from arbiter.errors import Refusal
-from arbiter.tournaments.formats import PAIRERS
-from arbiter.tournaments.spec import Format, Options, Spec
-from arbiter.tournaments.spec_text import NUMBERS
+from arbiter.options import options_of
+from arbiter.tournaments.spec import PARTS, Format, Options, Spec, options_in
 from arbiter.web.spec_form import FORMATS, place_of, sections, spec_of
 
 #: what a person has to fill in
@@ -48,17 +45,19 @@ def test_a_field_without_a_default_is_empty_and_required() -> None:
 
 
 def test_every_option_is_in_the_form_of_a_format() -> None:
-    asked = {name for pairer in PAIRERS.values() for name in pairer.options}
-    assert asked == {field.name for field in fields(Options)}
+    shown = {field.name for format_ in Format for part in sections(format_) for field in part.fields}
+    options = {f"{part}.{name}" for part, kind in PARTS.items() for name in options_of(kind)} | set(options_of(Spec))
+    durations = {"options.duration_ms": "options.duration"}
+    assert shown == {durations.get(name, name) for name in options - {"name", "format", "games"}} | {"policy"}
 
 
 @pytest.mark.parametrize("format_", Format)
-def test_a_field_says_the_bounds_of_the_specification(format_: Format) -> None:
-    numbers = {
-        field.name: field.bounds for part in sections(format_) for field in part.fields if field.kind == "number"
-    }
-    assert numbers == {name: NUMBERS[name] for name in numbers}
-    assert numbers
+def test_a_field_says_the_bounds_and_the_meaning_of_the_specification(format_: Format) -> None:
+    shown = {field.name: field for part in sections(format_) for field in part.fields}
+    for place, option in ((f"options.{name}", options_of(Options)[name]) for name in options_in(format_)):
+        field = shown.get(place) or shown[place.removesuffix("_ms")]
+        assert option.option.meaning in field.note
+        assert field.bounds == (option.range if field.kind == "number" else None)
 
 
 def test_all_values_that_a_person_can_write_are_read() -> None:

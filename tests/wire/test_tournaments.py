@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import tomllib
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from arbiter_protos.v1 import tournament_pb2 as pb
 from google.protobuf.message import Message
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.policy import BOUNDS
 from arbiter.testing.tournaments import restless
 from arbiter.tournaments import spec as specs
 from arbiter.tournaments.events import End
@@ -20,15 +18,6 @@ from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import Faults, StandingsRow, standings
 from arbiter.tournaments.tournament import Entrant, TournamentPhase
 from arbiter.wire.tournaments import spec_message, spec_of, standings_message, tournament_message
-
-PARTS: list[tuple[Any, Any]] = [
-    (specs.Spec, pb.TournamentSpec),
-    (specs.Options, pb.TournamentOptions),
-    (specs.Openings, pb.Openings),
-    (specs.EntryRules, pb.EntryRules),
-    (specs.Schedule, pb.Schedule),
-    (specs.Adjudication, pb.Adjudication),
-]
 
 FULL = tomllib.loads("""
 name = "Spring cup"
@@ -108,15 +97,6 @@ def unset(message: Message) -> list[str]:
     for _, value in message.ListFields():
         found += unset(value) if isinstance(value, Message) else []
     return found
-
-
-@pytest.mark.parametrize(("part", "message"), PARTS)
-def test_a_specification_has_the_same_fields_everywhere(part: Any, message: Any) -> None:
-    assert [field.name for field in fields(part)] == [field.name for field in message.DESCRIPTOR.fields]
-
-
-def test_a_policy_has_all_fields_of_a_match() -> None:
-    assert {field.name for field in pb.TournamentPolicy.DESCRIPTOR.fields} == {*BOUNDS, "start", "no_show"}
 
 
 @pytest.mark.parametrize(

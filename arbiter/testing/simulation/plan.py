@@ -17,7 +17,7 @@ from arbiter.matches.commands import Create
 from arbiter.matches.policy import ClockStart, NoShow, Policy
 from arbiter.testing.clock import NOON_MS
 from arbiter.tournaments.formats import PAIRERS
-from arbiter.tournaments.spec import Options, Schedule, Spec
+from arbiter.tournaments.spec import Options, Schedule, Spec, options_in
 
 ORGANISER: Final = "org"
 GAMES: Final = (
@@ -427,8 +427,8 @@ def _tournaments(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
         return ()
     names = [player.name for player in plan.players]
     players = tuple(dice.sample(names, min(len(names), 4)))
-    format_, pairer = dice.choice([each for each in PAIRERS.items() if each[1].by_round or each[1].has_bracket])
-    options = Options(rounds=len(players) // 2) if "rounds" in pairer.options else Options()
+    format_, _ = dice.choice([each for each in PAIRERS.items() if each[1].by_round or each[1].has_bracket])
+    options = Options(rounds=len(players) // 2) if "rounds" in options_in(format_) else Options()
     return (_tournament(dice, Spec("the cup", format_, (CUP_GAME,), "1m+1s", options=options), players, plan),)
 
 
@@ -449,7 +449,7 @@ def _open_ended(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
         elo1=dice.choice((10, 400)),
         most_meetings=dice.randint(2, 8),
     )
-    options = replace(Options(), **{name: getattr(drawn, name) for name in pairer.options})
+    options = replace(Options(), **{name: getattr(drawn, name) for name in options_in(format_)})
     spec = Spec("the open", format_, (CUP_GAME,), "1m+1s", options=options, at_once=dice.choice((1, 2)))
     return (_tournament(dice, spec, players, plan),)
 

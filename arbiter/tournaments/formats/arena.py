@@ -34,7 +34,6 @@ class Arena(Pairer):
 
     title = "Arena"
     purpose = "Whoever is free plays again, for a limited time; wins in a row count double."
-    options = ("duration_ms",)
     late_entry = True
     reentry = True
     least_players = 0  # players join and leave

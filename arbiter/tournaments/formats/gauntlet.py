@@ -22,7 +22,6 @@ class Gauntlet(Pairer):
     title = "Gauntlet"
     purpose = "The first to enter meet everybody else. It shows how strong these few are."
     by_round = True
-    options = ("heads", "cycles", "same_openings")
     tie_breaks = (TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:

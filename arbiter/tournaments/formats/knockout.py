@@ -214,7 +214,6 @@ class Knockout(Pairer):
     purpose = "Who loses is out. It names a winner, and says little about strength."
     has_bracket = True
     rules = RULES
-    options = ("best_of", "double", "third_place")
 
     def most_meetings(self, options: Options) -> int:
         """Return the most meetings of two players: with those of level ties; and twice in a double elimination."""

@@ -51,7 +51,6 @@ class Ladder(Pairer):
 
     title = "Ladder"
     purpose = "Day and night: all who are there play about equally often, and rank by rating."
-    options = ("duration_ms", "validation")
     late_entry = True
     reentry = True
     least_players = 0  # players join and leave

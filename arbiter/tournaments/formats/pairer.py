@@ -93,7 +93,6 @@ class Pairer(ABC):
     ends_by_test: ClassVar[bool] = False  #: a sequential test of the two players' games ends it
     rules: ClassVar[str] = ""  #: the published pairing rules, with their edition, for the record
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: default tie-breaks, in order
-    options: ClassVar[tuple[str, ...]] = ()  #: the fields of `Options` that it reads, in the order of forms
 
     def invalid_option(self, options: Options) -> InvalidOption | None:
         """Return the first option that this format does not accept; None if it accepts all."""

@@ -22,7 +22,6 @@ class RoundRobin(Pairer):
     purpose = "Everybody meets everybody. For a small field: scores are comparable."
     by_round = True
     drops_early_leavers = True
-    options = ("cycles", "keep_early_leavers")
     tie_breaks = (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:

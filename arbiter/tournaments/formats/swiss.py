@@ -43,7 +43,6 @@ class Swiss(Pairer):
     title = "Swiss"
     purpose = "Rounds in which players of about the same score meet. For a large field."
     by_round = True
-    options = ("rounds", "accelerated")
     rules = RULES
     late_entry = True
     in_rounds = True

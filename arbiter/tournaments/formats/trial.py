@@ -34,7 +34,6 @@ class Trial(Pairer):
 
     title = "Trial"
     purpose = "Is A better than B? Two players, until a sequential test decides."
-    options = ("elo0", "elo1", "alpha", "beta", "most_meetings")
     most_players = 2
     ends_by_test = True
     tie_breaks = (TieBreak.WINS,)

@@ -19,6 +19,7 @@ from arbiter.tournaments import checker, engine, formats
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.game_ends import WALKOVER
+from arbiter.tournaments.spec import options_in
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 
@@ -112,7 +113,7 @@ def free_play_ends_in_time(case: RunEvidence, log: tournament_log.StoredLog) -> 
             yield Violation(IN_TIME, f"{tournament.id} was to end at {ends_at}, but {event}")
     met = [pair for pair in tournament.met if len(pair) > 1]
     waiting = [player for player in tournament.players if not any(player in pair for pair in met)]
-    validates = "validation" in formats.of(tournament.spec).options and tournament.spec.options.validation
+    validates = "validation" in options_in(tournament.spec.format) and tournament.spec.options.validation
     enough = sum(tournament.met[pair] for pair in met) >= len(tournament.players)
     if case.plan.calm and waiting and enough and not validates:
         yield Violation(ALL_PLAY, f"{', '.join(waiting)} never met another in {tournament.id}, and others met again")
