@@ -8,11 +8,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias, cast
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -29,6 +30,18 @@ LARGEST_FILE = 65_536  #: maximum bytes of a configuration file
 OWN_POSTGRES = Path("arbiter.postgres")  #: default folder of a PostgreSQL that is started with the servers
 
 Count: TypeAlias = Annotated[int, Field(le=1_000_000_000)]
+
+
+def _proxy(name: str) -> str:
+    if name != "*":
+        try:
+            ip_network(name, strict=False)
+        except ValueError:
+            raise ValueError(f"{name!r} is no address and no network: write it as 10.0.0.1 or 10.0.0.0/8") from None
+    return name
+
+
+Proxy: TypeAlias = Annotated[str, AfterValidator(_proxy)]  # an address, a network, or * for all
 Milliseconds: TypeAlias = Annotated[int, Field(le=604_800_000)]  # a week
 
 
@@ -261,12 +274,15 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="ARBITER_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
     listen: str = Field(default="127.0.0.1:7400", description="HOST:PORT")
+    listen_proxies: tuple[Proxy, ...] = Field(
+        default=(), description="addresses or networks of proxies for gRPC whose header X-Forwarded-For is trusted"
+    )
     web: str = Field(default="", description="HOST:PORT of the page for browsers; empty: no page")
     web_url: str = Field(
         default="",
         description="address by which browsers reach the page, if it is not `web`; such as https://arbiter.example.org",
     )
-    web_proxies: tuple[str, ...] = Field(
+    web_proxies: tuple[Proxy, ...] = Field(
         default=(), description="addresses or networks of proxies whose header X-Forwarded-For is trusted"
     )
     web_origins: tuple[str, ...] = Field(

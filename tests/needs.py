@@ -38,6 +38,8 @@ NEEDS = (
     Need("cc", "gcc", "the compiled modules, and the sample of a bot in C that reads and writes lines"),
     Need(f"{sysconfig.get_config_var('INCLUDEPY')}/Python.h", "python3-dev", "the compiled modules"),
     Need("nats-server", "nats-server", "the bus between servers that share a PostgreSQL"),
+    Need("nginx", "nginx-light", "the example of a proxy in front of a server"),
+    Need("haproxy", "haproxy", "the example of a proxy in front of a server"),
     Need("promtool", "prometheus", "the metrics and alerts in a real Prometheus"),
     Need("buildah", "buildah", "the image of the server"),
     Need("debootstrap", "debootstrap", "the Debian below the image of the server"),

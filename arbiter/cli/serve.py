@@ -28,6 +28,13 @@ class ServerSettings:
     """The settings of `arbiter.config.Settings` that have an option. None: the option is not given."""
 
     listen: Annotated[str | None, _option("The address to listen on, as HOST:PORT. [default: 127.0.0.1:7400]")] = None
+    listen_proxies: Annotated[
+        list[str] | None,
+        _option(
+            "The address or network of a proxy for gRPC whose X-Forwarded-For is believed. May be given several times.",
+            name="--listen-proxy",
+        ),
+    ] = None
     web: Annotated[
         str | None,
         _option(
@@ -45,7 +52,8 @@ class ServerSettings:
     web_proxies: Annotated[
         list[str] | None,
         _option(
-            "The address or network of a proxy whose X-Forwarded-For is believed. May be given several times.",
+            "The address or network of a proxy of the page whose X-Forwarded-For is believed. May be given several "
+            "times.",
             name="--web-proxy",
         ),
     ] = None

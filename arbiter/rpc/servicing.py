@@ -56,8 +56,15 @@ class Unreadable(NamedTuple):
 
 
 def call_of(context: ContextPart) -> Call:
-    """Return the caller: the secret of the token in the metadata, and the address of the peer."""
-    return Call(_token(context), _address(context))
+    """Return the caller: the secret of the token in the metadata, the address of the peer, and what a proxy says."""
+    secret, forwarded = None, []
+    for key, value in context.invocation_metadata() or ():
+        if key == "authorization" and isinstance(value, str) and secret is None:
+            kind, _, rest = value.partition(" ")
+            secret = rest.strip() if kind.lower() == "bearer" else ""
+        elif key == "x-forwarded-for" and isinstance(value, str):
+            forwarded.append(value)
+    return Call(secret or None, _address(context), forwarded=",".join(forwarded))
 
 
 class MessageWriter:
@@ -151,14 +158,6 @@ def readable(message: Any) -> Any:
     if isinstance(message, Unreadable):
         raise message.refusal
     return message
-
-
-def _token(context: ContextPart) -> str | None:
-    for key, value in context.invocation_metadata() or ():
-        if key == "authorization" and isinstance(value, str):
-            kind, _, secret = value.partition(" ")
-            return secret.strip() if kind.lower() == "bearer" else None
-    return None
 
 
 def _address(context: ContextPart) -> str:

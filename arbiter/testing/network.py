@@ -207,12 +207,13 @@ def _reset(writer: asyncio.StreamWriter) -> None:
 class Network:
     """A TCP proxy in front of one server; an asynchronous context manager, inside which `address` accepts connections.
 
-    target: HOST:PORT of the server. seed: seed of the jitter.
+    target: HOST:PORT of the server. seed: seed of the jitter. source: the address from which its connections come.
     """
 
-    def __init__(self, target: str, seed: int = 0) -> None:
+    def __init__(self, target: str, seed: int = 0, source: str | None = None) -> None:
         self._host, _, port = target.rpartition(":")
         self._port = int(port)
+        self._source = (source, 0) if source is not None else None
         dice = random.Random(seed)
         self.up = Direction(dice)
         self.down = Direction(dice)
@@ -281,7 +282,7 @@ class Network:
         try:
             if self.refusing:
                 raise ConnectionResetError
-            server = await asyncio.open_connection(self._host, self._port)
+            server = await asyncio.open_connection(self._host, self._port, local_addr=self._source)
         except OSError:  # or there is no server: the client sees a connection reset
             _reset(writer)
             return

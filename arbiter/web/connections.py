@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection
 from typing import Any, ClassVar, Final
 
 import h11
@@ -19,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arbiter.config import Limits
-from arbiter.service.gate.addresses import counted_as
+from arbiter.service.gate.addresses import Proxies, counted_as
 from arbiter.web.channels import Message
 
 ARRIVING: Final = (h11.IDLE, h11.SEND_BODY)  #: states of a client whose request has not arrived completely
@@ -54,25 +53,26 @@ class Direct:
 
 
 class OpenConnections:
-    """Counts the open connections, in all and of each address. `proxies`: addresses that are not counted alone.
+    """Counts the open connections, in all and of each address. `proxies`: of these each may have any number.
 
     held: connections beyond the limits; there are no more of them than of the others.
     """
 
-    def __init__(self, limits: Limits, proxies: Collection[str]) -> None:
+    def __init__(self, limits: Limits, proxies: Proxies) -> None:
         self.held: set[BrowserConnection] = set()
         self._most = limits.page_connections
         self._most_of_address = limits.page_connections_of_address
         self._proxies = proxies
         self._of: Counter[str] = Counter()
 
-    def open(self, address: str) -> bool:
-        """Count one more connection of an address and return whether it may stay; if not, it is not counted."""
+    def open(self, host: str) -> str | None:
+        """Count one more connection and return the address under which it is counted; None if it may not stay."""
+        address = counted_as(host)
         full = self._of.total() >= self._most
-        if full or (self._of[address] >= self._most_of_address and not self._proxied(address)):
-            return False
+        if full or (self._of[address] >= self._most_of_address and host not in self._proxies):
+            return None
         self._of[address] += 1
-        return True
+        return address
 
     def hold(self, connection: BrowserConnection) -> bool:
         """Return whether a connection beyond the limits is held for a while; if not, it is closed at once."""
@@ -85,9 +85,6 @@ class OpenConnections:
         self._of[address] -= 1
         if not self._of[address]:
             del self._of[address]
-
-    def _proxied(self, address: str) -> bool:
-        return address in self._proxies or "*" in self._proxies
 
 
 class BrowserConnection(H11Protocol):
@@ -115,9 +112,8 @@ class BrowserConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the class above
         """Start to wait for the first request; or end the connection if there are too many."""
         super().connection_made(transport)
-        address = counted_as(self.client[0] if self.client else "")
-        if self.all_open.open(address):
-            self._address = address
+        self._address = self.all_open.open(self.client[0] if self.client else "")
+        if self._address is not None:
             self._wait()
         elif self.all_open.hold(self):
             self._deadline = self.loop.call_later(HELD_S, transport.abort)

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.runtime.certificates import ServedCertificate
-from arbiter.service.gate.addresses import host_and_port, is_loopback
+from arbiter.service.gate.addresses import Proxies, host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import Meter
 from arbiter.web.application import application
@@ -50,7 +50,7 @@ class WebServer:
 
         class InTime(BrowserConnection):
             patience_s = settings.limits.request_ms / 1000
-            all_open = OpenConnections(settings.limits, settings.web_proxies)
+            all_open = OpenConnections(settings.limits, Proxies(settings.web_proxies))
 
         config = uvicorn.Config(
             app,

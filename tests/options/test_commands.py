@@ -32,6 +32,7 @@ from tests.options.reaching import (
 
 SERVE: dict[str, tuple[str, str, object]] = {
     "--listen": ("127.0.0.1:7", "listen", "127.0.0.1:7"),
+    "--listen-proxy": ("10.0.0.1", "listen_proxies", ("10.0.0.1",)),
     "--web": ("127.0.0.1:8", "web", "127.0.0.1:8"),
     "--web-url": ("https://there", "web_url", "https://there"),
     "--web-proxy": ("10.0.0.1", "web_proxies", ("10.0.0.1",)),

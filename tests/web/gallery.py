@@ -27,6 +27,7 @@ from arbiter.matches.commands import Create, Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.runtime.loopback import free_port
+from arbiter.service.gate.addresses import Proxies
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.pictures import POSITIONS
@@ -79,7 +80,7 @@ class ConstantClock:
 
 class _InTime(BrowserConnection):
     patience_s = 20.0
-    all_open = OpenConnections(Limits(), ())
+    all_open = OpenConnections(Limits(), Proxies(()))
 
 
 class _Server(uvicorn.Server):

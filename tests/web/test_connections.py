@@ -12,8 +12,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from arbiter.config import Limits
 from arbiter.runtime.loopback import free_port
+from arbiter.service.gate.addresses import Proxies
 from arbiter.testing.server import Served, served
+from arbiter.web.connections import OpenConnections
 
 FORM = b"POST /sign-in HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n"
 CALL = b"POST /arbiter.v1.ServerService/GetServerInfo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
@@ -76,6 +79,15 @@ async def test_a_cancelled_form_is_no_error(caplog: pytest.LogCaptureFixture) ->
             async with httpx.AsyncClient() as browser:  # the answer comes after the server has noticed the end
                 assert (await browser.get(server.running.page)).status_code == 200
     assert [record.message for record in caplog.records] == []
+
+
+def test_a_proxy_has_any_number_of_connections_also_if_only_its_network_is_named() -> None:
+    limits = Limits(page_connections_of_address=1)
+    for proxies in (("10.0.0.0/8",), ("*",), ("10.0.0.5",)):
+        connections = OpenConnections(limits, Proxies(proxies))
+        assert [connections.open("10.0.0.5") for _ in range(3)] == ["10.0.0.5"] * 3
+    connections = OpenConnections(limits, Proxies(("192.0.2.1",)))
+    assert [connections.open("10.0.0.5") for _ in range(2)] == ["10.0.0.5", None]
 
 
 @pytest.mark.parametrize(("proxies", "codes"), [(("127.0.0.0/8",), [401, 401]), (("192.0.2.9",), [401, 429])])

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.service.cut_off import CutOff
-from arbiter.service.gate.addresses import counted_as
+from arbiter.service.gate.addresses import Proxies, counted_as
 from arbiter.service.gate.rights import Action, check_scope, only_reads
 from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
 from arbiter.service.token_bucket import MINUTE_MS, SECOND_MS, TokenBuckets
@@ -40,28 +40,43 @@ REFUSED_TIMES: Final = 2
 """Refusals beyond PACED_FROM at once are spread evenly at this multiple of the call rate. None waits over a second."""
 
 
-class Call(NamedTuple):
-    """The origin of a call. secret: of its token, None without a token. address: where it comes from, as text.
+NO_PROXIES: Final = Proxies(())
 
-    counted: whether it is a part of a request that has been counted as a whole, as those of the page are.
+
+class Call(NamedTuple):
+    """The origin of a call. secret: of its token, None without a token. address: of its connection, as text.
+
+    counted: whether it is a part of a request that has been counted as a whole, as those of the page are. forwarded:
+    where it comes from, in the words of a proxy (X-Forwarded-For), which count only if the address is a trusted one's.
     """
 
     secret: str | None
     address: str
     counted: bool = False
+    forwarded: str = ""
 
 
 class Admission:
     """Authentication, scopes and rates of calls. `public`: calls that only read need no token.
 
+    proxies: the trusted ones; a call that comes by one of them counts for the address that it names.
+
     A call counts as one, and as more if its answer has many rows (`charge`). Calls of one caller that come at once are
     spread evenly, so that other callers have the event loop between them.
     """
 
-    def __init__(self, accounts: Accounts, limits: Limits, cut_off: CutOff, public: bool = False) -> None:
+    def __init__(
+        self,
+        accounts: Accounts,
+        limits: Limits,
+        cut_off: CutOff,
+        public: bool = False,
+        proxies: Proxies = NO_PROXIES,
+    ) -> None:
         self._accounts = accounts
         self._cut_off = cut_off
         self._public = public
+        self._proxies = proxies
         most = BURST_S * limits.calls_a_second
         self._calls = TokenBuckets(most, BURST_S * SECOND_MS, f"calls in {BURST_S} seconds")
         self._pace = TokenBuckets(PACED_FROM, max(1, PACED_FROM * SECOND_MS // limits.calls_a_second), "calls at once")
@@ -138,14 +153,14 @@ class Admission:
         """
         caller = await self.caller(call, Action.REGISTER_PLAYER) if call.secret else None
         if caller is None or not caller.may(Scope.ADMIN):
-            self._registrations.use(counted_as(call.address), _now_ms())
+            self._registrations.use(self._address(call), _now_ms())
         return caller
 
     def anybody(self, call: Call) -> None:
         """Accept a call with or without a token, within the rate limit of its address. Raises Refusal RATE_LIMITED."""
         if call.counted:
             return
-        self._calls.use(f"address {counted_as(call.address)}", _now_ms())
+        self._calls.use(f"address {self._address(call)}", _now_ms())
 
     async def name(self, call: Call, action: Action) -> str:
         """Return the name under which a call's budgets are counted: its player's, or its address if it has no token.
@@ -157,7 +172,7 @@ class Admission:
         except Refusal as refusal:
             if refusal.reason is not Reason.TOKEN_INVALID:
                 raise
-            return f"address {counted_as(call.address)}"
+            return f"address {self._address(call)}"
         return f"player {caller.player}"
 
     async def _visitor(self, call: Call) -> Caller:
@@ -165,12 +180,15 @@ class Admission:
 
         It is counted by its address: no player has such a name.
         """
-        visitor = Caller(
-            f"address {counted_as(call.address)}", NO_TOKEN, frozenset({Scope.OBSERVE.value}), call.counted
-        )
+        name = f"address {self._address(call)}"
+        visitor = Caller(name, NO_TOKEN, frozenset({Scope.OBSERVE.value}), call.counted)
         if not call.counted:
             await self._count(visitor)
         return visitor
+
+    def _address(self, call: Call) -> str:
+        """Return the name under which the address is counted that a call comes from."""
+        return counted_as(self._proxies.sender(call.address, call.forwarded))
 
     async def _authenticated(self, call: Call) -> Caller:
         try:
@@ -178,7 +196,7 @@ class Admission:
                 caller = await self._accounts.authenticate(call.secret)
                 return caller._replace(counted=True) if call.counted else caller
         except Refusal as refusal:
-            address, now_ms = counted_as(call.address), _now_ms()
+            address, now_ms = self._address(call), _now_ms()
             self._calls.use(f"address {address}", now_ms)
             if call.secret and refusal.reason is Reason.TOKEN_INVALID:  # it may be guessing tokens
                 self._guesses.use(address, now_ms)

@@ -9,6 +9,7 @@ from arbiter.config import Settings
 from arbiter.errors import Refusal
 from arbiter.matches.policy import Policy
 from arbiter.service.cut_off import CutOff
+from arbiter.service.gate.addresses import Proxies
 from arbiter.service.gate.admission import Admission
 from arbiter.service.gate.games import GameGate
 from arbiter.service.gate.matches import MatchGate
@@ -61,7 +62,7 @@ class Gate:
         log: Logger,
     ) -> None:
         limits = settings.limits
-        admission = Admission(accounts, limits, cut_off, settings.reads_are_public)
+        admission = Admission(accounts, limits, cut_off, settings.reads_are_public, Proxies(settings.listen_proxies))
         self.waiting: Waiting = cut_off.waiting
         self.readiness = Readiness(cut_off)
         self.streams = streams = OpenStreams(accounts, limits, cut_off)
