@@ -273,28 +273,33 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="ARBITER_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
-    listen: str = Field(default="127.0.0.1:7400", description="HOST:PORT")
+    listen: str = Field(default="127.0.0.1:7400", description="the address to listen on, as HOST:PORT")
     listen_proxies: tuple[Proxy, ...] = Field(
-        default=(), description="addresses or networks of proxies for gRPC whose header X-Forwarded-For is trusted"
+        default=(), description="the address or network of a proxy for gRPC whose header X-Forwarded-For is trusted"
     )
-    web: str = Field(default="", description="HOST:PORT of the page for browsers; empty: no page")
+    web: str = Field(default="", description="the address of a page for browsers, as HOST:PORT; empty: no page")
     web_url: str = Field(
         default="",
-        description="address by which browsers reach the page, if it is not `web`; such as https://arbiter.example.org",
+        description="the address by which people reach the page where a proxy is before it, such as "
+        "https://arbiter.example.org; cookies are for that address alone, and forms of other addresses are refused",
     )
     web_proxies: tuple[Proxy, ...] = Field(
-        default=(), description="addresses or networks of proxies whose header X-Forwarded-For is trusted"
+        default=(), description="the address or network of a proxy of the page whose header X-Forwarded-For is trusted"
     )
     web_origins: tuple[str, ...] = Field(
-        default=(), description="other sites whose pages may make calls, such as https://example.org; * for all"
+        default=(),
+        description="another site, such as https://example.org, whose pages may make calls here by Connect; `*` "
+        "for all",
     )
     public: bool | None = Field(
         default=None,
-        description="whether reading (matches, tournaments, ratings) needs no token; default: if there is a page",
+        description="let everybody read without a token: matches, events, players, tournaments, ratings; without this "
+        "setting, if there is a page",
     )
     metrics: str = Field(
         default="",
-        description="HOST:PORT of the metrics for Prometheus; empty: no metrics. The next process takes the next port",
+        description="the address of metrics for Prometheus, as HOST:PORT, for whoever reaches it; empty: no "
+        "metrics. Of several processes the next one takes the next port",
     )
     traces: str = Field(
         default="",
@@ -302,14 +307,21 @@ class Settings(BaseSettings):
         "http://127.0.0.1:4318; empty: no traces",
     )
     traces_share: float = Field(default=0.002, ge=0, le=1, description="the part of the moves that are traced")
-    store: str = Field(default="sqlite:///arbiter.db", description="URL of the database")
+    store: str = Field(
+        default="sqlite:///arbiter.db",
+        description="the database, as sqlite:///FILE or postgresql://USER@HOST/DATABASE",
+    )
     processes: int = Field(
-        default=1, ge=1, le=64, description="server processes that share the address and a PostgreSQL database"
+        default=1,
+        ge=1,
+        le=64,
+        description="server processes on this machine; they share the address, and a database of PostgreSQL: "
+        "`store`, or one that is started with them",
     )
     postgres: Path | None = Field(
         default=None,
-        description="folder of a PostgreSQL that is started with the servers, in place of `store`; "
-        "default, with several processes and no `store`: arbiter.postgres",
+        description="the folder of a PostgreSQL that is started with the servers, in place of `store`; "
+        f"with several processes and no `store`: {OWN_POSTGRES}",
     )
     postgres_programs: Path | None = Field(
         default=None, description="folder of PostgreSQL's programs (initdb, postgres); default: they are looked for"
@@ -319,20 +331,28 @@ class Settings(BaseSettings):
     )
     bus: str = Field(
         default="",
-        description="URLs of NATS servers, with commas between, such as nats://127.0.0.1:4222, by which servers that "
-        "share a store hear of news early; empty: they read the store for news, every 50 ms",
+        description="the NATS by which servers that share a store hear of news early, as nats://HOST:PORT or "
+        "tls://HOST:PORT, several with commas between; empty: they read the store for news, every 50 ms",
     )
     bus_credentials: Path | None = Field(default=None, description="file of credentials for the bus (NATS .creds)")
     bus_authority: Path | None = Field(
         default=None, description="PEM file of the authority of the bus, for tls://; default: those of the system"
     )
-    keys: Path | None = Field(default=None, description="file of the signing keys; default: see `key_ring`")
-    registration: Literal["open", "invitation", "closed"] = Field(default="open", description="who may register")
-    insecure: bool = Field(default=False, description="listen beyond loopback without TLS")
-    tls_certificate: Path | None = Field(default=None, description="PEM file of the server's certificate chain")
-    tls_key: Path | None = Field(default=None, description="PEM file of its private key")
+    keys: Path | None = Field(
+        default=None,
+        description="the file of the signing keys; without this setting, beside an SQLite file, or DATABASE.keys "
+        "in this folder",
+    )
+    registration: Literal["open", "invitation", "closed"] = Field(
+        default="open", description="who may register: everybody (open), players with an invitation, or nobody (closed)"
+    )
+    insecure: bool = Field(
+        default=False, description="listen beyond this machine without TLS: tokens are sent unencrypted"
+    )
+    tls_certificate: Path | None = Field(default=None, description="the file of the server's certificate chain (PEM)")
+    tls_key: Path | None = Field(default=None, description="the file of the key of the server's certificate (PEM)")
     tls_client_authority: Path | None = Field(
-        default=None, description="PEM file of an authority; clients must have a certificate by it"
+        default=None, description="the file of an authority (PEM): clients must have a certificate that it has signed"
     )
     rules_workers: int = Field(
         default=2,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from time import time_ns
 from typing import Annotated, Final
 
@@ -12,6 +11,7 @@ from cyclopts.validators import Number
 from arbiter.bootstrap import archive_store, count_archivable, shown_store
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
+from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.store import progress_of
 from arbiter.cli.terminal import say
 from arbiter.config import load
@@ -23,9 +23,9 @@ def archive(
     *,
     days: Annotated[int, Parameter(validator=Number(gte=0, lte=100_000))],
     dry_run: Annotated[bool, Parameter(negative=())] = False,
-    store: str | None = None,
-    keys: Path | None = None,
-    config: Path | None = None,
+    store: StoreOption = None,
+    keys: KeysOption = None,
+    config: ConfigOption = None,
 ) -> None:
     """Move the records of matches that ended long ago out of the event log, compressed, while the server may run.
 
@@ -35,9 +35,6 @@ def archive(
 
     :param days: Move the matches that ended at least so many days ago.
     :param dry_run: Only say how many there are.
-    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
-    :param keys: The file of the signing keys, which seal the records. [default: as the server's settings]
-    :param config: The server's configuration file (TOML).
     """
     settings = load(config, store=store, keys=keys)
     now_ms = time_ns() // 1_000_000

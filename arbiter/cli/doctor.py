@@ -14,6 +14,7 @@ from arbiter.bootstrap import Finding, Grade, examine
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
+from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.terminal import on_terminal, say, write_json, write_line
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
@@ -32,9 +33,9 @@ LOOK_AT_LOG: Final = "look at its log; deploy/LOG.md says what each line means"
 def doctor(
     *,
     metrics: str | None = None,
-    store: str | None = None,
-    keys: Path | None = None,
-    config: Path | None = None,
+    store: StoreOption = None,
+    keys: KeysOption = None,
+    config: ConfigOption = None,
     tls_root: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -49,9 +50,6 @@ def doctor(
     :param metrics: The address of a running server's metrics, as HOST:PORT, or their URL; those of several servers of
         one store with commas: then it also compares their versions, and how far they have read the log. [default: as
         the server's settings, if a server serves the store]
-    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
-    :param keys: The file of the signing keys. [default: as the server's settings]
-    :param config: The server's configuration file (TOML).
     :param tls_root: Trust this certificate (PEM), for metrics with https.
     :param json: Print JSON: a list of objects with subject, grade (good, note, wrong), text and advice.
     """

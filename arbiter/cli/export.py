@@ -14,6 +14,7 @@ from arbiter.bootstrap import Exporting, open_export, shown_store
 from arbiter.cli.counts import counted
 from arbiter.cli.export_columns import MATCHES, MOVES, match_row, move_rows
 from arbiter.cli.failure import Failure
+from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.store import progress_of
 from arbiter.cli.terminal import say
 from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, TOURNAMENT_FILE, write_whole
@@ -37,9 +38,9 @@ def export(
     label: str = "",
     player: str = "",
     tournament: str = "",
-    store: str | None = None,
-    keys: Path | None = None,
-    config: Path | None = None,
+    store: StoreOption = None,
+    keys: KeysOption = None,
+    config: ConfigOption = None,
 ) -> None:
     """Write the signed transcripts of all finished matches of a store into a folder, while the server may be running.
 
@@ -59,9 +60,6 @@ def export(
     :param label: Only matches with this label, such as a tournament's id.
     :param player: Only matches of this player.
     :param tournament: The id of a tournament that has ended: export it whole.
-    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
-    :param keys: The file of the signing keys. [default: as the server's settings]
-    :param config: The server's configuration file (TOML).
     """
     settings = load(config, store=store, keys=keys)
     variant = registry.game(game).variant if game else ""

@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
+from arbiter.cli.server_options import ConfigOption, KeysOption
 from arbiter.cli.terminal import instant, say, table, write_text
 from arbiter.config import load
 from arbiter.keys.key_ring import KeyRing
@@ -60,11 +61,9 @@ def export(
 @app.command
 def rotate(
     *,
-    ring: Annotated[
-        Path | None, Parameter(help="The file of signing keys. [default: as the server's settings say]")
-    ] = None,
+    ring: KeysOption = None,
     store: str | None = None,
-    config: Path | None = None,
+    config: ConfigOption = None,
 ) -> None:
     """Add a new signing key on the server's machine. It signs matches that end a minute from now, or later.
 
@@ -73,7 +72,6 @@ def rotate(
 
     :param store: The server's store. It determines the file of the keys: beside an SQLite file, else named after the
         database.
-    :param config: The server's configuration file (TOML).
     """
     path = load(config, store=store, keys=ring).key_ring
     key = rotate_ring(path, time.time_ns() // 1_000_000)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from arbiter.bootstrap import migrate_store, shown_store
 from arbiter.cli.failure import Failure
+from arbiter.cli.server_options import ConfigOption, StoreOption
 from arbiter.cli.terminal import say
 from arbiter.config import load
 
@@ -16,8 +16,8 @@ from arbiter.config import load
 def migrate(
     *,
     check: Annotated[bool, Parameter(negative=())] = False,
-    store: str | None = None,
-    config: Path | None = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
 ) -> None:
     """Bring the tables of a store up to the version of this arbiter, in one transaction.
 
@@ -27,8 +27,6 @@ def migrate(
     back, so make a backup first (`arbiter backup`).
 
     :param check: Change nothing; the exit code is 1 if the tables are of an earlier version.
-    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
-    :param config: The server's configuration file (TOML).
     """
     url = load(config, store=store).store
     before, after = migrate_store(url, check)

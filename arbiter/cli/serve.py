@@ -6,20 +6,17 @@ import signal
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from arbiter.cli import logs
 from arbiter.cli.announcing import announce
+from arbiter.cli.server_options import setting
 from arbiter.cli.terminal import say
 from arbiter.config import load
 
 STOPPING = "Stopping: all clocks are stopped, and every event is stored."
-
-
-def _option(text: str, **options: Any) -> Parameter:
-    return Parameter(help=text, **options)
 
 
 @Parameter(name="*")
@@ -27,96 +24,24 @@ def _option(text: str, **options: Any) -> Parameter:
 class ServerSettings:
     """The settings of `arbiter.config.Settings` that have an option. None: the option is not given."""
 
-    listen: Annotated[str | None, _option("The address to listen on, as HOST:PORT. [default: 127.0.0.1:7400]")] = None
-    listen_proxies: Annotated[
-        list[str] | None,
-        _option(
-            "The address or network of a proxy for gRPC whose X-Forwarded-For is believed. May be given several times.",
-            name="--listen-proxy",
-        ),
-    ] = None
-    web: Annotated[
-        str | None,
-        _option(
-            "Serve a page for browsers on this address too, as HOST:PORT; reading then needs no token, unless the "
-            "configuration says `public = false`."
-        ),
-    ] = None
-    web_url: Annotated[
-        str | None,
-        _option(
-            "The address by which people reach the page, as https://arbiter.example.org, where a proxy is before it. "
-            "Cookies are then for that address alone, and forms of other addresses are refused."
-        ),
-    ] = None
-    web_proxies: Annotated[
-        list[str] | None,
-        _option(
-            "The address or network of a proxy of the page whose X-Forwarded-For is believed. May be given several "
-            "times.",
-            name="--web-proxy",
-        ),
-    ] = None
-    web_origins: Annotated[
-        list[str] | None,
-        _option(
-            "Another site, as https://example.org, whose pages may make calls here by Connect; `*` for all. May be "
-            "given several times.",
-            name="--web-origin",
-        ),
-    ] = None
-    metrics: Annotated[
-        str | None,
-        _option(
-            "Show metrics for Prometheus on this address, as HOST:PORT. Whoever reaches it may read them. Of several "
-            "processes the next one takes the next port."
-        ),
-    ] = None
-    store: Annotated[
-        str | None,
-        _option("The database, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: sqlite:///arbiter.db]"),
-    ] = None
-    processes: Annotated[
-        int | None,
-        _option(
-            "Run so many server processes on this machine. They share the address, and a database of PostgreSQL: "
-            "`--store`, or one that is started with them. [default: 1]"
-        ),
-    ] = None
-    postgres: Annotated[
-        Path | None,
-        _option(
-            "Start a PostgreSQL with the servers, in this folder, instead of `--store`. [default, with several "
-            "processes and no store: arbiter.postgres]"
-        ),
-    ] = None
-    bus: Annotated[
-        str | None,
-        _option(
-            "The NATS by which servers that share a PostgreSQL hear of news early, as nats://HOST:PORT or "
-            "tls://HOST:PORT, several with commas between."
-        ),
-    ] = None
-    keys: Annotated[
-        Path | None,
-        _option("The file of the signing keys. [default: beside an SQLite file; else DATABASE.keys in this folder]"),
-    ] = None
-    registration: Annotated[
-        Literal["open", "invitation", "closed"] | None,
-        _option("Who may register: everybody (open), players with an invitation, or nobody (closed). [default: open]"),
-    ] = None
-    public: Annotated[
-        bool | None,
-        _option("Let everybody read without a token: matches, events, players, tournaments, ratings.", negative=()),
-    ] = None
-    insecure: Annotated[
-        bool | None, _option("Listen beyond this machine without TLS: tokens are sent unencrypted.", negative=())
-    ] = None
-    tls_certificate: Annotated[Path | None, _option("The server's certificate chain (PEM).")] = None
-    tls_key: Annotated[Path | None, _option("The key of the server's certificate (PEM).")] = None
-    tls_client_authority: Annotated[
-        Path | None, _option("Require client certificates signed by this authority (PEM).")
-    ] = None
+    listen: Annotated[str | None, Parameter(**setting("listen"))] = None
+    listen_proxies: Annotated[list[str] | None, Parameter(**setting("listen_proxies", name="--listen-proxy"))] = None
+    web: Annotated[str | None, Parameter(**setting("web"))] = None
+    web_url: Annotated[str | None, Parameter(**setting("web_url"))] = None
+    web_proxies: Annotated[list[str] | None, Parameter(**setting("web_proxies", name="--web-proxy"))] = None
+    web_origins: Annotated[list[str] | None, Parameter(**setting("web_origins", name="--web-origin"))] = None
+    metrics: Annotated[str | None, Parameter(**setting("metrics"))] = None
+    store: Annotated[str | None, Parameter(**setting("store"))] = None
+    processes: Annotated[int | None, Parameter(**setting("processes"))] = None
+    postgres: Annotated[Path | None, Parameter(**setting("postgres"))] = None
+    bus: Annotated[str | None, Parameter(**setting("bus"))] = None
+    keys: Annotated[Path | None, Parameter(**setting("keys"))] = None
+    registration: Annotated[Literal["open", "invitation", "closed"] | None, Parameter(**setting("registration"))] = None
+    public: Annotated[bool | None, Parameter(**setting("public", negative=()))] = None
+    insecure: Annotated[bool | None, Parameter(**setting("insecure", negative=()))] = None
+    tls_certificate: Annotated[Path | None, Parameter(**setting("tls_certificate"))] = None
+    tls_key: Annotated[Path | None, Parameter(**setting("tls_key"))] = None
+    tls_client_authority: Annotated[Path | None, Parameter(**setting("tls_client_authority"))] = None
 
 
 def serve(

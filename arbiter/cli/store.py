@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from arbiter.bootstrap import Copied, backup_store, check_store, rebuild_store, restore_store, shown_store
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
+from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.terminal import console, on_terminal, say
 from arbiter.config import OWN_POSTGRES, load
 from arbiter.runtime.own_postgres import OwnPostgres, running
@@ -23,16 +24,12 @@ _A_LINE = 10_000  #: matches between two lines of progress, where no terminal sh
 
 
 @app.command
-def check(*, store: str | None = None, keys: Path | None = None, config: Path | None = None) -> None:
+def check(*, store: StoreOption = None, keys: KeysOption = None, config: ConfigOption = None) -> None:
     """Read the whole record, and compare the data derived from it: lists, tallies.
 
     Every hash chain is checked from its first event to its last, and the seal of every record, so that a change by
     anybody who does not have the signing keys is found, and a record that was removed. Nothing is changed; the server
     may be running.
-
-    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
-    :param keys: The file of the signing keys, which seal the records. [default: as the server's settings]
-    :param config: The server's configuration file (TOML).
     """
     settings = load(config, store=store, keys=keys)
     url = settings.store
@@ -55,15 +52,11 @@ def check(*, store: str | None = None, keys: Path | None = None, config: Path | 
 
 
 @app.command
-def rebuild(*, store: str | None = None, keys: Path | None = None, config: Path | None = None) -> None:
+def rebuild(*, store: StoreOption = None, keys: KeysOption = None, config: ConfigOption = None) -> None:
     """Derive lists and tallies from the log again, in one transaction. No server may be using the store.
 
     Standings and ratings are functions of these. A player who is in the log but not in the directory is added, without
     a token. If a record is damaged, nothing is changed.
-
-    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
-    :param keys: The file of the signing keys, which seal the records. [default: as the server's settings]
-    :param config: The server's configuration file (TOML).
     """
     settings = load(config, store=store, keys=keys)
     url = settings.store
@@ -75,16 +68,13 @@ def rebuild(*, store: str | None = None, keys: Path | None = None, config: Path 
 
 
 @app.command
-def backup(folder: Path, /, *, store: str | None = None, keys: Path | None = None, config: Path | None = None) -> None:
+def backup(folder: Path, /, *, store: StoreOption = None, keys: KeysOption = None, config: ConfigOption = None) -> None:
     """Copy the store and its signing keys to a new folder, while the server may be running.
 
     The copy is of one instant. It holds private keys and the digests of tokens: keep it as safe as the server. The
     folder appears once it is complete.
 
     :param folder: The folder to make.
-    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
-    :param keys: The file of the signing keys. [default: as the server's settings]
-    :param config: The server's configuration file (TOML).
     """
     settings = load(config, store=store, keys=keys)
     with progress_of("Copying", "rows") as progress:
@@ -94,16 +84,15 @@ def backup(folder: Path, /, *, store: str | None = None, keys: Path | None = Non
 
 
 @app.command
-def restore(folder: Path, /, *, store: str | None = None, keys: Path | None = None, config: Path | None = None) -> None:
+def restore(
+    folder: Path, /, *, store: StoreOption = None, keys: KeysOption = None, config: ConfigOption = None
+) -> None:
     """Copy a backup into an empty store, of either kind, and its signing keys to their file.
 
     The backup is checked before anything is written, every record and every seal. If this is interrupted, nothing is
     in the store, and it can be done again.
 
     :param folder: A folder that `arbiter backup` has made.
-    :param store: The store, as sqlite:///FILE or postgresql://USER@HOST/DATABASE. [default: as the server's settings]
-    :param keys: The file of the signing keys. [default: as the server's settings]
-    :param config: The server's configuration file (TOML).
     """
     settings = load(config, store=store, keys=keys)
     with progress_of("Copying", "rows") as progress:
@@ -112,13 +101,12 @@ def restore(folder: Path, /, *, store: str | None = None, keys: Path | None = No
 
 
 @app.command(name="postgres")
-def run_postgres(*, postgres: Path | None = None, config: Path | None = None) -> None:
+def run_postgres(*, postgres: Path | None = None, config: ConfigOption = None) -> None:
     """Run the PostgreSQL of `arbiter serve --processes` without servers, until Ctrl-C.
 
     For commands that need the store alone: `restore`, `rebuild`, `arbiter migrate`.
 
     :param postgres: Its folder. [default: as the server's settings, or arbiter.postgres]
-    :param config: The server's configuration file (TOML).
     """
     settings = load(config, postgres=postgres)
     if settings.postgres is None:
